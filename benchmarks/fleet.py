@@ -13,7 +13,6 @@ import functools
 import gzip
 import http.client
 import os
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import data
+import sqlalchemy as sa
 import watched
 from timing import Run, child, save, tell, timed
 
@@ -34,6 +34,9 @@ from monitor.exposition.page import Exposition
 from monitor.exposition.selection import reads
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
+from monitor.store.connections import writing
+from monitor.store.measurements.series import write_current, write_snapshots
+from monitor.store.tables import METADATA, current, snapshots
 from monitor.web.server import Server, make_app
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -50,8 +53,6 @@ OF_A_MODEL = (
     "waiting",
     "windows",
     "entries",
-    "current",
-    "snapshots",
     "provenance",
     "alerts",
 )
@@ -92,15 +93,22 @@ def filled(config: Path, as_of: int) -> float:
     with contextlib.closing(watched.opened(config)) as app:
         names = app.names()
         first = timed(lambda: cycles(app, names[:FIRST], as_of))
-    with contextlib.closing(sqlite3.connect(config.parent / "monitor.db")) as connection, connection:
-        for table in OF_A_MODEL:
-            columns = [column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")]
-            others = ", ".join("?" if column == "model" else f'"{column}"' for column in columns)
-            connection.executemany(
-                f"INSERT INTO {table} SELECT {others} FROM {table} WHERE model = ?",
-                [(name, names[at % FIRST]) for at, name in enumerate(names) if at >= FIRST],
-            )
+        with writing(app.store.engine) as connection:
+            for at, name in enumerate(names[FIRST:], FIRST):
+                _copied(connection, names[at % FIRST], name)
     return first.cpu / min(FIRST, len(names))
+
+
+def _copied(connection: sa.Connection, model: str, name: str) -> None:
+    """Rows of a model once more under another name."""
+    for table in OF_A_MODEL:
+        named = [sa.literal(name) if c.name == "model" else c for c in METADATA.tables[table].c]
+        rows = sa.select(*named).where(METADATA.tables[table].c.model == model)
+        connection.execute(METADATA.tables[table].insert().from_select(METADATA.tables[table].c.keys(), rows))
+    for view, write in ((current, write_current), (snapshots, write_snapshots)):
+        named = [sa.literal(name).label("model") if c.name == "model" else c for c in view.c]
+        rows = connection.execute(sa.select(*named).where(view.c.model == model))
+        write(connection, [tuple(row) for row in rows])
 
 
 def lived(directory: Path, models: int) -> dict[str, object]:

@@ -27,7 +27,7 @@ REPLAY = "again"
 PATIENCE = 180.0
 HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
-    *(tables.provenance, tables.events, tables.entries, tables.alerts, tables.outbox),
+    *(tables.provenance, tables.events, tables.entries, tables.days, tables.alerts, tables.outbox),
 )
 OF_ITS_OWN = {
     "run",

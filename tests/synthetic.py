@@ -23,7 +23,7 @@ from monitor.specs.model import ModelSpec, Relation, SourceSpec
 from monitor.specs.protocols import CycleReport, Source, Store
 from monitor.specs.settings import HttpSpec, LogSpec, Settings
 from monitor.store.adapter import SqlStore
-from monitor.store.tables import METADATA
+from monitor.store.tables import METADATA, VIEWS
 from monitor.windows.ends import window_of
 
 START = from_iso("2024-01-01")
@@ -221,13 +221,17 @@ def monitored_of(
 
 
 def rows_of(store: SqlStore, *, without: tuple[str, ...] = ()) -> dict[str, list[tuple[Any, ...]]]:
-    """All rows of all tables but the leases, sorted; columns named "table.column" may be left out."""
+    """All rows of all tables but the leases, sorted; columns named "table.column" may be left out.
+
+    Measurements as their views show them, whatever their numbers.
+    """
     found = {}
     with store.engine.connect() as connection:
-        for table in METADATA.sorted_tables:
-            if table.name == "leases":
+        for table in (*METADATA.sorted_tables, *VIEWS.sorted_tables):
+            if table.name in ("leases", "series", "row_sets", "details", "current_rows", "snapshot_rows"):
                 continue
-            columns = [column for column in table.c if f"{table.name}.{column.name}" not in without]
+            left_out = {*without, "models.label_writes", "panes.holds"}  # move with each count
+            columns = [column for column in table.c if f"{table.name}.{column.name}" not in left_out]
             rows = connection.execute(table.select().with_only_columns(*columns)).fetchall()
             found[table.name] = sorted((tuple(row) for row in rows), key=repr)
     return found

@@ -27,7 +27,6 @@ from monitor.exposition import names
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Exposure, Family, Measure
-from monitor.measures.nowcast import NAMES
 from monitor.records.reading import Task
 
 TITLES = {Task.BINARY: "two classes", Task.MULTICLASS: "several classes", Task.REGRESSION: "numbers"}
@@ -107,7 +106,7 @@ def _of_family(family: Family, task: Task) -> Iterator[Panel]:
             settled = ', truth="settled"' if names.has_truth(measure) else ""
             yield lines(measure, ONE + settled, "{{subject}}")
         else:
-            told_better = ', truth!="provisional"' if measure.name in NAMES else ""
+            told_better = ', truth!="provisional"' if measure.nowcast else ""
             yield band(measure, f'{ONE}, subject=""{told_better}', truth)
 
 

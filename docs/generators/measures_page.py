@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, Direction, Family, Measure, Unit
-from monitor.measures.nowcast import NAMES
 from monitor.records.reading import Task
 
 _HEAD = """# Measures
@@ -99,6 +98,7 @@ _REASONS: Mapping[Reason, str] = {
     Reason.NOT_COUNTED: "the column is missing, slices of this kind do not count it, or the time that it is "
     "compared with was not counted whole",
     Reason.NOT_SETTLED: "it needs a settled window, and there is none yet",
+    Reason.LEARNING: "too few days have been learned to know what to expect",
     Reason.TOO_EARLY: "too few labels are in for a nowcast, or too little is known of how late they are",
     Reason.NOT_CONFIGURED: "it needs a key that is not given (`detect`), or predictions that follow from the "
     "score by one threshold",
@@ -174,6 +174,13 @@ _TITLES: Mapping[Family, tuple[str, str]] = {
         "Volume",
         "How many records there are, and what was odd about their rows.",
     ),
+    Family.DAILY: (
+        "Days against what was expected of them",
+        (
+            "What the default alerts judge: each day once, against the 56 days before it, within the budget "
+            "of false alerts ([how](alerts.md))."
+        ),
+    ),
     Family.LOG: (
         "The log as a whole",
         "What no window has, counted by the daily audit within two horizons.",
@@ -202,7 +209,9 @@ def markdown(metric: Callable[[Measure], str]) -> str:
     """
     reasons = "\n".join(f"| `{reason}` | {_REASONS[reason]} |" for reason in Reason)
     sections = [_section(family, metric) for family in Family if _has_measures(family)]
-    head = _HEAD.replace("{nowcasts}", ", ".join(f"`{name}`" for name in sorted(NAMES)))
+    head = _HEAD.replace(
+        "{nowcasts}", ", ".join(f"`{name}`" for name in sorted(one.name for one in CATALOGUE if one.nowcast))
+    )
     return "\n".join([head + reasons, _FOOT, *sections, _PUBLISHED.strip(), ""])
 
 

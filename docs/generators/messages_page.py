@@ -11,7 +11,8 @@ from monitor.alerts.rules import Rule, Series
 from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Detail
-from monitor.measures.against import SEGMENTS
+from monitor.measures.against import segment_columns
+from monitor.measures.catalogue.daily import CHANGED
 
 _HEAD = """# What the messages of alerts look like
 
@@ -64,7 +65,7 @@ _CELLS = Detail(
     ),
 )
 _SEGMENTS = Detail(
-    SEGMENTS,
+    segment_columns("accuracy"),
     (
         ("origin=EWR", -0.0312, 0.6318, 0.7105, 0.3621, 0.3604),
         ("origin=LGA", -0.0174, 0.6702, 0.7214, 0.3108, 0.3098),
@@ -83,10 +84,20 @@ def _features(*rows: tuple[float | str | None, ...]) -> Detail:
     return Detail(COUNTED, tuple(cells))
 
 
+def _changed(*cells: float | str | None) -> Detail:
+    return Detail(CHANGED, ((*cells, 41),))
+
+
+_AUC = _changed("roc_auc", "", "falls", 0.6641, 0.7166, 0.7498, 0.0689, "2013-06-06", 391.0, 11.2)
+_TEMP = _changed("level", "", "rises", 1.3812, -0.2144, 0.2305, 1.9077, "2013-06-08", 5.2e7, 9.1e6)
+
+
 _EXAMPLES: Mapping[str, _Figures] = {
     "log_stopped": _Figures(151_200.0),
     "labels_stopped": _Figures(777_600.0),
     "volume": _Figures(0.34, 0.31, 0.37, 311),
+    "performance_changed": _Figures(11.2, n=904, cause=_AUC),
+    "changed": _Figures(9.1e6, n=904, cause=_TEMP),
     "performance": _Figures(-0.0743, -0.0921, -0.0565, 6_204, -0.0371, 0.742, _SEGMENTS),
     "performance_nowcast": _Figures(-0.0611, -0.0803, -0.0419, 19_871, -0.0371, 0.742),
     "score_shift": _Figures(0.1284, n=6_318, limit=0.1, beside=0.0041, cause=_CELLS),
@@ -136,7 +147,7 @@ def _parts() -> Iterator[str]:
     yield f"```json\n{json.dumps(body, indent=2, ensure_ascii=False)}\n```\n"
 
 
-_SUBJECT = {"feature_far_off": "feature:humid"}
+_SUBJECT = {"changed": "feature:temp_f", "feature_far_off": "feature:humid"}
 _SUBJECTS = (("temp_f", 0.287), ("humid", 0.4206), ("wind_mph", 0.264))
 
 

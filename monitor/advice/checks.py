@@ -90,11 +90,18 @@ class CheckedModel:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Everything that `check` found."""
+    """Everything that `check` found.
+
+    Parameters
+    ----------
+    unseen
+        what will be watched of models, by name, whose tables were not looked at.
+    """
 
     faults: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     models: tuple[CheckedModel, ...] = ()
+    unseen: tuple[tuple[str, Watching], ...] = ()
 
 
 def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> CheckResult:
@@ -185,6 +192,8 @@ def _sound(
         if (reason := source.labels_read(model)) is not None:
             warnings.append(f'engine = "sql": {reason}')
     warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
+    oldest, newest = inspection.oldest, inspection.newest
+    reach = None if oldest is None or newest is None else newest - oldest
     checked = CheckedModel(
         name=model.name,
         numeric=counting.reading.numeric,
@@ -192,11 +201,11 @@ def _sound(
         find_features=model.find_features,
         rows=inspection.rows,
         labels=inspection.labels,
-        newest=inspection.newest,
-        oldest=inspection.oldest,
+        newest=newest,
+        oldest=oldest,
         series=series,
         max_series=model.max_series,
-        watching=watching(resolved, inspection.settling),
+        watching=watching(resolved, inspection.settling, reach),
         label_counting=(counted := label_counting(model, source, warnings)),
         reads=_reads(model, source, inspection, counted),
     )

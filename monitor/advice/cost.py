@@ -13,7 +13,7 @@ from monitor.exposition.selection import Group, expose
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import comparison, expectation, label_quality, performance, quality, shift
 from monitor.measures.nowcast import absent
-from monitor.measures.options import Options, Result
+from monitor.measures.options import LABEL, Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import label_shift
 from monitor.records.counting import Counting
@@ -152,7 +152,7 @@ def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result
         for result in absent(counting, Reason.TOO_EARLY, options, n=0):
             yield Truth.NOWCAST, result
     if counting.label is not None and whole:
-        grid = counting.histogram(labels, label_shift.LABEL)
+        grid = counting.histogram(labels, LABEL)
         for result in label_shift.results(label_shift.expected_labels([(1.0, grid)]), grid, options):
             yield Truth.SETTLED, result
 

@@ -9,7 +9,7 @@ from typing import Any
 from monitor.advice.channels import check_channels
 from monitor.advice.checks import CheckedModel, CheckResult, Finding, check_tables
 from monitor.advice.cost import ExpectedReads
-from monitor.advice.watched import told
+from monitor.advice.watched import Watching, told, watching
 from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
 from monitor.core.clock import SECOND, to_iso
@@ -64,8 +64,10 @@ def run_check(
 
 def _whole(settings: Settings, base: Path, now: int, *, offline: bool, explain: bool) -> CheckResult:
     """What is found of a file that has no fault."""
-    checked = CheckResult()
-    if not offline:
+    if offline:
+        unseen = ((model.name, watching(model, looked=False)) for model in settings.models)
+        checked = CheckResult(unseen=tuple(unseen))
+    else:
         checked = check_tables(settings, base, now, explain=explain)
         checked = replace(checked, faults=(*_of_files(settings.http, base), *checked.faults))
     of_channels, odd_channels = check_channels(settings)
@@ -88,7 +90,10 @@ def as_object(path: Path, checked: CheckResult) -> dict[str, Any]:
         "config": str(path),
         "faults": [{"model": finding.model, "text": finding.text} for finding in checked.faults],
         "warnings": [{"model": finding.model, "text": finding.text} for finding in checked.warnings],
-        "models": [_object(model) for model in checked.models],
+        "models": [
+            *(_object(model) for model in checked.models),
+            *({"model": name} | _watched(watched) for name, watched in checked.unseen),
+        ],
     }
 
 
@@ -159,9 +164,10 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
             say(line)
     if checked.faults:
         return
-    for model in checked.models:
-        for line in _notes(model):
-            say(f'model "{model.name}": {line}')
+    notes = [(model.name, _notes(model)) for model in checked.models]
+    notes += [(name, told(watched)) for name, watched in checked.unseen]
+    for name, line in ((name, line) for name, lines in notes for line in lines):
+        say(f'model "{name}": {line}')
     warned = counted(len(checked.warnings), "warning")
     say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
 
@@ -183,7 +189,7 @@ def _rows(reads: ExpectedReads) -> str:
 
 
 def _object(model: CheckedModel) -> dict[str, Any]:
-    reads, labels, watched = model.reads, model.label_counting, model.watching
+    reads, labels = model.reads, model.label_counting
     return {
         "model": model.name,
         "numeric": list(model.numeric),
@@ -200,13 +206,19 @@ def _object(model: CheckedModel) -> dict[str, Any]:
         "rows_per_label": None if reads is None else reads.per_label,
         "labels_by_difference": None if labels is None else not labels.whole_because,
         "labels_whole_because": None if labels is None else labels.whole_because or None,
+        **_watched(model.watching),
+        "queries": [
+            {"purpose": query.purpose, "every": query.every, "sql": query.sql, "plan": list(query.plan)}
+            for query in model.queries
+        ],
+    }
+
+
+def _watched(watched: Watching) -> dict[str, Any]:
+    return {
         "windows": list(watched.windows),
         "rules_now": list(watched.now),
         "rules_later": dict(watched.later),
         "rules_never": dict(watched.never),
         "settles_after": None if watched.settles_after is None else watched.settles_after / SECOND,
-        "queries": [
-            {"purpose": query.purpose, "every": query.every, "sql": query.sql, "plan": list(query.plan)}
-            for query in model.queries
-        ],
     }

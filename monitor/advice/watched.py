@@ -8,6 +8,7 @@ from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import Bound, Rule
 from monitor.config.judgeable import never_judged
 from monitor.core.clock import DAY, format_duration, to_iso
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE
 from monitor.specs.model import ModelSpec
 
@@ -18,8 +19,8 @@ class Watching:
 
     Parameters
     ----------
-    numeric, categorical
-        number of features.
+    features
+        how many of which kind.
     outputs
         score, prediction, label: those that there are.
     now, later, never
@@ -33,10 +34,11 @@ class Watching:
         that is configured.
     reference
         whether there is one: without it shifts are not watched, nor performance against it.
+    looked
+        the tables were looked at, not the file alone.
     """
 
-    numeric: int
-    categorical: int
+    features: str
     outputs: tuple[str, ...]
     windows: tuple[str, ...]
     every: int
@@ -47,27 +49,34 @@ class Watching:
     settles_after: int | None
     settling_given: bool = False
     reference: bool = True
+    looked: bool = True
 
 
-def watching(model: ModelSpec, settling: int | None) -> Watching:
+def watching(
+    model: ModelSpec, settling: int | None = None, reach: int | None = None, *, looked: bool = True
+) -> Watching:
     """What will be watched.
 
     Parameters
     ----------
     model
-        with the features that its reference settled.
+        with the features that its reference settled, if the tables were looked at.
     settling
         age at which most labels of a sample were in, microseconds; None: not known.
+    reach
+        how far back the log reaches, microseconds; None: not known.
+    looked
+        the tables were looked at.
     """
     never = dict(never_judged(model))
     after = model.settle_after if model.settle_after is not None else settling
     judged = [rule for rule in model.rules if rule.name not in never]
-    later = {rule.name: when for rule in judged if (when := _when(model, rule, after))}
+    later = {rule.name: when for rule in judged if (when := _when(model, rule, after, reach or 0))}
     reading = model.reading
+    counted = f"{len(reading.numeric)} numeric and {len(reading.categorical)} categorical features"
     outputs = {"scores": reading.has_score, "predictions": True, "labels": model.labels is not None}
     return Watching(
-        numeric=len(reading.numeric),
-        categorical=len(reading.categorical),
+        features=counted if looked or not model.find_features else "the features that the reference has",
         outputs=tuple(name for name, there in outputs.items() if there),
         windows=tuple(window.name for window in model.windows),
         every=model.every,
@@ -78,10 +87,11 @@ def watching(model: ModelSpec, settling: int | None) -> Watching:
         settles_after=None if model.labels is None else after,
         settling_given=model.settle_after is not None,
         reference=model.reference is not None,
+        looked=looked,
     )
 
 
-def told(watched: Watching, oldest: int | None, newest: int | None) -> Iterator[str]:
+def told(watched: Watching, oldest: int | None = None, newest: int | None = None) -> Iterator[str]:
     """Lines for people.
 
     Parameters
@@ -89,9 +99,8 @@ def told(watched: Watching, oldest: int | None, newest: int | None) -> Iterator[
     oldest, newest
         event times of the log, microseconds; None: not known.
     """
-    features = f"{watched.numeric} numeric and {watched.categorical} categorical features"
     yield (
-        f"watched: {', '.join((features, *watched.outputs))}; windows {', '.join(watched.windows)}; "
+        f"watched: {', '.join((watched.features, *watched.outputs))}; windows {', '.join(watched.windows)}; "
         f"a cycle each {format_duration(watched.every)}"
     )
     if not watched.reference:
@@ -108,7 +117,7 @@ def told(watched: Watching, oldest: int | None, newest: int | None) -> Iterator[
         yield f"first settling: {_settling(watched, oldest, newest)}"
 
 
-def _when(model: ModelSpec, rule: Rule, after: int | None) -> str:
+def _when(model: ModelSpec, rule: Rule, after: int | None, reach: int) -> str:
     """When a rule can be judged first; empty: from the first cycle on."""
     if rule.truth == "settled":
         days = "" if after is None else f", about {_days(after)} after its end"
@@ -116,15 +125,20 @@ def _when(model: ModelSpec, rule: Rule, after: int | None) -> str:
         return f"once {window} has settled{days}"
     if rule.truth == "nowcast":
         return "once the delays of enough labels are known"
+    if rule.measure == EVIDENCE:
+        days = "14 days" if rule.subject else "labels of 14 days"
+        return f"once {days} have been learned from"
     if rule.measure == "volume_ratio":
         length = next((window.length for window in model.windows if window.name == rule.window), DAY)
-        reach = volume_reach(length, 1 if rule.condition.bound is Bound.POINT else 2)
-        return f"once the log reaches back {_days(reach)}"
+        needed = volume_reach(length, 1 if rule.condition.bound is Bound.POINT else 2)
+        return f"once the log reaches back {_days(needed)}" if reach < needed else ""
     return ""
 
 
 def _settling(watched: Watching, oldest: int | None, newest: int | None) -> str:
     after = watched.settles_after
+    if after is None and not watched.looked:
+        return "not known from the file alone: without --offline the delays of labels are looked at"
     if after is None:
         return "not known: too few delays of labels are seen yet; wait for labels, or give settle_after"
     so_far = "" if watched.settling_given else "by the delays seen so far, which are short in a young log, "

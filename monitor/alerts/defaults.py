@@ -1,6 +1,7 @@
 """Rules of a model for which none is configured: few, and each wakes somebody for a reason.
 
-What hurts at once is critical: a fall of performance, a log or labels that stop. All else is a warning.
+What hurts at once is critical: a fall of performance, a log or labels that stop. What has changed is told
+once, by the evidence of days: a warning. How far all is from the reference is shown, not told.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import LEVEL
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
-from monitor.measures.shift.stability_index import SIZES
+from monitor.measures.worded import SIZES
 from monitor.records.reading import Task
 
 MAIN = {
@@ -114,7 +116,7 @@ def volume_reach(length: int, weeks: int = 2) -> int:
 
 def default_rules(watched: Watched) -> tuple[Rule, ...]:
     """Rules of a model; their annotations say what they mean and what to look at."""
-    parts = (_stops, _performance, _shifts, _features, _labels, _arms)
+    parts = (_stops, _changes, _performance, _shifts, _features, _labels, _arms)
     return tuple(rule for part in parts for rule in part(watched))
 
 
@@ -151,6 +153,7 @@ def _stops(watched: Watched) -> Iterator[Rule]:
         name="volume",
         measure="volume_ratio",
         condition=Condition(above=Limit(MORE), below=Limit(FEWER), bound=Bound.LOWER),
+        severity=Severity.INFO,
         window=shortest,
         hold=0 if length >= DAY else 2 * (step or length),
         keep_firing_for=KEPT,
@@ -160,6 +163,38 @@ def _stops(watched: Watched) -> Iterator[Rule]:
             ("action", "Look at the traffic, and whether rows are logged twice or not at all."),
         ),
     )
+
+
+def _changes(watched: Watched) -> Iterator[Rule]:
+    """What changed, by the evidence of days: all subjects share the budget of false alerts."""
+    for name, subject, severity, summary, action in (
+        (
+            "performance_changed",
+            "",
+            Severity.CRITICAL,
+            "Performance has become worse than the last weeks lead one to expect",
+            "Look at what changed with it, at the segments that contribute most and at the newest version.",
+        ),
+        (
+            "changed",
+            "*",
+            Severity.WARNING,
+            "Something changed that the last weeks do not lead one to expect",
+            "Look at what changed first and most: at its source, and at what was deployed that day.",
+        ),
+    ):
+        if not subject and not watched.labels:
+            continue
+        yield Rule(
+            name=name,
+            measure=EVIDENCE,
+            condition=Condition(above=Limit(1.0)),
+            severity=severity,
+            subject=subject,
+            window=CUMULATIVE,
+            unknown_after=KEPT,
+            annotations=(("summary", summary), ("action", action)),
+        )
 
 
 def _performance(watched: Watched) -> Iterator[Rule]:
@@ -205,6 +240,7 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
             name=f"{subject}_shift",
             measure="stability_index",
             condition=_MOVED,
+            severity=Severity.INFO,
             subject=subject,
             window=watched.window,
             truth=Truth.SETTLED if subject == "label" else "",
@@ -225,6 +261,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
         name="feature_shift",
         measure="stability_index",
         condition=_MOVED,
+        severity=Severity.INFO,
         subject="feature:*",
         window=watched.window,
         features="share",
@@ -240,6 +277,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
         name="feature_far_off",
         measure="stability_index",
         condition=_FAR_OFF,
+        severity=Severity.INFO,
         subject="feature:*",
         window=watched.window,
         keep_firing_for=KEPT,
@@ -254,6 +292,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
             name=f"{fault}_values",
             measure=f"{fault}_rate",
             condition=Condition(above=Limit(MISSING), bound=Bound.LOWER),
+            severity=Severity.INFO,
             subject="feature:*",
             window=watched.window,
             against="reference",
@@ -275,6 +314,7 @@ def _labels(watched: Watched) -> Iterator[Rule]:
         name="invalid_labels",
         measure="invalid_label_rate",
         condition=Condition(above=Limit(INVALID), bound=Bound.LOWER),
+        severity=Severity.INFO,
         window=watched.window,
         truth=Truth.PROVISIONAL,
         unknown_after=patience(watched.windows, watched.window),
@@ -289,6 +329,7 @@ def _labels(watched: Watched) -> Iterator[Rule]:
         name="label_delay",
         measure="label_delay_p90",
         condition=Condition(above=Limit(DELAY * watched.horizon / SECOND)),
+        severity=Severity.INFO,
         window=watched.window,
         truth=Truth.SETTLED,
         unknown_after=patience(watched.windows, watched.window),

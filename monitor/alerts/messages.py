@@ -13,7 +13,8 @@ from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso
 from monitor.core.text import duration, readable
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.rows import Truth
+from monitor.measures.catalogue.daily import EVIDENCE
+from monitor.measures.rows import CUMULATIVE, Truth
 
 _NAMED = 4  # alerts of one rule that the first line names
 _MOST = 10  # alerts of one rule that a text lists; the payload holds them all
@@ -26,6 +27,9 @@ _ENDED = {
     Ended.ACCEPTED: "expected: somebody has accepted the change",
     Ended.REMOVED: "no longer judged: its rule was removed from the configuration",
 }
+_NO_NEWS = (
+    "no longer news: its days are as expected again, or 28 days have passed and they are what is expected"
+)
 _LABELS = {
     Truth.SETTLED: "settled labels",
     Truth.PROVISIONAL: "provisional labels",
@@ -169,7 +173,7 @@ def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
     """Subject line: what, how urgent, where."""
     first = group[0]
     what = f"{len(group)} alerts" if len(group) > 1 else place(first.series)
-    window = f" ({first.series.window})" if first.series.window else ""
+    window = f" ({first.series.window})" if first.series.window not in ("", CUMULATIVE) else ""
     about = f", {what}" if what else ""
     # what ended because nothing is known any more is not said to be resolved
     no_data = kind is NoticeKind.RESOLVED and {alert.ended for alert in group} == {Ended.NO_DATA}
@@ -207,7 +211,8 @@ def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> 
     more = f"; and {len(group) - 1} more: {', '.join(others)}" if others else ""
     if kind is NoticeKind.FIRING:
         return f"{breach}{more}."
-    reasons = dict.fromkeys(_ENDED[alert.ended] for alert in group if alert.ended is not None)
+    ended = _ENDED if rule is None or rule.measure != EVIDENCE else {**_ENDED, Ended.CLEARED: _NO_NEWS}
+    reasons = dict.fromkeys(ended[alert.ended] for alert in group if alert.ended is not None)
     now = f" Now {figures(rule, first.verdict)}." if _is_back(first) else ""
     return f"Ended, {'; '.join(reasons)}.{now} It was: {breach}{more}."
 
@@ -220,7 +225,9 @@ def _is_back(alert: Alert) -> bool:
 def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     series, end = group[0].series, max(alert.breach.window_end for alert in group)
     labels = "" if rule is None or not rule.truth else f", {_LABELS[Truth(rule.truth)]}"
-    if series.window:
+    if rule is not None and rule.measure == EVIDENCE:
+        yield f"The day up to {to_iso(end)}."
+    elif series.window:
         yield f"Window {series.window} up to {to_iso(end)}{labels}."
     else:
         yield f"As of {to_iso(end)}."

@@ -9,12 +9,13 @@ from monitor.alerts.verdicts import COUNTED, WORST, Verdict
 from monitor.core.clock import SECOND, format_duration, to_iso
 from monitor.core.measurement import Detail, Interval
 from monitor.core.text import number, readable
-from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.against import FIGURES, contributes_to
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Unit
-from monitor.measures.shift.stability_index import band_of
 from monitor.measures.worded import (
     UNKNOWN,
+    band_of,
     bounds_of,
     cell_of,
     difference_of,
@@ -23,6 +24,7 @@ from monitor.measures.worded import (
     value_of,
     with_minus,
 )
+from monitor.sentences.changed import changed, is_change
 
 Cell = float | str | None
 
@@ -30,7 +32,6 @@ _MOST = 5  # lines of one table
 _TITLES = {
     "cell": "Cells that moved most",
     "feature": "Features, the largest first",
-    "segment": "Segments that contribute most (to accuracy, or to the mean absolute error)",
 }
 _PLACE = re.compile(r"\{(value|measure|n|limit)\}")
 
@@ -51,6 +52,8 @@ def figures(rule: Rule | None, verdict: Verdict) -> str:
     if rule is None:
         limit = "" if verdict.limit is None else f", limit {worded(None, verdict.limit)}"
         return worded(None, verdict.value) + limit
+    if verdict.cause is not None and is_change(verdict.cause):
+        return changed(verdict.cause, verdict.window_end)
     if rule.features == "share":
         return "; ".join([_counted(rule, verdict), *_largest_feature(rule, verdict.cause)])
     interval = interval_in_words(rule, verdict)
@@ -128,6 +131,8 @@ def described(rule: Rule) -> str:
     >>> described(Rule(name="late", measure="label_age", condition=Condition(above=Limit(3600.0))))
     'label_age: above 1h.'
     """
+    if rule.measure == EVIDENCE:
+        return "the evidence of days, within the budget of false alerts."
     many = rule.features == "share"
     subject = f" of {rule.subject}" if rule.subject and not many else ""
     window = f" of {rule.window}" if rule.window else ""
@@ -141,7 +146,7 @@ def described(rule: Rule) -> str:
 def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     """Lines on the cause of the largest alert of a group; none where nothing is known."""
     cause = group[0].breach.cause
-    if cause is None or not cause.rows:
+    if cause is None or not cause.rows or is_change(cause):  # the first line says it all
         return
     yield ""
     if cause.columns == FIGURES:
@@ -157,7 +162,7 @@ def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
             yield f"- {_feature(rule, row)}"
         else:
             named = zip(cause.columns[1:], row[1:], strict=True)
-            own = rule.measure if rule is not None and cause.columns == WORST else ""
+            own = rule.measure if rule is not None and cause.columns == WORST else contributes_to(cause)
             told = (f"{column.replace('_', ' ')} {cell_of(column, value, own)}" for column, value in named)
             yield f"- {cell_of('', row[0])}: {', '.join(told)}"
 
@@ -168,7 +173,7 @@ def cause_table(rule: Rule | None, cause: Detail) -> list[tuple[str, ...]]:
     names = [column.replace("_", " ") for column in cause.columns]
     if rule is not None and counted:
         names[3] = rule.against or "critical value"
-    own = rule.measure if rule is not None and cause.columns in (WORST, FIGURES) else ""
+    own = rule.measure if rule is not None and cause.columns in (WORST, FIGURES) else contributes_to(cause)
     rows = [
         tuple(cell_of(column, value, own) for column, value in zip(cause.columns, row, strict=True))
         for row in cause.rows
@@ -195,6 +200,8 @@ def heading(cause: Detail) -> str:
     """What a table of causes holds."""
     if cause.columns == WORST:
         return "Segments, the surely worst first"
+    if mean := contributes_to(cause):
+        return f"Segments that contribute most to the difference in {mean}"
     return _TITLES.get(cause.columns[0], cause.columns[0].capitalize())
 
 
@@ -242,8 +249,8 @@ def _largest(rule: Rule, cause: Detail | None) -> Iterator[str]:
     first = cause.rows[0]
     if cause.columns[:3] == COUNTED[4:]:
         yield _moved(first)
-    elif cause.columns == SEGMENTS:
-        yield f"segment {first[0]} contributes most"
+    elif mean := contributes_to(cause):
+        yield f"segment {first[0]} contributes most, {cell_of('contribution', first[1], mean)} of {mean}"
     elif cause.columns == WORST:
         value, lower, upper = (cell_of("value", one, rule.measure) for one in first[1:4])
         bounds = "" if first[2] is None else f" [{lower}, {upper}]"

@@ -79,6 +79,29 @@ def advance(
     return _round(standing, now, ended, at)
 
 
+def followed(first: Round, second: Round) -> Round:
+    """Two rounds of the same rules, one after the other: of each alert its last state counts."""
+    written = {(alert.series, alert.since): alert for alert in (*first.written, *second.written)}
+    turned = dict.fromkeys((alert.series, alert.since) for alert in (*first.turned, *second.turned))
+    dropped = {alert.series: alert for alert in (*first.dropped, *second.dropped)}
+    return Round(
+        standing=second.standing,
+        written=tuple(written.values()),
+        dropped=tuple(dropped.values()),
+        turned=tuple(written[key] for key in turned),
+    )
+
+
+def beside(one: Round, other: Round) -> Round:
+    """Two rounds of different rules as one."""
+    return Round(
+        standing={**one.standing, **other.standing},
+        written=one.written + other.written,
+        dropped=one.dropped + other.dropped,
+        turned=one.turned + other.turned,
+    )
+
+
 def _is_expected(alert: Alert, accepted: Acceptance | None) -> bool:
     """Whether the newest breach of an alert was accepted."""
     return accepted is not None and alert.breach.window_end <= accepted.end

@@ -13,6 +13,7 @@ from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.sentences import inputs, labels, performance
+from monitor.sentences.changed import is_change
 from monitor.sentences.known import Known, Section, few, named, sections, sentence
 from monitor.sentences.reasons import why
 from monitor.sentences.windows import at
@@ -179,7 +180,8 @@ def _fires(seen: Seen, alert: Alert, seen_by: str = "") -> str:
     place = [part for part in (alert.series.version, alert.series.segment, _subject(alert)) if part]
     of = f" ({', '.join(map(named, place))})" if place else ""
     what = readable(f"{alert.series.rule}{of}: {figures(rule, alert.breach)}")
-    return f"{what}, since {at(alert.since)}" + (f"; {readable(seen_by)}" if seen_by else "")
+    since = "" if is_change(alert.breach.cause) else f", since {at(alert.since)}"
+    return f"{what}{since}" + (f"; {readable(seen_by)}" if seen_by else "")
 
 
 def _subject(alert: Alert) -> str:

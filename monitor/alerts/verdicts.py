@@ -6,10 +6,11 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from monitor.alerts.rules import Acceptance, Accepted, Base, Bound, Condition, Limit, Rule, Series, matches
-from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import FIGURES
+from monitor.core.measurement import FEW_DELAYS, Detail, Interval, Measurement, Reason
+from monitor.measures.against import FIGURES, MEANS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Direction
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.worded import differs
@@ -142,7 +143,8 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
     critical, whole = _by_stratum(yardsticks), _by_stratum(plain)
     contributing = rows.get((CONTRIBUTION, *place, rule.against), ())
-    cause = next((row.measurement.detail for row in contributing), None) or _worst_segments(rule, plain)
+    added, worst = next((row.measurement.detail for row in contributing), None), _worst_segments(rule, plain)
+    cause = added or worst if rule.measure in MEANS.values() else worst or added
     verdicts: dict[Series, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""
@@ -156,9 +158,18 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         then = _then(whole.get(key), row) if differs(rule.measure, rule.against) else None
         chance = critical[key].value if key in critical and _is_critical(rule.condition) else None
         bases = {Base.ONE: 1.0, Base.CRITICAL: chance, Base.EARLIER: None if then is None else abs(then)}
-        verdict = _verdict(rule, row, bases, accepted.get(series), _cause(row.measurement.detail, cause))
-        verdict = replace(verdict, beside=chance if then is None else then)
-        if rule.window == CUMULATIVE and series in accepted and verdict.outcome is Outcome.BREACH:
+        expected = accepted.get(series)
+        if expected is not None and rule.measure == EVIDENCE and row.window_end > expected.end:
+            expected = None  # what was accepted is learned from: later evidence is of something else
+        verdict = _verdict(
+            rule,
+            row,
+            bases,
+            expected,
+            beside=chance if then is None else then,
+            cause=_cause(row.measurement.detail, cause),
+        )
+        if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
         verdicts[series] = verdict
     return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
@@ -172,7 +183,8 @@ def _cause(own: Detail | None, segments: Detail | None) -> Detail | None:
 def _worst_segments(rule: Rule, rows: Sequence[MeasurementRow]) -> Detail | None:
     """Segments by the better bound of their own value, the surely worst first; None: there are none.
 
-    They stand in for contributions where the mean over records that these add up to has not fallen surely.
+    Contributions are of a mean over records. Of other measures, and where that mean has not surely fallen,
+    these tell where to look.
     """
     direction = BY_NAME[rule.measure].direction if differs(rule.measure, rule.against) else Direction.NONE
     end = max((row.window_end for row in rows), default=0)
@@ -216,36 +228,52 @@ def _verdict(
     row: MeasurementRow,
     bases: Mapping[Base, float | None],
     accepted: Acceptance | None,
+    *,
+    beside: float | None,
     cause: Detail | None,
 ) -> Verdict:
     """What a measurement says, or why it says nothing, and the limit that it was judged against."""
-    measurement, condition = row.measurement, rule.condition
-    value, interval = measurement.value, measurement.interval
-    unknown = Verdict(
-        outcome=Outcome.UNKNOWN,
+    measurement, interval = row.measurement, row.measurement.interval
+    outcome, limit, reason = _said(rule, row, bases, accepted)
+    return Verdict(
+        outcome=outcome,
         window_end=row.window_end,
-        value=value,
+        value=measurement.value,
         lower=None if interval is None else interval.lower,
         upper=None if interval is None else interval.upper,
         n=measurement.n,
+        reason=reason,
+        limit=limit,
+        beside=beside,
         cause=cause,
     )
+
+
+def _said(
+    rule: Rule,
+    row: MeasurementRow,
+    bases: Mapping[Base, float | None],
+    accepted: Acceptance | None,
+) -> tuple[Outcome, float | None, str]:
+    """Outcome, the limit that decided, and why the outcome is unknown."""
+    measurement, value, condition = row.measurement, row.measurement.value, rule.condition
     if value is None:
-        return replace(unknown, reason=str(measurement.reason))
+        return Outcome.UNKNOWN, None, str(measurement.reason)
+    if FEW_DELAYS in row.warning.split(", "):
+        return Outcome.UNKNOWN, None, FEW_DELAYS
     if measurement.n < rule.min_n:
-        return replace(unknown, reason="too_few")
-    sides = _sides(condition, value, interval)
+        return Outcome.UNKNOWN, None, "too_few"
+    sides = _sides(condition, value, measurement.interval)
     if sides is None:
-        return replace(unknown, reason="no_interval")
+        return Outcome.UNKNOWN, None, "no_interval"
     asked = (condition.above, condition.below, condition.and_above)
     above, below, size = (_limit(limit, bases) for limit in asked)
     if any(
         limit is None and wanted is not None
         for limit, wanted in zip((above, below, size), asked, strict=True)
     ):
-        return replace(unknown, reason="no_limit")
-    outcome, limit = _judged(condition, value, sides, (above, below, size), accepted)
-    return replace(unknown, outcome=outcome, limit=limit)
+        return Outcome.UNKNOWN, None, "no_limit"
+    return *_judged(condition, value, sides, (above, below, size), accepted), ""
 
 
 def _sides(condition: Condition, value: float, interval: Interval | None) -> tuple[float, float] | None:

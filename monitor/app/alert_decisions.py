@@ -1,33 +1,57 @@
 """Alerts and how models stand, as commands see them; what people decide of them. No source is opened."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert, State, accepted
 from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, Accepted, read_accepted
 from monitor.alerts.standing import Seen, Standing, standing
-from monitor.app.model_history import Decision
-from monitor.app.wiring import App
+from monitor.alerts.verdicts import needed
+from monitor.app.kept import KeptRun
 from monitor.config.judgeable import never_judged
-from monitor.core.clock import to_iso
-from monitor.core.errors import MonitorError
-from monitor.measures.rows import MeasurementRow
+from monitor.config.messages import did_you_mean
+from monitor.core.clock import format_duration, to_iso
+from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.core.text import json_text, number
+from monitor.measures.catalogue.daily import DAILY, EVIDENCE
+from monitor.measures.rows import CUMULATIVE, MeasurementRow
+from monitor.measures.rows import newest as newest_revisions
 from monitor.records.reading import Task
-from monitor.show.alerts import ShownAlert
+from monitor.show.alerts import ShownAlert, alerts_as_table, plain_alert
+from monitor.show.budget import Spent
+from monitor.show.words import aligned
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Event
+from monitor.specs.rows import Drawn, Event
 from monitor.store import LIVE
+
+_HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who decided, when (microseconds), and why."""
+
+    at: int
+    who: str
+    why: str = ""
+
+    def event(self, model: str, kind: str, *, subject: str = "", detail: str = "{}") -> Event:
+        """What the store keeps of it."""
+        return Event(
+            model=model, at=self.at, kind=kind, subject=subject, who=self.who, why=self.why, detail=detail
+        )
 
 
 def listed(
-    app: App, *, model: str | None = None, history: bool = False, as_of: int | None = None
+    kept: KeptRun, *, model: str | None = None, history: bool = False, as_of: int | None = None
 ) -> list[ShownAlert]:
     """Alerts that are pending or firing, or, with the history, all; each with who has seen it."""
-    names = set(app.names(model)) if model is None or not app.is_history(model) else {model}
-    alerts = app.store.alerts(model, ended=history, as_of=as_of)
-    seen = app.store.events(model, ACKNOWLEDGED)
-    rules = {(spec.name, rule.name): rule for spec in app.settings.models for rule in spec.rules}
+    names = set(kept.names(model)) if model is None or not kept.is_history(model) else {model}
+    alerts = kept.store.alerts(model, ended=history, as_of=as_of)
+    seen = kept.store.events(model, ACKNOWLEDGED)
+    rules = {(spec.name, rule.name): rule for spec in kept.settings.models for rule in spec.rules}
     return [
         ShownAlert(
             name,
@@ -49,12 +73,12 @@ def _seen_by(model: str, alert: Alert, seen: Iterable[Event]) -> str:
     return f"{mine[-1].who}: {mine[-1].why}" if mine else ""
 
 
-def standings(app: App, model: str | None, now: int, as_of: int | None = None) -> list[Standing]:
+def standings(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[Standing]:
     """How the configured models stand, or one of them: see `seen_models`."""
-    return [standing(seen) for seen in seen_models(app, model, now, as_of)]
+    return [standing(seen) for seen in seen_models(kept, model, now, as_of)]
 
 
-def seen_models(app: App, model: str | None, now: int, as_of: int | None = None) -> list[Seen]:
+def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[Seen]:
     """What the store knows of the configured models, or of one of them.
 
     Parameters
@@ -64,36 +88,81 @@ def seen_models(app: App, model: str | None, now: int, as_of: int | None = None)
     as_of
         what was known then; None: now.
     """
-    last = {name: app.store.state(name).as_of for name in app.names(model)}
+    last = {name: kept.store.state(name).as_of for name in kept.names(model)}
     then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
-    kept = app.store.current(model) if then is None else _newest(app.store.history(model, as_of=then))
-    alerts = listed(app, model=model, as_of=then)
-    events = app.store.events(model, ACCEPTED)
+    rows = kept.store.current(model) if then is None else _newest(_known_then(kept, last, then))
+    alerts = listed(kept, model=model, as_of=then)
+    events = kept.store.events(model, ACCEPTED)
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
-    for name, moment, row in kept:
+    for name, moment, row in rows:
         of_model.get(name, []).append((moment, row))
     found = []
     for name, mine in of_model.items():
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
-        live = now if app.store.run == LIVE else (done or now)
+        live = now if kept.store.run == LIVE else (done or now)
         at = live if as_of is None else as_of
         accepted_then = read_accepted([event.detail for event in events if event.model == name], at)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
-        rows = [row for _, row in mine]
-        seen = _seen(app.spec(name), rows, seen_by, accepted_then, now=at, as_of=done)
+        seen = _seen(kept.spec(name), [row for _, row in mine], seen_by, accepted_then, now=at, as_of=done)
         found.append(replace(seen, past=then is not None))
     return found
 
 
+def spent(kept: KeptRun, model: str | None) -> list[Spent]:
+    """Budgets of the configured models, or of one, and what is known of their days."""
+    rows: dict[str, list[MeasurementRow]] = {name: [] for name in kept.names(model)}
+    for name, _, row in kept.store.current(model, DAILY):
+        rows.get(name, []).append(row)
+    alerts = kept.store.alerts(model, ended=True)
+    return [
+        Spent(
+            model=name,
+            budget=kept.spec(name).budget,
+            as_of=kept.store.state(name).as_of,
+            alerts=[
+                alert for of, alert in alerts if of == name and alert.series.rule in _daily(kept.spec(name))
+            ],
+            rows=mine,
+        )
+        for name, mine in rows.items()
+    ]
+
+
+def _daily(spec: ModelSpec) -> set[str]:
+    """Names of the rules that judge days."""
+    return {rule.name for rule in spec.rules if rule.measure == EVIDENCE}
+
+
+def _known_then(run: KeptRun, names: Iterable[str], then: int) -> Iterator[tuple[str, int, MeasurementRow]]:
+    """(model, as of, row) of what was newest then: of each window the last end, and the last settled one.
+
+    To read all that was kept by then took 10 seconds of a model with a year of days, these 0.1.
+    """
+    for name in names:
+        ends: dict[str, dict[bool, int]] = {}
+        for state in run.store.windows(name, 0):
+            settled = state.settled_as_of is not None and state.settled_as_of <= then
+            for of_settled in {False, settled} if state.first_as_of <= then else ():
+                newest_end = ends.setdefault(state.window, {})
+                newest_end[of_settled] = max(state.end, newest_end.get(of_settled, 0))
+        spans = [(window, end - 1, end) for window, of in ends.items() for end in set(of.values())]
+        for window, after, until in (*spans, (CUMULATIVE, 0, then)):
+            which = Drawn(
+                window=window, after=after, until=until, as_of=then, segment=None, version=None, details=True
+            )
+            for kept, row in newest_revisions(run.store.drawn(name, which)):
+                yield name, kept, row
+
+
 def _newest(kept: Iterable[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:
     """Of each window, measure, … the row of the newest end."""
-    newest: dict[tuple[object, ...], tuple[str, int, MeasurementRow]] = {}
+    last: dict[tuple[object, ...], tuple[str, int, MeasurementRow]] = {}
     for model, moment, row in kept:
         place = (row.window, row.truth, row.version, row.segment, row.measure, row.subject, row.against)
-        before = newest.get((model, *place))
+        before = last.get((model, *place))
         if before is None or before[2].window_end <= row.window_end:
-            newest[model, *place] = (model, moment, row)
-    return list(newest.values())
+            last[model, *place] = (model, moment, row)
+    return list(last.values())
 
 
 def _seen(
@@ -134,7 +203,7 @@ def _main(spec: ModelSpec) -> str:
     return "accuracy" if task is Task.BINARY and not spec.reading.has_score else MAIN[task]
 
 
-def accept(app: App, decision: Decision, until: int | None, *, model: str, **of: str | None) -> str:
+def accept(kept: KeptRun, decision: Decision, until: int | None, *, model: str, **of: str | None) -> str:
     """Keep that an alert's newest breach is expected; what is then judged, in words.
 
     Raises
@@ -142,18 +211,18 @@ def accept(app: App, decision: Decision, until: int | None, *, model: str, **of:
     MonitorError
         if no alert of the rule stands, or several do, or it is about no window.
     """
-    alert = _one(app, model, **of)
+    alert = _one(kept, model, **of)
     if not alert.series.window:
         raise MonitorError(
             f"{model}: {alert.series} is about the log as it is now, no window that could become the new "
             "normal: silence it in Alertmanager, or give its rule another limit"
         )
-    spec, end = app.spec(model), alert.breach.window_end
+    spec, end = kept.spec(model), alert.breach.window_end
     window = next((window for window in spec.windows if window.name == alert.series.window), None)
-    seen = app.store.state(spec.name).as_of or 0
+    seen = kept.store.state(spec.name).as_of or 0
     acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
     event = decision.event(model, ACCEPTED, subject=str(alert.series), detail=acceptance.text())
-    app.store.record([event])
+    kept.store.record([event])
     then = "for ever" if until is None else f"until {to_iso(until)}"
     judged = "no breach" if window is None else f"judged against the window that ends {to_iso(end)}"
     settled = any(rule.name == alert.series.rule and rule.truth == "settled" for rule in spec.rules)
@@ -161,7 +230,7 @@ def accept(app: App, decision: Decision, until: int | None, *, model: str, **of:
     return f"{model}: {alert.series} is {judged} {then}, {begins}"
 
 
-def acknowledge(app: App, decision: Decision, *, model: str, **of: str | None) -> str:
+def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> str:
     """Keep that somebody looks after an alert.
 
     Raises
@@ -169,17 +238,17 @@ def acknowledge(app: App, decision: Decision, *, model: str, **of: str | None) -
     MonitorError
         as `accept`.
     """
-    alert = _one(app, model, **of)
+    alert = _one(kept, model, **of)
     event = decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=_since(alert))
-    app.store.record([event])
+    kept.store.record([event])
     return (
         f"{model}: {alert.series}, {alert.state} since {to_iso(alert.since)}: {decision.who} looks after it"
     )
 
 
-def _one(app: App, model: str, **of: str | None) -> Alert:
+def _one(kept: KeptRun, model: str, **of: str | None) -> Alert:
     standing = [
-        alert for _, alert in app.store.alerts(app.spec(model).name) if alert.state is not State.RESOLVED
+        alert for _, alert in kept.store.alerts(kept.spec(model).name) if alert.state is not State.RESOLVED
     ]
     wanted = [
         alert
@@ -196,3 +265,64 @@ def _one(app: App, model: str, **of: str | None) -> Alert:
 
 def _since(alert: Alert) -> str:
     return f'{{"since": {alert.since}}}'
+
+
+def tried(
+    kept: KeptRun, model: str, rule: str | None, span: tuple[int, int]
+) -> tuple[list[Summary], list[Alert]]:
+    """How rules would have done, and each alert that would have fired.
+
+    Raises
+    ------
+    ConfigurationError
+        if the model has no such rule.
+    """
+    rules = kept.spec(model).rules
+    if rule is not None:
+        names = [each.name for each in rules]
+        if rule not in names:
+            raise ConfigurationError([f'there is no rule "{rule}"{did_you_mean(rule, names)}'])
+        rules = tuple(each for each in rules if each.name == rule)
+    rows = kept.store.kept_of(model, needed(rules), span)
+    alerts, judged = backtest(rules, newest(rows))
+    return summaries(rules, alerts, judged, span), alerts
+
+
+def as_report(model: str, summed: list[Summary], alerts: list[Alert]) -> str:
+    """Tables: a line for each rule, a line for each alert."""
+    text = aligned([_HEAD, *(_line(summary) for summary in summed)])
+    shown = [ShownAlert(model, alert) for alert in alerts]
+    return f"{text}\n\n{alerts_as_table(shown)}" if shown else text
+
+
+def _line(summary: Summary) -> tuple[str, ...]:
+    silent = (
+        "" if summary.judged else "nothing kept to judge: figures of the log itself are not kept by window"
+    )
+    times = (format_duration(summary.firing), format_duration(summary.longest)) if summary.fired else ("", "")
+    return (
+        summary.rule,
+        number(summary.judged),
+        number(summary.fired),
+        number(round(summary.per_month, 2)),
+        *times,
+        silent,
+    )
+
+
+def as_plain(model: str, summed: list[Summary], alerts: list[Alert], span: tuple[int, int]) -> str:
+    """JSON of both."""
+    rules = [
+        {
+            "rule": summary.rule,
+            "judged": summary.judged,
+            "fired": summary.fired,
+            "per_30_days": summary.per_month,
+            "firing_seconds": summary.firing / 1e6,
+            "longest_seconds": summary.longest / 1e6,
+        }
+        for summary in summed
+    ]
+    shown = [plain_alert(ShownAlert(model, alert)) for alert in alerts]
+    start, end = map(to_iso, span)
+    return json_text({"model": model, "from": start, "to": end, "rules": rules, "alerts": shown}, indent=1)

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from monitor.app.clocks import paced_clock, standing_clock
+from monitor.app.kept import chosen_rows
 from monitor.app.run_lock import Held
-from monitor.app.running import chosen_rows, replay_model
+from monitor.app.running import replay_model
 from monitor.app.serving import serve
 from monitor.app.wiring import opened
 from monitor.config.load import settings_of

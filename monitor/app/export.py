@@ -19,7 +19,8 @@ from monitor.core.text import csv_cell, json_text
 from monitor.specs.urls import shown
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
-from monitor.store.engine import is_newest, open_store
+from monitor.store.engine import is_newest
+from monitor.store.measurements import arrow
 from monitor.store.measurements.columns import COLUMNS
 
 if TYPE_CHECKING:
@@ -152,29 +153,26 @@ def read_snapshots(
     """
     if not is_newest(url):
         raise StoreError(f"store {shown(url)}: there are no tables of this version; run `monitor migrate`")
-    chosen = Chosen(
-        model=model,
-        window=window,
-        measure=measure,
-        start=_moment(start),
-        end=_moment(end),
-        as_of=_moment(as_of),
-    )
-    store = open_store(url, run)
-    try:
-        frame: pd.DataFrame = pa.Table.from_batches(batches(store, chosen), SCHEMA).to_pandas()
-    finally:
-        store.close()
+    wanted = {"model": model, "window": window, "measure": measure}
+    filters = {name: value for name, value in wanted.items() if value is not None}
+    kept = arrow.read(url, run, filters, (_moment(start), _moment(end)), _moment(as_of))
+    frame: pd.DataFrame = _in_order(kept, run).to_pandas()
     return frame
 
 
-def _batch(run: str, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
-    columns = dict(zip(_READ, zip(*rows, strict=True), strict=True))
-    arrays = {name: pa.array(values, _TYPES.get(name, _TEXT)) for name, values in columns.items()}
-    arrays["run"] = pa.repeat(run, len(rows))
+def _in_order(kept: pa.Table, run: str) -> pa.Table:
+    """Columns of SCHEMA; what stands for the whole, or for nothing, is missing."""
+    columns = {name: kept[name].cast(SCHEMA.field(name).type) for name in _ORDER if name != "run"}
+    columns["run"] = pa.repeat(run, kept.num_rows)
     for name in _EMPTY_IS_NULL:
-        arrays[name] = pc.if_else(pc.equal(arrays[name], ""), pa.scalar(None, _TEXT), arrays[name])
-    return pa.RecordBatch.from_arrays([arrays[name] for name in _ORDER], schema=SCHEMA)
+        columns[name] = pc.if_else(pc.equal(columns[name], ""), pa.scalar(None, _TEXT), columns[name])
+    return pa.table([columns[name] for name in _ORDER], schema=SCHEMA)
+
+
+def _batch(run: str, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+    columns = zip(_READ, zip(*rows, strict=True), strict=True)
+    read = pa.table({name: pa.array(values, _TYPES.get(name, _TEXT)) for name, values in columns})
+    return _in_order(read, run).to_batches()[0]
 
 
 def _moment(when: When | None) -> int | None:

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from monitor.app.alert_decisions import Decision
 from monitor.app.run_lock import Held
 from monitor.app.wiring import App, whose
 from monitor.config.messages import listed
@@ -20,21 +21,6 @@ from monitor.specs.rows import Event, WaitingPane
 from monitor.specs.settings import Settings
 
 _ALL_ROWS = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Who decided, when (microseconds), and why."""
-
-    at: int
-    who: str
-    why: str = ""
-
-    def event(self, model: str, kind: str, *, subject: str = "", detail: str = "{}") -> Event:
-        """What the store keeps of it."""
-        return Event(
-            model=model, at=self.at, kind=kind, subject=subject, who=self.who, why=self.why, detail=detail
-        )
 
 
 def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:

@@ -10,9 +10,8 @@ from monitor.app.clocks import system_clock
 from monitor.app.model_history import rename_models, renamed
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND
-from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.core.errors import ConfigurationError, MonitorError, described
 from monitor.daemon.health import Health, patience
-from monitor.daemon.log import described
 from monitor.daemon.schedule import Schedule
 from monitor.exposition.page import Exposition
 from monitor.specs.settings import Settings

@@ -7,22 +7,16 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from monitor.app.wiring import App
-from monitor.config.messages import did_you_mean, listed, suggestion
+from monitor.config.messages import listed
 from monitor.core.clock import ticks
-from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
-from monitor.daemon.log import described
-from monitor.measures.catalogue import BY_NAME
+from monitor.core.errors import LeaseLost, MonitorError, described
 from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import Tick, run_cycle
-from monitor.sentences.labels import with_settling
-from monitor.show.plain import Shown
-from monitor.show.table import ALIASES
 from monitor.specs.protocols import CycleReport, Lease
 from monitor.store import LIVE
 
 SHOWN_EVERY = 100  # ticks of a replay
-_LISTED = 8  # names of a message
 
 
 class NoticeScope(Enum):
@@ -217,116 +211,3 @@ def refuse_second_history(app: App, names: Iterable[str]) -> None:
             f'the run "{app.store.run}" has a history of {listed(begun)}: '
             f"name another run with --run NAME, or go on with this one by --run {app.store.run}"
         )
-
-
-def refuse_unknown(app: App, model: str | None, window: str | None, measure: str | None) -> None:
-    """Refuse names that no row can have; a model that is configured no more, but kept, has rows.
-
-    Raises
-    ------
-    ConfigurationError
-        with a suggestion.
-    """
-    gone = app.is_history(model)
-    specs = [] if gone else [app.spec(name) for name in app.names(model)]
-    windows = list(dict.fromkeys(window.name for spec in specs for window in spec.windows))
-    faults = []
-    if window and window not in windows and not gone:
-        faults.append(
-            f'there is no window "{window}": the configuration has {listed(windows)}'
-            f"{did_you_mean(window, windows)}"
-        )
-    if measure and measure not in BY_NAME:
-        meant = did_you_mean(ALIASES.get(measure.lower(), measure), BY_NAME)
-        faults.append(f'there is no measure "{measure}"{meant}; docs/measures.md has them all')
-    if faults:
-        raise ConfigurationError(faults)
-
-
-def chosen_rows(
-    app: App,
-    *,
-    model: str | None,
-    window: str | None = None,
-    measure: str | None = None,
-    subject: str | None = None,
-    segment: str | None = None,
-    version: str | None = None,
-    as_of: int | None = None,
-    history: bool = False,
-) -> list[Shown]:
-    """Current rows, or kept ones where a history or a moment is asked for.
-
-    Parameters
-    ----------
-    subject, segment, version
-        the empty ones are the whole model.
-    as_of
-        of each window, measure, … the newest kept row at or before it; with `history` all of them.
-    """
-    if history or as_of is not None:
-        kept = app.store.history(
-            model=model,
-            window=window,
-            measure=measure,
-            subject=subject,
-            segment=segment,
-            version=version,
-            as_of=None if history else as_of,
-        )
-        return [row for row in kept if as_of is None or row[1] <= as_of]
-    wanted = {
-        "window": window,
-        "measure": measure,
-        "subject": subject,
-        "segment": segment,
-        "version": version,
-    }
-    return [
-        (name, moment, row)
-        for name, moment, row in with_settling(app.store.current(model))
-        if all(value is None or (getattr(row, field) or "") == value for field, value in wanted.items())
-    ]
-
-
-def refuse_absent(
-    app: App, model: str | None, *, subject: str | None, segment: str | None, version: str | None
-) -> None:
-    """Refuse names that no current measurement bears; before the first cycle any.
-
-    Raises
-    ------
-    ConfigurationError
-        with a suggestion.
-    """
-    rows = [row for _, _, row in app.store.current(model)]
-    asked = {"subject": subject, "segment": segment, "version": version}
-    faults = []
-    for field_name, value in asked.items():
-        names = sorted({getattr(row, field_name) or "" for row in rows} - {""})
-        if value and not rows:
-            faults.append(f'whether there is a {field_name} "{value}" is known after the first cycle')
-        elif value and value not in names:
-            there = f"there are {listed(names[:_LISTED])}" if names else f"no {field_name} is measured"
-            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-            meant = _meant(value, names)
-            faults.append(f'there is no {field_name} "{value}": {there}{more}{meant}')
-    if rows and not faults and any(asked.values()):
-        of = ", ".join(f'{name} "{value}"' for name, value in asked.items() if value)
-        faults.append(f"no measurement is of {of} and of all else that was asked for: ask for less at once")
-    if faults:
-        raise ConfigurationError(faults)
-
-
-def _meant(value: str, names: list[str]) -> str:
-    """End of a message that names what was meant: a feature or class may lack its kind, or its end.
-
-    >>> _meant("AnnualInc", ["feature:AnnualIncome", "feature:Age"]), _meant("hum", ["feature:humid_pct"])
-    ('; did you mean "feature:AnnualIncome"?', '; did you mean "feature:humid_pct"?')
-    """
-    known = {name.lower(): name for name in names}
-    ends = {name: name.partition(":")[2] or name.partition("=")[2] or name for name in names}
-    known = {end.lower(): name for name, end in ends.items()} | known
-    begun = (option for option in known if option.startswith(value.lower()))
-    found = suggestion(value, known) or next(begun, None)
-    return "" if found is None else f'; did you mean "{known[found]}"?'

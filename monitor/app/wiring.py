@@ -11,12 +11,12 @@ from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
-from monitor.advice.inspect import unserved
 from monitor.app.clocks import system_clock
-from monitor.config.messages import did_you_mean, listed
+from monitor.app.kept import KeptRun
 from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
-from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
+from monitor.core.errors import LeaseLost, SourceError, StoreError
 from monitor.core.secrets import hide
+from monitor.core.text import content_hash
 from monitor.pipeline.caches import Caches
 from monitor.pipeline.model import Model
 from monitor.records.counting import Counting
@@ -29,7 +29,6 @@ from monitor.specs.model import ModelSpec, ReferenceSpec, SourceSpec
 from monitor.specs.protocols import Lease, Source
 from monitor.specs.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
-from monitor.states.grids import content_hash
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.coordination.daemons import WHOLE_RUN
@@ -37,20 +36,15 @@ from monitor.store.engine import open_store
 
 
 @dataclass(slots=True)
-class App:
-    """Opened store and sources of a configuration; models are made ready when they are asked for.
+class App(KeptRun):
+    """What is kept, and the opened sources; models are made ready when they are asked for.
 
     Parameters
     ----------
-    base
-        directory of the configuration file: relative paths of reference files start there.
     keeps
         False: nothing is written, a reference that is read is not kept.
     """
 
-    settings: Settings
-    base: Path
-    store: SqlStore
     keeps: bool = True
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}")
     _sources: dict[str, tuple[SourceSpec, SqlSource]] = field(default_factory=dict)
@@ -58,41 +52,6 @@ class App:
     _tokens: dict[str, int] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
     _opening: threading.Lock = field(default_factory=threading.Lock)
-
-    def spec(self, name: str) -> ModelSpec:
-        """Specification of a model.
-
-        Raises
-        ------
-        ConfigurationError
-            if there is no such model.
-        """
-        return self._configured(name)[0]
-
-    def _configured(self, name: str) -> tuple[ModelSpec, SourceSpec]:
-        configured = self.configured(name)
-        if configured is not None:
-            return configured
-        if self.is_history(name):
-            kept = "its history is kept, but it is not configured, or enabled = false"
-            raise ConfigurationError([f'model "{name}": {kept}: it cannot be counted'])
-        names = [model.name for model in self.settings.models]
-        others = f"the configuration has {listed(names)}{did_you_mean(name, names)}"
-        raise ConfigurationError([f'there is no model "{name}": {others}'])
-
-    def configured(self, name: str) -> tuple[ModelSpec, SourceSpec] | None:
-        """What is configured of a model and of its source now; None: there is no such model."""
-        settings = self.settings  # one and the same, should another be put in use meanwhile
-        specs = (model for model in settings.models if model.name == name)
-        return next(((model, settings.source(model.source)) for model in specs), None)
-
-    def is_history(self, name: str | None) -> bool:
-        """Whether there is nothing but a history of a model: it was removed, or is disabled."""
-        return name is not None and self.configured(name) is None and bool(self.store.runs(name))
-
-    def names(self, chosen: str | None = None) -> list[str]:
-        """Names of all models, or the chosen one."""
-        return [model.name for model in self.settings.models] if chosen is None else [self.spec(chosen).name]
 
     def source(self, name: str) -> SqlSource:
         """Source by name, opened once: its bounds hold for all of its models.
@@ -136,8 +95,11 @@ class App:
         if model is None or caches is None or before != configured:
             model = self._make(spec, source, at)
             caches = Caches.of(model)
-            for warning in unserved(spec, self._opened(source), at) if spec.reading.serving else ():
-                self._warn(name, warning)
+            if spec.reading.serving:
+                from monitor.advice.inspect import unserved  # what looks at tables, for this alone
+
+                for warning in unserved(spec, self._opened(source), at):
+                    self._warn(name, warning)
         elif _lacks_reference(model):
             again = self._make(spec, source, at)
             if again.reference_key != model.reference_key:
@@ -220,16 +182,16 @@ class App:
                 spec, lambda: reference_of(*load_reference(spec, source, self.base)), at
             )
         counting = reference.counting if reference else counting_without_reference(spec.reading)
-        counting = replace(counting, reading=_resolved(spec.reading, counting.reading))
+        counting = replace(counting, reading=resolved(spec.reading, counting.reading))
         if reference is not None:
             reference = replace(reference, counting=counting)
-        resolved = replace(spec, reading=counting.reading)
-        versions = [] if reference is None else list(of_versions(resolved))
+        whole = replace(spec, reading=counting.reading)
+        versions = [] if reference is None else list(of_versions(whole))
         own = {version: self._version_reference(part, source, counting, at) for version, part in versions}
         if spec.reading.segments and reference is None:
             self._warn(spec.name, NO_SEGMENTS)
         return Model(
-            spec=resolved,
+            spec=whole,
             counting=counting,
             reference=reference,
             version_references={version: part for version, (part, _) in own.items() if part is not None},
@@ -240,6 +202,7 @@ class App:
             at_once=source.at_once,
             audit_every=of_source.audit,
             retention=self.settings.retention,
+            thin=self.settings.thin,
         )
 
     def _version_reference(
@@ -317,7 +280,7 @@ def _lacks_reference(model: Model) -> bool:
     return given is not None and len(model.reference_key.split()) <= len(given.versions)
 
 
-def _resolved(configured: Reading, counted: Reading) -> Reading:
+def resolved(configured: Reading, counted: Reading) -> Reading:
     """Configured options with the features, classes and segments that the reference fixed."""
     return replace(
         configured,

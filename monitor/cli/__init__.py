@@ -1,6 +1,7 @@
 """The commands. Exit codes: 0 done, 1 something failed, 2 usage or configuration; 3, 4: see `status`."""
 
 from monitor.cli.alerts import alerts, backtest
+from monitor.cli.budget import budget, changes
 from monitor.cli.commands import main
 from monitor.cli.pages import report, view
 from monitor.cli.prometheus import export_rules
@@ -8,6 +9,8 @@ from monitor.cli.status import status
 
 main.add_command(alerts)
 main.add_command(backtest)
+main.add_command(budget)
+main.add_command(changes)
 main.add_command(export_rules)
 main.add_command(report)
 main.add_command(status)

@@ -51,14 +51,14 @@ def alerts(
     from monitor.alerts.standing import exit_code as code_of
     from monitor.app.alert_decisions import listed, standings
     from monitor.app.clocks import system_clock
-    from monitor.app.wiring import opened
+    from monitor.app.kept import to_read
     from monitor.show.alerts import alerts_as_csv, alerts_as_json, alerts_as_table
     from monitor.show.status import heads
 
     name = asked["model"]
-    with opened(read_settings(path), path.parent, run_name) as app:
-        listing = listed(app, **asked)
-        models = [] if app.is_history(name) else standings(app, name, system_clock(), asked["as_of"])
+    with to_read(read_settings(path), path.parent, run_name) as kept:
+        listing = listed(kept, **asked)
+        models = [] if kept.is_history(name) else standings(kept, name, system_clock(), asked["as_of"])
     match form:
         case "json":
             text = alerts_as_json(listing)
@@ -83,13 +83,13 @@ def _on_one_alert(command: Any) -> Any:
 @exit_on_error
 def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **alert: Any) -> None:
     """Mark what an alert speaks of as expected: from now on the rule judges against its window."""
+    from monitor.app.alert_decisions import Decision
     from monitor.app.alert_decisions import accept as accept_alert
     from monitor.app.clocks import system_clock
-    from monitor.app.model_history import Decision
-    from monitor.app.wiring import opened
+    from monitor.app.kept import to_read
 
-    with opened(read_settings(path), path.parent, run_name) as app:
-        text = accept_alert(app, Decision(system_clock(), who, why), until, **alert)
+    with to_read(read_settings(path), path.parent, run_name) as kept:
+        text = accept_alert(kept, Decision(system_clock(), who, why), until, **alert)
     say(text)
 
 
@@ -98,13 +98,12 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 @exit_on_error
 def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     """Say that somebody looks after an alert; it fires on. To silence it is Alertmanager's."""
-    from monitor.app.alert_decisions import acknowledge
+    from monitor.app.alert_decisions import Decision, acknowledge
     from monitor.app.clocks import system_clock
-    from monitor.app.model_history import Decision
-    from monitor.app.wiring import opened
+    from monitor.app.kept import to_read
 
-    with opened(read_settings(path), path.parent, run_name) as app:
-        text = acknowledge(app, Decision(system_clock(), who, why), **alert)
+    with to_read(read_settings(path), path.parent, run_name) as kept:
+        text = acknowledge(kept, Decision(system_clock(), who, why), **alert)
     say(text)
 
 
@@ -121,13 +120,13 @@ def backtest(
     path: Path, model: str | None, run_name: str, rule: str | None, start: int, end: int, form: str
 ) -> None:
     """Say when the rules would have fired on what was kept, how often, and for how long."""
-    from monitor.app.backtesting import as_plain, as_report, tried
-    from monitor.app.wiring import opened
+    from monitor.app.alert_decisions import as_plain, as_report, tried
+    from monitor.app.kept import to_read
 
     refuse_empty(start, end)
-    with opened(read_settings(path), path.parent, run_name) as app:
-        for name in app.names(model):
-            summed, fired = tried(app, name, rule, (start, end))
+    with to_read(read_settings(path), path.parent, run_name) as kept:
+        for name in kept.names(model):
+            summed, fired = tried(kept, name, rule, (start, end))
             text = as_report(name, summed, fired)
             plain = as_plain(name, summed, fired, (start, end))
             say_lines(plain if form == "json" else f"{name}\n{text}")

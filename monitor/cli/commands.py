@@ -180,24 +180,23 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
     """Print measurements of whole models: as a table the headlines, unless more is asked for."""
     from monitor.app.alert_decisions import standings
     from monitor.app.clocks import system_clock
+    from monitor.app.kept import chosen_rows, refuse_absent, refuse_unknown, to_read
     from monitor.app.provenance import with_provenance
-    from monitor.app.running import chosen_rows, refuse_absent, refuse_unknown
-    from monitor.app.wiring import opened
     from monitor.show.plain import as_csv, as_json
     from monitor.show.status import heads
 
     settings = read_settings(path)
     chosen = {name: asked[name] for name in ("subject", "segment", "version")}
     table = options.table_of(**asked)
-    with opened(settings, path.parent, run_name) as app:
-        refuse_unknown(app, asked["model"], asked["window"], asked["measure"])
-        rows = chosen_rows(app, **{name: asked[name] for name in _OF_ROWS})
+    with to_read(settings, path.parent, run_name) as kept:
+        refuse_unknown(kept, asked["model"], asked["window"], asked["measure"])
+        rows = chosen_rows(kept, **{name: asked[name] for name in _OF_ROWS})
         if not rows:
-            refuse_absent(app, asked["model"], **chosen)
+            refuse_absent(kept, asked["model"], **chosen)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
-        text = with_provenance(app.store, rows, form, table) if provenance else forms[form](rows)
-        if form == "table" and options.is_overview(**asked) and not app.is_history(asked["model"]):
-            options.say_styled(heads(standings(app, asked["model"], system_clock()), options.width()))
+        text = with_provenance(kept.store, rows, form, table) if provenance else forms[form](rows)
+        if form == "table" and options.is_overview(**asked) and not kept.is_history(asked["model"]):
+            options.say_styled(heads(standings(kept, asked["model"], system_clock()), options.width()))
             say("")
     say_lines(text)
 
@@ -217,12 +216,11 @@ def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
     """Write kept measurements to FILE: .parquet or .csv."""
     from monitor.app.export import Chosen
     from monitor.app.export import export as write
-    from monitor.app.running import refuse_unknown
-    from monitor.app.wiring import opened
+    from monitor.app.kept import refuse_unknown, to_read
 
-    with opened(read_settings(path), path.parent, run_name) as app:
-        refuse_unknown(app, chosen["model"], chosen["window"], chosen["measure"])
-        rows = write(app.store, file, Chosen(**chosen))
+    with to_read(read_settings(path), path.parent, run_name) as kept:
+        refuse_unknown(kept, chosen["model"], chosen["window"], chosen["measure"])
+        rows = write(kept.store, file, Chosen(**chosen))
     say(f"{file}: {counted(rows, 'row')}")
 
 
@@ -237,8 +235,8 @@ def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
 @exit_on_error
 def recount(path: Path, model: str, run_name: str, start: int, end: int, **decided: str) -> None:
     """Count the panes of a time again, whole, at once: after rows were deleted or mended."""
+    from monitor.app.alert_decisions import Decision
     from monitor.app.clocks import system_clock
-    from monitor.app.model_history import Decision
     from monitor.app.model_history import recount as count_again
     from monitor.app.wiring import opened
 
@@ -258,8 +256,9 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
 @exit_on_error
 def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
     """Delete the history of a model, in every run; its configurations, references and events are kept."""
+    from monitor.app.alert_decisions import Decision
     from monitor.app.clocks import system_clock
-    from monitor.app.model_history import Decision, forget_model
+    from monitor.app.model_history import forget_model
     from monitor.app.wiring import opened
 
     settings = read_settings(path)

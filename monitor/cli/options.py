@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import click
 
 from monitor.core.clock import from_iso, parse_duration, to_iso
-from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.core.errors import ConfigurationError, MonitorError, described
 from monitor.core.secrets import hide
 from monitor.core.text import readable
-from monitor.daemon.log import described
 from monitor.show.words import say, say_lines
 from monitor.store import LIVE
 

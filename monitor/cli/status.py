@@ -25,11 +25,11 @@ def status(
     from monitor.alerts.standing import exit_code as code_of
     from monitor.app.alert_decisions import standings
     from monitor.app.clocks import system_clock
-    from monitor.app.wiring import opened
+    from monitor.app.kept import to_read
     from monitor.show.status import as_lines, as_plain
 
-    with opened(read_settings(path), path.parent, run_name) as app:
-        models = standings(app, model, system_clock(), as_of)
+    with to_read(read_settings(path), path.parent, run_name) as kept:
+        models = standings(kept, model, system_clock(), as_of)
     if form == "json":
         say_lines(as_plain(models))
     else:

@@ -17,7 +17,7 @@ from monitor.config.resolve import (
     windows_of,
     words_of,
 )
-from monitor.config.rules import rules_of
+from monitor.config.rules import budget_of, rules_of
 from monitor.config.schema import (
     Configuration,
     LabelsTable,
@@ -26,11 +26,11 @@ from monitor.config.schema import (
     ReferenceTable,
     VersionReference,
 )
+from monitor.core.text import content_hash
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation
 from monitor.specs.settings import Settings
-from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
 
@@ -54,6 +54,7 @@ def build(
     return Settings(
         store_url=written.get(("store", "url"), configuration.store.url),
         retention=configuration.store.retention,
+        thin=configuration.store.thin,
         http=configuration.http,
         log=configuration.log,
         daemon=configuration.daemon,
@@ -128,6 +129,7 @@ def _model(model: ModelTable, zone: str, hide: Hide) -> ModelSpec:
         max_series=model.max_series,
         append_only=None if model.labels is None else model.labels.append_only,
         rules=rules_of(model),
+        budget=budget_of(model),
         config=config_content(model, hide),
         config_hash=config_hash(model),
     )

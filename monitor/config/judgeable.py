@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import EVERY, Bound, Rule
 from monitor.core.clock import DAY
-from monitor.measures import nowcast
-from monitor.measures.catalogue import BY_NAME
+from monitor.measures.against import REFERENCE
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import WITH_REFERENCE, Family, Unit
-from monitor.measures.options import FEATURE
-from monitor.measures.shift.label_shift import LABEL
-from monitor.pipeline.windows.against import REFERENCE
+from monitor.measures.options import FEATURE, LABEL
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 
@@ -64,7 +62,7 @@ def _labels(model: ModelSpec, rule: Rule) -> str:
     if rule.subject == LABEL and rule.truth != "settled":
         return f'the shift of labels is measured once they are settled: leave truth = "{rule.truth}" out'
     if rule.truth == "nowcast":
-        names = nowcast.NAMES - (nowcast.AREAS if model.reading.task is Task.MULTICLASS else frozenset())
+        names = [measure.name for measure in CATALOGUE if model.reading.task in measure.nowcast]
         if rule.measure not in names or rule.version or rule.segment:
             return (
                 f"the whole model alone has nowcasts, of {', '.join(sorted(names))}: "

@@ -9,14 +9,15 @@ from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Faults, Loc
 from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
-from monitor.config.schema import DEFAULT_RULE, AlertTable, ModelTable
-from monitor.measures.against import is_comparable
+from monitor.config.schema import DEFAULT_RULE, AlertTable, BudgetTable, ModelTable
+from monitor.measures.against import OF_MEANS, REFERENCE, is_comparable
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import ALWAYS, OF_SHIFT, WITH_REFERENCE, Family, Measure
+from monitor.measures.options import LABEL
 from monitor.measures.rows import CUMULATIVE
-from monitor.measures.shift.label_shift import LABEL
-from monitor.pipeline.windows.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
+from monitor.specs.model import BudgetSpec
 
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -30,10 +31,11 @@ _LABELS = frozenset(
 def rules_of(model: ModelTable) -> tuple[Rule, ...]:
     """Configured rules, and the default ones where none is configured or they are asked for too."""
     own = [_rule(model, alert) for alert in model.alerts or ()]
-    wanted = model.alerts is None if model.default_alerts is None else model.default_alerts
     names = {rule.name for rule in own}
     families = families_of(model) | ALWAYS
-    usual = default_rules(_watched(model)) if wanted else ()
+    usual = default_rules(_watched(model)) if _wants_default_rules(model) else ()
+    if not usual and model.budget is not None:
+        usual = tuple(rule for rule in default_rules(_watched(model)) if rule.measure == EVIDENCE)
     standard = [rule for rule in usual if BY_NAME[rule.measure].family in families]
     routed = tuple(sorted(model.alert_labels.items()))
     notes = tuple(
@@ -43,6 +45,19 @@ def rules_of(model: ModelTable) -> tuple[Rule, ...]:
     )
     rules = [*own, *(rule for rule in standard if rule.name not in names)]
     return tuple(_with(rule, routed, notes) for rule in rules)
+
+
+def budget_of(model: ModelTable) -> BudgetSpec | None:
+    """Budget of false alerts: stated, or the default one beside the default rules."""
+    table = BudgetTable() if model.budget is None and _wants_default_rules(model) else model.budget
+    if table is None:
+        return None
+    days = tuple((first, last) for first, last in table.unusual_days)
+    return BudgetSpec(false_alerts=table.false_alerts, smallest=table.smallest, unusual_days=days)
+
+
+def _wants_default_rules(model: ModelTable) -> bool:
+    return model.alerts is None if model.default_alerts is None else model.default_alerts
 
 
 def rule_faults(model: ModelTable) -> Faults:

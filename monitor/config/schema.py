@@ -20,6 +20,7 @@ from monitor.config.values import (
     ByClass,
     ChannelUrl,
     Class,
+    Days,
     Duration,
     Id,
     Keys,
@@ -43,10 +44,11 @@ from monitor.config.values import (
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Dependence, RateMethod
 from monitor.records.reading import Reading, Task
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.model import BudgetSpec, ModelSpec, Relation, SourceSpec
 from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec
 
 DEFAULT_MODEL = ModelSpec(name="", source="", reading=Reading(task=Task.BINARY), predictions=Relation())
+DEFAULT_BUDGET = BudgetSpec()
 DEFAULT_RULE = rules.Rule(name="", measure="", condition=rules.Condition())
 
 EpochUnit: TypeAlias = Literal["s", "ms", "us"]
@@ -65,6 +67,7 @@ class StoreTable(BaseModel):
 
     url: StoreUrl = Field(default="sqlite:///monitor.db", repr=False)
     retention: Duration | None = None
+    thin: bool = True
 
 
 HttpTable: TypeAlias = Annotated[
@@ -261,6 +264,16 @@ class Profit(BaseModel):
     matrix: Matrix
 
 
+class BudgetTable(BaseModel):
+    """How many false alerts the model may cost."""
+
+    model_config = STRICT
+
+    false_alerts: Annotated[float, Field(gt=0, le=30)] = DEFAULT_BUDGET.false_alerts
+    smallest: Annotated[float, Field(ge=0, allow_inf_nan=False)] = DEFAULT_BUDGET.smallest
+    unusual_days: list[Days] = []
+
+
 class ReadingTable(BaseModel):
     """How the tables are read again."""
 
@@ -348,6 +361,7 @@ class ModelTable(BaseModel):
     owner: Text | None = None
     runbook_url: Text | None = None
     alert_labels: dict[Label, str] = {}
+    budget: BudgetTable | None = None
     alerts: list[AlertTable] | None = None
     default_alerts: bool | None = None
     reading: ReadingTable = ReadingTable()

@@ -22,7 +22,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
-from monitor.records.values import canonical
+from monitor.records.reading import canonical
 from monitor.specs.urls import fault_of
 from monitor.windows.ends import PREVIOUS, WEEK
 from monitor.windows.units import LONGEST
@@ -35,6 +35,7 @@ STRICT = ConfigDict(
     defer_build=True,  # tables are validated as parts of a whole: not one builds a validator at import
 )
 
+_FIRST = date(1970, 1, 1)
 _LONGEST = 36_500 * DAY  # a century: sums of durations stay far below the ends of int64
 
 _THRESHOLD = 'a limit is a number, a share of the earlier value as in "-5%", or "critical": got '
@@ -92,6 +93,20 @@ def _moment(value: object) -> int:
         raise ValueError(
             f'a time is an ISO-8601 date or time, as in "2013-03-01": got {quoted(value)}'
         ) from None
+
+
+def _days(value: object) -> object:
+    """A day, or a span of them, both ends included, as numbers of days since 1970-01-01."""
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    first, _, last = text.partition("/")
+    try:
+        ends = date.fromisoformat(first), date.fromisoformat(last or first)
+    except ValueError:
+        rule = 'a day is a date, or two with a stroke between them, as in "2026-12-25/2027-01-06"'
+        raise ValueError(f"{rule}: got {quoted(text)}") from None
+    if ends[1] < ends[0]:
+        raise ValueError(f"the last day is not before the first: got {quoted(text)}")
+    return tuple((day - _FIRST).days for day in ends)
 
 
 def _name(value: object) -> object:
@@ -232,6 +247,7 @@ Threshold: TypeAlias = Annotated[
     WithJsonSchema({"type": ["number", "string"], "pattern": r"^critical$|^[+-]?\d+(\.\d+)?%$|\$\{"}),
 ]
 Moment: TypeAlias = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string"})]
+Days: TypeAlias = Annotated[tuple[int, int], BeforeValidator(_days), WithJsonSchema({"type": "string"})]
 Class: TypeAlias = Annotated[str, BeforeValidator(_class_value), _AS_CLASS]
 Range: TypeAlias = Annotated[tuple[float, float], BeforeValidator(_range)]
 ByClass: TypeAlias = Annotated[dict[str, Text], BeforeValidator(_class_keys)]

@@ -9,6 +9,7 @@ RateMethod: TypeAlias = Literal["wilson", "clopper-pearson"]
 Dependence: TypeAlias = Literal["none", "day"]
 
 LEVEL = 0.95  # of intervals and critical values, unless another is asked for
+FEW_DELAYS = "few_delays"  # warning of windows that settled by the delays of all classes
 BECAUSE, WHEN, REMEDY = ("because",), ("when",), ("because", "write")
 """Columns of details of one line: why there is no value; when there will be one; why, and what to write."""
 
@@ -45,6 +46,7 @@ class Reason(StrEnum):
     NOT_COUNTED = "not_counted"
     NOT_SETTLED = "not_settled"
     TOO_EARLY = "too_early"
+    LEARNING = "learning"
     NOT_CONFIGURED = "not_configured"
     SELECTIVE_LABELS = "selective_labels"
 
@@ -102,3 +104,25 @@ class Measurement:
     def absent(cls, reason: Reason, *, n: int) -> "Measurement":
         """No value, and why."""
         return cls(value=None, reason=reason, n=n)
+
+
+def difference_interval(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:
+    """Interval of a difference of independent values, first - second, made of both intervals [1]_.
+
+    From d - sqrt((v1 - l1)² + (u2 - v2)²) to d + sqrt((u1 - v1)² + (v2 - l2)²), d = v1 - v2.
+
+    Parameters
+    ----------
+    first, second
+        value v, and its interval (l, u).
+
+    References
+    ----------
+    .. [1] Zou & Donner (2008). Construction of confidence limits about effect measures: a general approach.
+       Statistics in Medicine 27:1693-1702, section 2.
+    """
+    (v1, of_first), (v2, of_second) = first, second
+    below = math.hypot(v1 - of_first.lower, of_second.upper - v2)
+    above = math.hypot(of_first.upper - v1, v2 - of_second.lower)
+    difference = v1 - v2
+    return Interval(difference - below, difference + above, of_first.level)

@@ -135,3 +135,9 @@ def brief(line: str) -> str:
     (1000, 'monitor: no such table')
     """
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def content_hash(plain: object) -> str:
+    """First 16 hexadecimal digits of the SHA-256 of a plain value's canonical JSON."""
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

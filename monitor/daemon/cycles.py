@@ -9,8 +9,8 @@ from typing import Protocol
 import structlog
 
 from monitor.core.clock import to_iso
+from monitor.core.errors import described
 from monitor.daemon.health import Health
-from monitor.daemon.log import described
 from monitor.specs.protocols import CycleReport
 
 _LOG = "monitor.daemon"

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from monitor.core.clock import DAY, SECOND, Clock, to_iso
-from monitor.core.errors import MonitorError, NotificationError
+from monitor.core.errors import MonitorError, NotificationError, described
 from monitor.core.text import readable
 from monitor.daemon.cycles import back_off
-from monitor.daemon.log import described
 from monitor.specs.protocols import Channel, ChannelReport, Outbox
 from monitor.specs.rows import WaitingNotice
 

@@ -4,16 +4,13 @@ import logging
 import re
 import sys
 import threading
-import traceback
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from monitor.core.errors import MonitorError, without_quotes
 from monitor.core.secrets import HIDDEN, hide
 from monitor.core.text import readable, readable_lines
 
@@ -162,22 +159,3 @@ def _attach(formatter: logging.Formatter, level: str, stream: TextIO) -> None:
         heard = root.level if root.level <= logging.DEBUG else max(root.level, quiet)
         logging.getLogger(name).setLevel(max(heard, _TELLING.get(name, heard)))
     logging.captureWarnings(capture=True)
-
-
-def described(error: Exception) -> str:
-    """One line on an error; on an unexpected one also where it was raised.
-
-    An unexpected error of a conversion may quote a value of a row: what stands in quotes is left out.
-
-    >>> described(MonitorError("no such table: predictions"))
-    'no such table: predictions'
-    >>> described(ValueError("could not convert string to float: 'Jane Doe'"))
-    'ValueError: could not convert string to float: ***'
-    """
-    first = (hide(str(error)).splitlines() or [""])[0]
-    if isinstance(error, MonitorError):
-        return first or type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    first = without_quotes(first) if isinstance(error, ValueError | TypeError | LookupError) else first
-    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {first}{where}"

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from monitor.core.text import content_hash
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.evidence.cells import UsualCells
 from monitor.records.pane import Part
-from monitor.states.grids import content_hash
 
 
 class Trait(StrEnum):

@@ -18,7 +18,6 @@ from monitor.exposition.names import (
     ALERT_SAID,
     ALERT_SINCE,
     PREFIX,
-    RULE_SERIES,
 )
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.protocols import ChannelReport
@@ -126,18 +125,6 @@ def _said(shown: Iterable[AlertSeries]) -> Metric:
         if series.state is State.FIRING:
             family.add_metric([*(series.labels[label] for label in _OF_ALERT), series.text], series.judged_at)
     return family
-
-
-def rule_family(model: str, exposed: ExposedAlerts) -> Metric:
-    """Family of what a model's rules say."""
-    rules = GaugeMetricFamily(
-        RULE_SERIES,
-        "Series that a rule judges, by what it says of their current values.",
-        labels=("model", "rule", "verdict"),
-    )
-    for (rule, outcome), n in sorted(exposed.verdicts.items()):
-        rules.add_metric((model, rule, outcome.value), n)
-    return rules
 
 
 def notice_families(channels: Mapping[str, ChannelReport]) -> Iterator[Metric]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from monitor.alerts.defaults import NAMES
 from monitor.alerts.phrases import described, has_places
-from monitor.alerts.rules import EVERY, Rule
+from monitor.alerts.rules import EVERY, Rule, Severity
 from monitor.core.clock import SECOND, format_duration
 from monitor.exposition.forwarding import (
     RUNBOOK,
@@ -111,13 +111,17 @@ def _own(
 
 
 def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
-    """File of rules for Prometheus: a group for the monitor itself and all that fires, one for each model."""
+    """File of rules for Prometheus: a group for the monitor itself and all that fires, one for each model.
+
+    What is for information alone is shown, and nobody is told of it.
+    """
     models = tuple(models)
     groups: list[Plain] = [
         _group("model-monitor", {FIRING: _firing(how)}, [*of_daemons(how), unknown(models, how)])
     ]
     for model in models:
-        alerts = [*(forwarded(model, rule, how) for rule in model.rules), *of_cycles(model, how)]
+        told = (rule for rule in model.rules if rule.severity is not Severity.INFO)
+        alerts = [*(forwarded(model, rule, how) for rule in told), *of_cycles(model, how)]
         groups.append(_group(f"model-monitor {model.name}", {JUDGED: judged(model, how)}, alerts))
     return WRITTEN + as_yaml({"groups": groups})
 

@@ -16,7 +16,7 @@ from monitor.exposition.alerts import ExposedAlerts, alerting
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Exposure, Family, Measure
 from monitor.measures.options import FEATURE
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.specs.model import ModelSpec
 
 _Key: TypeAlias = tuple[str, str, str, Truth]
@@ -29,6 +29,7 @@ _SHOWN = frozenset(
     or measure.name in MAIN.values()
     or measure.family is Family.COMPARISON  # all of a sequential test tell how many records there are
 )
+_FAMILIES = {measure.name: names.family_name(measure) for measure in CATALOGUE}
 _OF_WINDOWS = frozenset(measure.name for measure in CATALOGUE if Exposure.WINDOW in measure.exposed)
 
 
@@ -89,8 +90,11 @@ def expose(
     first one); segments and versions with the records, the coverage, the task's main measure and the
     base rate; the comparison of the arms whole.
     """
+    window = main_window([window.name for window in model.windows])
     chosen = [
-        (row, group) for row in _newest(model.name, rows) if (group := group_of(model, row)) is not None
+        (row, group)
+        for row in _newest(model.name, rows)
+        if (group := group_of(model, row, window)) is not None
     ]
     series = [exposed for row, group in chosen for exposed in _of_row(model.name, row, group)]
     series += _of_windows(model.name, rows)
@@ -103,15 +107,14 @@ def expose(
     return Exposed(as_of, tuple(kept), tuple(sorted(absent.items())), len(series) - len(kept), alerted)
 
 
-def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
+def group_of(model: ModelSpec, row: MeasurementRow, features_window: str) -> Group | None:
     """Group of a row's value; None: the row is not exposed."""
     measure = BY_NAME.get(row.measure)
     if measure is None or row.against or Exposure.WINDOW in measure.exposed:
         return None
     if row.subject.startswith(FEATURE):
         is_shown = row.of_whole and Exposure.FEATURES in measure.exposed
-        window = main_window([window.name for window in model.windows])
-        return Group.FEATURE if is_shown and row.window == window else None
+        return Group.FEATURE if is_shown and row.window in (features_window, CUMULATIVE) else None
     if row.of_whole:
         return Group.WHOLE if measure.of_whole else None
     wanted = Exposure.STRATA in measure.exposed or row.measure == MAIN[model.reading.task]
@@ -120,7 +123,7 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
 
 def exposed_as(measure: Measure) -> str:
     """Name of the family that shows a measure, by default for the whole model; empty: none does."""
-    return names.family_name(measure) if measure.of_whole else ""
+    return _FAMILIES[measure.name] if measure.of_whole else ""
 
 
 def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:
@@ -138,7 +141,7 @@ def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[ExposedSe
     measure, result = BY_NAME[row.measure], row.measurement
     if result.value is None:
         return
-    name, labels = names.family_name(measure), _measure_labels(model, row, measure)
+    name, labels = _FAMILIES[measure.name], _measure_labels(model, row, measure)
     yield ExposedSeries(name, labels, result.value, group)
     if result.interval is not None and group is Group.WHOLE:
         yield ExposedSeries(f"{name}_lower", labels, result.interval.lower, Group.BOUND)
@@ -153,7 +156,7 @@ def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[Expose
         if measure is None or detail is None or not names.has_reference(measure):
             continue
         value = dict(zip(detail.columns, detail.rows[0], strict=True)).get("value")
-        key = (names.family_name(measure), _measure_labels(model, row, measure))
+        key = (_FAMILIES[measure.name], _measure_labels(model, row, measure))
         if isinstance(value, float) and row.window_end > newest.get(key, (-1, 0.0))[0]:
             newest[key] = (row.window_end, value)
     for (family, labels), (_, value) in newest.items():

@@ -4,18 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from monitor.core.measurement import Detail, Interval, Measurement
+from monitor.core.measurement import Detail, Interval, Measurement, difference_interval
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
-from monitor.measures.classification.confusion import Margins, shares
-from monitor.measures.regression import mean_absolute_error
-from monitor.measures.statistics.intervals import difference_interval
-from monitor.records.counting import Counting
 from monitor.records.reading import Task
-from monitor.states.counters import Counters
 
 MOST = 5  # segments that are shown: those that contribute most
+REFERENCE = "reference"
+OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 FIGURES = ("value", "lower", "upper", "n")
-SEGMENTS = ("segment", "contribution", "value", "before", "share", "share_before")
 _OF_PERFORMANCE = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)
 MEANS = {  # means over records: what segments contribute to their differences adds up
     Task.BINARY: "accuracy",
@@ -120,15 +116,6 @@ def is_worse(direction: Direction, difference: Measurement) -> bool:
     return difference.interval.upper < 0 if direction is Direction.HIGHER else difference.interval.lower > 0
 
 
-def mean_of(counting: Counting, labels: Counters) -> SegmentMean:
-    """Mean of the main measure over a labels part."""
-    if counting.reading.task is Task.REGRESSION:
-        error = mean_absolute_error(counting.errors(labels))
-        return NO_RECORDS if error.value is None else SegmentMean(error.n, error.value)
-    right, n, _ = shares(Margins.of(counting.confusion(labels)))["accuracy"]
-    return SegmentMean(n, right / n) if n else NO_RECORDS
-
-
 def contributions(
     now: Mapping[str, SegmentMean], then: Mapping[str, SegmentMean], whole: tuple[SegmentMean, SegmentMean]
 ) -> dict[str, float]:
@@ -152,8 +139,18 @@ def contributions(
     }
 
 
+def segment_columns(measure: str) -> tuple[str, ...]:
+    """Columns of a table of contributions to the difference of a mean: its values bear its name."""
+    return ("segment", "contribution", measure, "before", "share", "share_before")
+
+
+def contributes_to(detail: Detail) -> str:
+    """Measure whose difference a table of contributions is of; empty: it is another table."""
+    return detail.columns[2] if detail.columns[:2] == ("segment", "contribution") else ""
+
+
 def segment_contribution(
-    direction: Direction,
+    measure: Measure,
     now: Mapping[str, SegmentMean],
     then: Mapping[str, SegmentMean],
     whole: tuple[SegmentMean, SegmentMean],
@@ -162,12 +159,12 @@ def segment_contribution(
 
     Parameters
     ----------
-    direction
-        of the main measure.
+    measure
+        the mean.
     now, then, whole
         as in `contributions`.
     """
-    sign = -1 if direction is Direction.HIGHER else 1
+    sign = -1 if measure.direction is Direction.HIGHER else 1
     added = contributions(now, then, whole)
     worst = sorted((name for name in added if sign * added[name] > 0), key=lambda name: -sign * added[name])
     if not worst:
@@ -181,7 +178,7 @@ def segment_contribution(
         ]
         rows.append((name, round(added[name], 6), *values, *shares))
     n = now.get(worst[0], NO_RECORDS).n
-    return Measurement(value=added[worst[0]], n=n, detail=Detail(SEGMENTS, tuple(rows)))
+    return Measurement(value=added[worst[0]], n=n, detail=Detail(segment_columns(measure.name), tuple(rows)))
 
 
 def _pull(part: SegmentMean, n: int, centre: float) -> float:

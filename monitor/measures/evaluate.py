@@ -1,11 +1,17 @@
 """Evaluate: all measures of a set of counters, by name."""
 
+import hashlib
+
+import numpy as np
+
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import LEVEL, Reason
 from monitor.measures import regression
+from monitor.measures.against import NO_RECORDS, SegmentMean
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.class_estimates import class_results, largest_result
 from monitor.measures.classification import confusion, probabilities, scores
+from monitor.measures.classification.confusion import Margins, shares
 from monitor.measures.classification.scores import Scored
 from monitor.measures.comparison import arms, challenger
 from monitor.measures.estimates import (
@@ -20,7 +26,8 @@ from monitor.measures.estimates import (
 )
 from monitor.measures.labels import class_coverage
 from monitor.measures.labels import results as label_results
-from monitor.measures.options import FEATURE, Options, Result, generator
+from monitor.measures.options import FEATURE, Options, Result
+from monitor.measures.regression import mean_absolute_error
 from monitor.measures.shift import stability_index, values
 from monitor.measures.shift.cells import Expected, Mixture, Subject
 from monitor.measures.statistics.intervals import mixed, moments_of
@@ -47,7 +54,7 @@ def performance(counting: Counting, labels: Counters, options: Options) -> list[
             *regression.results(moments, counting.percentages(labels), options),
             *regression.cell_results(moments, *tables, options),
         ]
-    rng, opened = generator(labels) if options.resamples else None, labels.opened()
+    rng, opened = _generator(labels) if options.resamples else None, labels.opened()
     results = list(confusion.results(counting.confusion(opened), options, rng))
     clipped = int(opened.block("tally")[TALLY.index("clipped")])
     if counting.scored:
@@ -209,6 +216,15 @@ def challenge(counting: Counting, labels: Counters, options: Options) -> list[Re
     return list(challenger.results(pairing.agreement(opened), scores, losses, options.level))
 
 
+def mean_of(counting: Counting, labels: Counters) -> SegmentMean:
+    """Mean of the main measure over a labels part."""
+    if counting.reading.task is Task.REGRESSION:
+        error = mean_absolute_error(counting.errors(labels))
+        return NO_RECORDS if error.value is None else SegmentMean(error.n, error.value)
+    right, n, _ = shares(Margins.of(counting.confusion(labels)))["accuracy"]
+    return SegmentMean(n, right / n) if n else NO_RECORDS
+
+
 def learned(counting: Counting, labels: Counters, *, whole: bool = True) -> Learned | Reason:
     """What a labels part teaches of records whose labels are not there: made once, used often.
 
@@ -296,3 +312,11 @@ def _records(records: Counters) -> int:
 def _require(layout: Layout, counters: Counters) -> None:
     if counters.layout is not layout and counters.layout != layout:
         raise GridMismatch("the counters were counted on other grids than the model's")
+
+
+def _generator(counters: Counters) -> np.random.Generator:
+    """Random numbers seeded by the counters' content: equal states have equal intervals."""
+    digest = hashlib.blake2b(counters.layout.hash.encode(), digest_size=16)
+    digest.update(counters.index.data)
+    digest.update(counters.value.data)
+    return np.random.default_rng(int.from_bytes(digest.digest()))

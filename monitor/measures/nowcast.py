@@ -29,17 +29,15 @@ from monitor.measures.classification.discrimination import auc_interval, gini
 from monitor.measures.options import Options, Result
 from monitor.measures.regression import root
 from monitor.measures.statistics.intervals import normal, normal_quantile, score_bounds
-from monitor.records.counting import DELAY_SUMS, LOSSES, Counting
+from monitor.records.counting import LOSSES, Counting
 from monitor.records.labels.error_terms import ERRORS
 from monitor.records.reading import Task
 from monitor.states.counters import Counters
 from monitor.states.sums import HALF
-from monitor.states.views import Sums
 
 LEAST_SHARE = 0.2  # of a class's labels: panes with less are left out
 LEAST_RECORDS = 0.5  # of the window's, that must remain
 _STEP = 2.0**-12  # of a numerical derivative, relative
-_FEW, _SURE, _DEPENDS = 50, 4.0, 0.1  # delays, standard errors, correlation
 _BLOCK = 1_000_000  # cells of derivatives that are in memory at once
 _NUMBERS: Mapping[str, tuple[str, str]] = {
     "mean_absolute_error": ("absolute_error", "squared_error"),
@@ -57,15 +55,6 @@ _LOSSES: Mapping[str, tuple[str, str]] = {
     "brier_score": ("brier", "squared_brier"),
     "log_loss": ("log_loss", "squared_log_loss"),
 }
-AREAS = frozenset({"roc_auc", "gini"})
-"""Measures that only models of two classes have a nowcast of."""
-NAMES = AREAS | frozenset(
-    {
-        *("f1", "profit_per_record"),
-        *(*_RATES, *_RATES_OF_CLASS, *_AVERAGES, *_LOSSES, *_NUMBERS),
-    }
-)
-"""Measures that have a nowcast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,33 +178,6 @@ def absent(counting: Counting, reason: Reason, options: Options, *, n: int) -> l
     return [replace(result, measurement=missing) for result in results(empty, options)]
 
 
-def depends(sums: Sequence[Sums]) -> bool:
-    """Whether delays depend on the score within a class, of numbers on the value: what nowcasts assume not.
-
-    The correlation of the logarithm of the delay and the rank is above 0.1 in size, and above 4 standard
-    errors (Fisher's z), in a class.
-
-    Parameters
-    ----------
-    sums
-        of each class: see `Counting.delay_sums`.
-    """
-    return any(_correlation(each) > _DEPENDS for each in sums)
-
-
-def _correlation(sums: Sums) -> float:
-    """Size of a correlation of the delay and the rank; 0 where it may be chance."""
-    n = sums.n("delay")
-    if n < _FEW:
-        return 0.0
-    x, xx, y, yy, xy = (sums.units(term) / (n * HALF) for term in DELAY_SUMS)
-    spread = (xx - x * x) * (yy - y * y)
-    if spread <= 0:
-        return 0.0
-    r = min(abs(xy - x * y) / math.sqrt(spread), 1 - 1e-12)
-    return r if math.atanh(r) * math.sqrt(n - 3) > _SURE else 0.0
-
-
 def _of_classes(counts: Weighed, options: Options) -> Iterator[Result]:
     total, square = counts.block("confusion")
     classes, k = counts.counting.reading.classes, len(counts.counting.reading.classes)
@@ -247,7 +209,7 @@ def _rate(
     total, square = cells
     below = float(total[of].sum())
     if below <= 0:
-        return Measurement.absent(Reason.UNDEFINED if counts.n else Reason.NO_LABELS, n=counts.n)
+        return _undefined(counts)
     value = min(1.0, float(total[having].sum()) / below)
     influence = (having - value * of) / below
     variance = float((influence**2 * square).sum()) + _of_totals(counts, (influence * total).sum(axis=1))
@@ -256,6 +218,10 @@ def _rate(
         trials = value * (1 - value) / variance
     lower, upper = score_bounds(value, trials, normal_quantile(level))
     return Measurement(value, counts.n, interval=Interval(min(lower, value), max(upper, value), level))
+
+
+def _undefined(counts: Weighed) -> Measurement:
+    return Measurement.absent(Reason.UNDEFINED if counts.n else Reason.NO_LABELS, n=counts.n)
 
 
 def _of_totals(counts: Weighed, by_class: Floats) -> float:
@@ -277,7 +243,7 @@ def _statistics(
     side, cells = len(total), np.flatnonzero(total)
     amounts = amounts_of(counts.counting.reading.classes, options.profit) if options.profit else None
 
-    def figures(stack: Floats) -> Floats:
+    def figures(stack: Floats, cells: Ints = cells) -> Floats:
         sums = statistics.sums_of([stack], cells, side, amounts, counts.n)
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = [statistic(sums)[None] for statistic in _AVERAGES.values()]
@@ -299,14 +265,34 @@ def _statistics(
     noise = square.ravel()[cells] / at**2
     rows = np.zeros((side, len(cells)))
     rows[cells // side, np.arange(len(cells))] = 1.0
-    for (name, subject), value, move in zip(names, values.tolist(), moves, strict=True):
+    ends = np.sort(figures(_ends_of_recalls(total, square, options.level), np.arange(total.size)))
+    for (name, subject), value, move, end in zip(names, values.tolist(), moves, ends.tolist(), strict=True):
         if not math.isfinite(value):
-            missing = Reason.UNDEFINED if counts.n else Reason.NO_LABELS
-            yield Result(name, subject, Measurement.absent(missing, n=counts.n))
+            yield Result(name, subject, _undefined(counts))
             continue
         variance = float(move**2 @ noise) + _of_totals(counts, rows @ move)
-        interval = _between(value, variance, options.level, share=name != "profit_per_record")
+        share = name != "profit_per_record"
+        interval = _between(value, variance, options.level, share=share)
+        if interval is None and share:
+            interval = Interval(min(end[0], value), max(end[1], value), options.level)
         yield Result(name, subject, Measurement(value, counts.n, interval=interval))
+
+
+def _ends_of_recalls(total: Floats, square: Floats, level: float) -> Floats:
+    """Cells, shape (cells, 2), with each class's recall at its lower and at its upper bound, by Wilson.
+
+    They bound averages and F1 where derivatives tell of no variance: classes are all right or all wrong.
+    """
+    ends, z = np.stack([total, total], axis=2), normal_quantile(level)
+    for at, n in enumerate(total[:-1].sum(axis=1).tolist()):
+        if n:
+            recall = np.asarray(score_bounds(total[at, at] / n, n * n / float(square[at].sum()), z))
+            wrong = total[at].copy()
+            wrong[at] = 0.0
+            wrong[at - 1] += not wrong.any()
+            ends[at] = wrong[:, None] / wrong.sum() * n * (1 - recall)
+            ends[at, at] = n * recall
+    return ends.reshape(-1, 2)
 
 
 def _between(value: float, variance: float, level: float, *, share: bool) -> Interval | None:
@@ -348,20 +334,13 @@ def _of_numbers(counts: Weighed, options: Options) -> Iterator[Result]:
         at = [names.index(term) for term in terms]
         unit = scale ** ERRORS[terms[0]]
         lowest = -math.inf if name == "bias" else 0.0
-        mean = _scaled(_mean(counts, total[:, at], square[:, at], options.level, lowest=lowest), unit)
+        mean = _mean(counts, total[:, at], square[:, at], options.level, lowest=lowest, unit=unit)
         yield Result(name, "", root(mean) if name == "root_mean_squared_error" else mean)
 
 
-def _scaled(measured: Measurement, unit: float) -> Measurement:
-    if measured.value is None:
-        return measured
-    bounds = measured.interval
-    if bounds is not None:
-        bounds = replace(bounds, lower=bounds.lower * unit, upper=bounds.upper * unit)
-    return replace(measured, value=measured.value * unit, interval=bounds)
-
-
-def _mean(counts: Weighed, total: Floats, square: Floats, level: float, *, lowest: float) -> Measurement:
+def _mean(
+    counts: Weighed, total: Floats, square: Floats, level: float, *, lowest: float, unit: float = 1.0
+) -> Measurement:
     """Mean of a term over weighed records, class by class.
 
     Parameters
@@ -369,6 +348,8 @@ def _mean(counts: Weighed, total: Floats, square: Floats, level: float, *, lowes
     total, square
         shape (4, 2, classes): sums (n, out of range, hi, lo) of the term and of its square, weighed by 1/π
         and by 1/π².
+    unit
+        of the term, that the sums are multiples of.
     """
     records = total[0, 0]
     n = float(records.sum())
@@ -379,8 +360,9 @@ def _mean(counts: Weighed, total: Floats, square: Floats, level: float, *, lowes
     sums = total[2] + total[3] / HALF
     value = float(sums[0].sum()) / n
     if total[1, 1].any():
-        return Measurement(value, counts.n)
+        return Measurement(value * unit, counts.n)
     first, second = (square[2] + square[3] / HALF).sum(axis=1)
     noise = max(0.0, float(second - 2 * value * first + value**2 * square[0, 0].sum())) / n**2
     variance = noise + _of_totals(counts, (sums[0] - value * records) / n)
-    return Measurement(value, counts.n, interval=normal(value, variance, level, lowest=lowest))
+    interval = normal(value * unit, variance * unit**2, level, lowest=lowest)
+    return Measurement(value * unit, counts.n, interval=interval)

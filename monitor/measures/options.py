@@ -1,15 +1,12 @@
 """Options of the measures, and a named result."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from monitor.core.measurement import LEVEL, Measurement, RateMethod
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
-from monitor.states.counters import Counters
 
+LABEL = "label"  # subject
 FEATURE = "feature:"  # subjects that are features begin so
 RESAMPLES = 400  # of bootstraps
 TOPS = (0.01, 0.05, 0.1)  # shares of the records
@@ -71,11 +68,3 @@ class Result:
     measure: str
     subject: str
     measurement: Measurement
-
-
-def generator(counters: Counters) -> np.random.Generator:
-    """Random numbers seeded by the counters' content: equal states have equal intervals."""
-    digest = hashlib.blake2b(counters.layout.hash.encode(), digest_size=16)
-    digest.update(counters.index.tobytes())
-    digest.update(counters.value.tobytes())
-    return np.random.default_rng(int.from_bytes(digest.digest()))

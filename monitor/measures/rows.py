@@ -1,7 +1,9 @@
 """A measurement of a window, with all that identifies it: plain, flat, the columns of our tables."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from monitor.core.measurement import Measurement
 
@@ -56,3 +58,22 @@ class MeasurementRow:
     def of_whole(self) -> bool:
         """Whether it is of all of the window's records: of no version and no segment."""
         return self.version is None and self.segment is None
+
+
+Revision: TypeAlias = tuple[int, MeasurementRow]
+"""As of, and what was kept then."""
+
+
+def newest(rows: Iterable[Revision]) -> list[Revision]:
+    """Of each end, measure, … the newest revision; a nowcast stands beside until the window has settled."""
+    kept: dict[tuple[object, ...], Revision] = {}
+    settled = set()
+    for as_of, row in rows:
+        place = (row.window, row.window_end, row.version, row.segment, row.measure, row.subject, row.against)
+        if row.truth.value == "settled":
+            settled.add(place)
+        key = (*place, row.truth.value == "nowcast")
+        before = kept.get(key)
+        if before is None or before[0] <= as_of:
+            kept[key] = (as_of, row)
+    return [pair for key, pair in kept.items() if not (key[-1] and key[:-1] in settled)]

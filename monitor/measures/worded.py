@@ -11,12 +11,13 @@ from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import OF_SHIFT, Direction, Family, Unit, Yardstick
 from monitor.measures.rows import MeasurementRow
 
+SIZES = (0.1, 0.25)  # where the classical bands end: below the first none, above the second significant
 MINUS = "\N{MINUS SIGN}"
 CHANCE = "no difference beyond chance"
 UNKNOWN = "unknown"
 _RATE = "missing_rate"  # shares of records are told as its values are
 _SHARES = frozenset({"expected", "actual", "share", "share_before"})
-_VALUES = frozenset({"value", "lower", "upper"})
+_VALUES = frozenset({"value", "lower", "upper", "before"})
 _AS_GIVEN = frozenset({Family.VALUES, Family.LOG})  # in the units of a feature; whole numbers
 _LARGE = 1_000  # from here on three decimals say nothing
 
@@ -43,17 +44,21 @@ def value_of(measure: str, value: float | None) -> str:
 
 
 def cell_of(column: str, value: float | str | None, measure: str = "") -> str:
-    """Cell of a detail's table: shares of records in %, values and their bounds in the measure's unit.
+    """Cell of a detail's table: shares of records in %, what is of the measure in its unit.
 
     >>> cell_of("actual", 0.0), cell_of("value", 0.7314, "roc_auc"), cell_of("n", None)
     ('0 %', '0.731', 'unknown')
+    >>> cell_of("contribution", -0.0312, "accuracy"), cell_of("contribution", 0.4837)
+    ('−3.1 points', '0.4837')
     """
     if isinstance(value, str):
         return value
     if value is None:
         return UNKNOWN
-    if measure and column in _VALUES:
+    if measure and (column in _VALUES or column == measure):
         return value_of(measure, value)
+    if measure and column == "contribution":
+        return difference_of(measure, value)
     return value_of(_RATE, value) if column in _SHARES else with_minus(number(value))
 
 
@@ -271,3 +276,26 @@ def _rounded(value: float, decimals: int) -> str:
     if not math.isfinite(value):
         return with_minus(number(value))
     return with_minus(f"{round(value, decimals) + 0.0:,.{decimals}f}")
+
+
+def band_of(index: float) -> str:
+    """Classical band of a stability index by its size alone: none, minor or significant [1]_.
+
+    The bands know nothing of how many records there are: that is what the critical value is for.
+
+    Parameters
+    ----------
+    index
+        0 or more; no unit.
+
+    References
+    ----------
+    .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley. Chapter 12.
+
+    >>> [band_of(index) for index in (0.0, 0.099, 0.1, 0.25, 0.251, 4.2)]
+    ['none', 'none', 'minor', 'minor', 'significant', 'significant']
+    """
+    small, large = SIZES
+    if index < small:
+        return "none"
+    return "minor" if index <= large else "significant"

@@ -9,13 +9,37 @@ from monitor.alerts.standing import Seen
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.core.clock import from_iso
 from monitor.core.errors import AddressError
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.rows import Revision
+from monitor.records.counting import Counting
+from monitor.records.reference import Reference
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
+from monitor.states.strata import Strata
 
-Revision = tuple[int, MeasurementRow]
 KEPT = ("run", "as_of")  # parameters that links to other pages keep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedWindow:
+    """Counts of a window as they are now.
+
+    Parameters
+    ----------
+    labels, records
+        by stratum: the whole, versions, segments.
+    reference
+        on the same grids; None: there is none.
+    panes, lost
+        panes that were added up; others, which were counted on other grids, or are too many.
+    """
+
+    counting: Counting
+    labels: Strata
+    records: Strata
+    reference: Reference | None
+    panes: int
+    lost: int
 
 
 class PageData(Protocol):
@@ -40,6 +64,10 @@ class PageData(Protocol):
 
     def rows(self, model: str, which: Drawn) -> list[Revision]:
         """(as of, row) of all kept revisions of a window's ends, by end and as of."""
+        ...
+
+    def counted(self, spec: ModelSpec, start: int, end: int) -> CountedWindow:
+        """Counts of all panes between two moments, as they are now."""
         ...
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
@@ -155,18 +183,3 @@ def found(name: str, names: Sequence[str], what: str) -> str:
             f"there is no {what} {quoted(name)}: there is {there}{did_you_mean(name, names)}", 404
         )
     return name
-
-
-def newest(rows: Iterable[Revision]) -> list[Revision]:
-    """Of each end, measure, … the newest revision; a nowcast stands beside until the window has settled."""
-    kept: dict[tuple[object, ...], Revision] = {}
-    settled = set()
-    for as_of, row in rows:
-        place = (row.window, row.window_end, row.version, row.segment, row.measure, row.subject, row.against)
-        if row.truth.value == "settled":
-            settled.add(place)
-        key = (*place, row.truth.value == "nowcast")
-        before = kept.get(key)
-        if before is None or before[0] <= as_of:
-            kept[key] = (as_of, row)
-    return [pair for key, pair in kept.items() if not (key[-1] and key[:-1] in settled)]

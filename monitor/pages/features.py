@@ -10,9 +10,9 @@ from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.shift.stability_index import SIZES
-from monitor.measures.worded import value_of
-from monitor.pages.asked import Asked, PageData, Revision, newest
+from monitor.measures.rows import Revision, newest
+from monitor.measures.worded import SIZES, value_of
+from monitor.pages.asked import Asked, PageData
 from monitor.pages.figures import percent
 from monitor.pages.fleet import main_of
 from monitor.pages.model import RANGES, Link, links_of, spec_of

@@ -7,8 +7,7 @@ from monitor.alerts.lifecycle import State
 from monitor.alerts.rules import Severity
 from monitor.alerts.standing import Need, Seen, Standing, ranked, standing
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.shift.stability_index import band_of
-from monitor.measures.worded import bounds_of, difference_of, surely, value_of
+from monitor.measures.worded import band_of, bounds_of, difference_of, surely, value_of
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.moments import lasting
 from monitor.pages.series import REFERENCE, of_reference, readings

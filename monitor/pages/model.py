@@ -7,9 +7,9 @@ from monitor.alerts.standing import Seen, standing
 from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.scales import Axis, linear
 from monitor.core.clock import DAY
-from monitor.measures.shift.stability_index import SIZES
-from monitor.measures.worded import value_of
-from monitor.pages.asked import Asked, PageData, Revision, found
+from monitor.measures.rows import Revision
+from monitor.measures.worded import SIZES, value_of
+from monitor.pages.asked import Asked, PageData, found
 from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
 from monitor.pages.fleet import icon_of, main_of
 from monitor.pages.moments import day, time_axis
@@ -99,7 +99,7 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
     rows = _rows(data, spec, seen, window, measure, span)
     axis = _axis(seen, window, rows)
     alerts = data.alerts(name, asked.as_of, ended=True)
-    periods, strip = periods_of(data, spec, seen)
+    periods, strip = periods_of(data, asked, spec, seen)
     figures = (
         [] if axis is None else list(_figures(rows, seen, window, axis, measure, _marks(data, seen, axis)))
     )

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from monitor.alerts.standing import Seen
 from monitor.charts.scales import Axis, AxisTick
-from monitor.core.clock import DAY
-from monitor.measures.rows import Truth
-from monitor.measures.shift.stability_index import SIZES
-from monitor.measures.worded import bounds_of, surely, value_of
-from monitor.pages.asked import PageData, Revision, newest
+from monitor.core.clock import DAY, to_iso
+from monitor.measures.rows import Revision, Truth, newest
+from monitor.measures.worded import SIZES, bounds_of, surely, value_of
+from monitor.pages.asked import Asked, PageData
 from monitor.pages.fleet import SIGNS, main_of, told
 from monitor.pages.moments import called
 from monitor.pages.series import REFERENCE, of_reference
@@ -27,7 +26,7 @@ class Period:
     """A window in the table of windows, in words."""
 
     name: str
-    end: int
+    href: str
     records: str
     labels: str
     value: str
@@ -50,7 +49,9 @@ def period_window(spec: ModelSpec, seen: Seen) -> Window:
     return calendar[0] if calendar else main_of(spec, seen.window)
 
 
-def periods_of(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[tuple[Period, ...], Axis | None]:
+def periods_of(
+    data: PageData, asked: Asked, spec: ModelSpec, seen: Seen
+) -> tuple[tuple[Period, ...], Axis | None]:
     """The table of windows, the newest first, and the axis that their intervals share."""
     if seen.as_of is None:
         return (), None
@@ -67,7 +68,7 @@ def periods_of(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[tuple[Perio
     by_end: dict[int, list[Revision]] = {end: [] for end in ends}
     for as_of, row in rows:
         by_end.get(row.window_end, []).append((as_of, row))
-    periods = tuple(_period(window, end, of, seen) for end, of in by_end.items() if of)
+    periods = tuple(_period(asked, window, end, of, seen) for end, of in by_end.items() if of)
     bounds = [part for one in periods if one.interval for part in (one.interval[0], one.interval[2])]
     reference = of_reference(seen.rows, seen.main)
     if not bounds:
@@ -78,7 +79,7 @@ def periods_of(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[tuple[Perio
     return periods, Axis(min(levels) - room, max(levels) + room, ticks)
 
 
-def _period(window: Window, end: int, rows: Sequence[Revision], seen: Seen) -> Period:
+def _period(asked: Asked, window: Window, end: int, rows: Sequence[Revision], seen: Seen) -> Period:
     """One window in words."""
     known = {(row.measure, row.subject, row.against): row for _, row in _by_truth(newest(rows))}
     main = known.get((seen.main, "", ""))
@@ -102,7 +103,7 @@ def _period(window: Window, end: int, rows: Sequence[Revision], seen: Seen) -> P
     records, coverage = known.get(("records", "", "")), known.get(("coverage", "", ""))
     return Period(
         name=called(window, end),
-        end=end,
+        href=asked.link("models", seen.model, "performance", window=window.name, end=to_iso(end)),
         records="" if records is None else told(records),
         labels="" if coverage is None else told(coverage),
         value="" if main is None else told(main) or f"({main.measurement.reason})",

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.charts.heat import cells, spans
 from monitor.charts.plot import drawn
 from monitor.charts.spark import interval, spark
-from monitor.core.text import readable
-from monitor.states.grids import content_hash
+from monitor.core.text import content_hash, readable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError
+from monitor.measures.rows import newest
 from monitor.pages.alerts import alert_list
-from monitor.pages.asked import Asked, PageData, newest
+from monitor.pages.asked import Asked, PageData
 from monitor.pages.model import overview, spec_of
 from monitor.pages.moments import called
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
+from monitor.pages.window.page import window_page
 from monitor.show.plain import as_json
 from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
@@ -37,8 +39,12 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
     """
     asked, of, last = _period(data, model, window, end, as_of)
     part = Asked(("models", model), {**asked, "window": of.name})
+    counted = {"window": of.name, "end": to_iso(last)}
+    if as_of is not None:
+        counted |= asked
     parts = {
         "overview": overview(data, part, model),
+        "window": window_page(data, Asked(("models", model, "performance"), counted), model),
         "alerts": alert_list(data, Asked(("models", model, "alerts"), asked), model),
     }
     around = frame(data, part, (model,))

@@ -17,6 +17,7 @@ from monitor.pages.fleet import fleet
 from monitor.pages.model import Link, overview, spec_of
 from monitor.pages.moments import day
 from monitor.pages.rendering import ASSETS, asset, assets_hash, rendered
+from monitor.pages.window.page import window_page, window_rows
 from monitor.show.alerts import alerts_as_json
 from monitor.show.plain import as_json
 from monitor.show.status import as_plain
@@ -80,6 +81,10 @@ def _alerts_plain(data: PageData, asked: Asked, name: str | None = None) -> str:
     return alerts_as_json(chosen(data, asked, name))
 
 
+def _window_plain(data: PageData, asked: Asked, name: str) -> str:
+    return as_json([(name, kept, row) for kept, row in window_rows(data, asked, name)])
+
+
 def _features_plain(data: PageData, asked: Asked, name: str) -> str:
     return as_json([(name, kept, row) for kept, row in features_rows(data, asked, name)])
 
@@ -96,11 +101,17 @@ _PAGES = {
     (): _Page("fleet", fleet, _fleet_plain),
     ("alerts",): _Page("alerts", lambda data, asked: alert_list(data, asked, None), _alerts_plain),
     ("models", "*"): _Page("model", overview, _model_plain),
+    ("models", "*", "performance"): _Page("window", window_page, _window_plain),
     ("models", "*", "features"): _Page("features", features, _features_plain),
     ("models", "*", "alerts", "*"): _Page("alert", alert_page, _alert_plain),
     ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain),
 }
-TABS = (("Overview", ()), ("Features", ("features",)), ("Alerts", ("alerts",)))
+TABS = (
+    ("Overview", ()),
+    ("Performance", ("performance",)),
+    ("Features", ("features",)),
+    ("Alerts", ("alerts",)),
+)
 
 
 def answer(data: PageData, path: str, query: str) -> Answer:

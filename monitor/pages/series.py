@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from monitor.measures.against import FIGURES
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pages.asked import Revision, newest
+from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
 from monitor.windows.ends import Window
 
 _BEST = (Truth.SETTLED, Truth.NOWCAST, Truth.PROVISIONAL, Truth.NONE)

@@ -1,17 +1,19 @@
-"""Alerts of a cycle: what its rules read, and which windows are kept for it.
+"""Alerts of a cycle: what its rules read, and on which windows they changed.
 
 Rules on settled labels judge what is kept: a window when it settles, and its kept revisions, so that the
-evidence of every such verdict stands in the store. All others judge the newest window of each cycle.
+evidence of every such verdict stands in the store. Rules on the evidence of days judge each day once, at the
+moment at which it was due, whichever tick finds it. All others judge the newest window of each cycle.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.messages import Notice, Recipient, notices
-from monitor.alerts.rounds import Round, advance
+from monitor.alerts.rounds import Round, advance, beside, followed
 from monitor.alerts.rules import ACCEPTED, Acceptance, Rule, Series, read_accepted
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.pipeline.windows.log_rows import NEXT_SETTLING
+from monitor.pipeline.keeping import Place
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Store
 
@@ -31,9 +33,10 @@ def alerted(
     settled: Mapping[str, int],
     rows: Sequence[MeasurementRow],
     kept: Sequence[MeasurementRow],
+    days: Sequence[tuple[int, Sequence[MeasurementRow]]] = (),
     as_of: int,
-) -> tuple[Round, list[MeasurementRow]]:
-    """Judge a model's rules; what is to be kept besides of the windows on which alerts fired or ended.
+) -> tuple[Round, Collection[Place]]:
+    """Judge a model's rules; the windows on which alerts fired or ended.
 
     Parameters
     ----------
@@ -46,13 +49,27 @@ def alerted(
     rows
         of the newest windows, and figures of the cycle.
     kept
-        what this cycle keeps anyhow.
+        of the windows that are due.
+    days
+        (when it was due, rows) of the days that were judged now.
     """
     if not rules and not standing:
-        return Round({}), []
-    judged = _judged(rows, kept, settled)
-    outcome = advance(rules, judged, standing, as_of, accepted=accepted)
-    return outcome, _cited(outcome, rules, rows, kept)
+        return Round({}), ()
+    daily = {rule.name: rule for rule in rules if rule.measure == EVIDENCE}
+    others = [rule for rule in rules if rule.name not in daily]
+    of_days = {series: alert for series, alert in standing.items() if series.rule in daily}
+    of_others = {series: alert for series, alert in standing.items() if series.rule not in daily}
+    outcome = advance(others, _judged(rows, kept, settled), of_others, as_of, accepted=accepted)
+    judged = Round(of_days)
+    for at, evidence in days:
+        judged = followed(judged, advance(daily.values(), evidence, judged.standing, at, accepted=accepted))
+    outcome = beside(outcome, judged)
+    truths = {rule.name: rule.truth for rule in rules}
+    return outcome, {
+        (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
+        for alert in outcome.turned
+        if alert.series.rule in truths
+    }
 
 
 def noticed(
@@ -83,23 +100,3 @@ def _judged(
     for row in kept:
         if row.truth is Truth.SETTLED and settled.get(row.window) == row.window_end:
             yield row
-
-
-def _cited(
-    outcome: Round, rules: Sequence[Rule], rows: Iterable[MeasurementRow], kept: Iterable[MeasurementRow]
-) -> list[MeasurementRow]:
-    truths = {rule.name: rule.truth for rule in rules}
-    windows = {
-        (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
-        for alert in outcome.turned
-        if alert.series.rule in truths
-    }
-    if not windows:
-        return []
-    there = {_place(row) for row in kept}
-    measured = (row for row in rows if row.measure != NEXT_SETTLING)  # which no window has
-    return [row for row in measured if _place(row) in windows - there]
-
-
-def _place(row: MeasurementRow) -> tuple[str, int, str]:
-    return (row.window, row.window_end, row.truth.value)

@@ -14,7 +14,9 @@ from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.ledger import Ledger
+from monitor.pipeline.sequential.watched import WatchedPart
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps
+from monitor.records.pane import Part
 from monitor.specs.rows import WindowState
 from monitor.states.strata import Strata, Stratum
 
@@ -52,6 +54,8 @@ class LastCycle:
         as of of the cycle that first counted a version.
     ledgers
         of the sequential tests, by name and key.
+    watched
+        parts, as far as their days have been judged.
     alerts
         those that are pending or firing.
     whole_labels
@@ -65,6 +69,7 @@ class LastCycle:
     late: tuple[MeasurementRow, ...] = ()
     first_seen: Mapping[str, int] = field(default_factory=dict)
     ledgers: Mapping[tuple[str, str], Ledger] = field(default_factory=dict)
+    watched: Mapping[Part, WatchedPart] = field(default_factory=dict)
     alerts: Mapping[Series, Alert] = field(default_factory=dict)
     whole_labels: bool = False
     pruned: bool = False

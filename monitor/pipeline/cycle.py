@@ -18,9 +18,11 @@ from monitor.pipeline.caches import Caches, LastCycle, with_kept
 from monitor.pipeline.changes.dirty import Changes, find_changes
 from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, overdue, renew, settling
+from monitor.pipeline.keeping import rows_to_keep
 from monitor.pipeline.model import Model
 from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
+from monitor.pipeline.sequential.watched import JudgedDays, judge_days
 from monitor.pipeline.windows.due import Truths, truths
 from monitor.pipeline.windows.log_rows import (
     age_rows,
@@ -101,12 +103,15 @@ class _Settling:
         how labels have come in.
     lacking
         int64, ascending: starts of panes that are not counted.
+    last_as_of
+        of the cycle before; None: there was none.
     """
 
     state: ModelState
     waiting: list[WaitingPane]
     truth: Truths
     lacking: Ints
+    last_as_of: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +128,7 @@ class _Results:
 
     measured: Measured
     entered: Entered
+    judged: JudgedDays
     figures: list[MeasurementRow]
     events: list[Event]
     last: LastCycle
@@ -130,12 +136,12 @@ class _Results:
     @property
     def rows(self) -> list[MeasurementRow]:
         """Current rows."""
-        return [*self.measured.current, *self.entered.rows, *self.figures]
+        return [*self.measured.current, *self.entered.rows, *self.judged.rows, *self.figures]
 
     @property
-    def kept(self) -> list[MeasurementRow]:
-        """Rows to keep, whatever alerts do."""
-        return [*self.measured.snapshots, *self.entered.kept]
+    def due(self) -> list[MeasurementRow]:
+        """Rows of the windows that are due, whatever alerts do."""
+        return [*self.measured.snapshots, *self.entered.kept, *self.judged.kept]
 
 
 def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, list[MeasurementRow]]:
@@ -252,7 +258,7 @@ def _settling(cycle: _Cycle, changes: Changes, audited: Audited) -> tuple[_Settl
         truth = replace(truth, panes=panes.labelled(as_of, {pane.start for pane in waiting}, late))
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
     lacking = panes.lacking(pane.start for pane in waiting)
-    return _Settling(state, waiting, truth, lacking), confirmed
+    return _Settling(state, waiting, truth, lacking, changes.state.as_of), confirmed
 
 
 def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Audited) -> _Results:
@@ -270,6 +276,16 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         shown=cycle.tick.shown,
     )
     entered = enter(model, caches.panes, before.ledgers, state, truth, lacking)
+    judged = judge_days(
+        model,
+        caches.panes,
+        before.watched,
+        state,
+        as_of,
+        last_as_of=settling.last_as_of,
+        uncounted=frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting),
+        accepted=cycle.accepted.values(),
+    )
     seen_first = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
     wrong = differences_wrong(model, audited, as_of)
     last = replace(
@@ -280,6 +296,7 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         first_seen={**before.first_seen, **{event.subject: event.at for event in seen_first}},
         whole_labels=before.whole_labels or bool(wrong),
         ledgers=entered.ledgers,
+        watched=judged.watched,
     )
     oldest_needed = model.oldest_needed(as_of, last.settled_ends, cycle.accepted.values())
     seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)
@@ -292,20 +309,27 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         *first_seen_rows(last.first_seen),
     ]
     return _Results(
-        measured=measured, entered=entered, figures=figures, events=[*seen_first, *wrong], last=last
+        measured=measured,
+        entered=entered,
+        judged=judged,
+        figures=figures,
+        events=[*seen_first, *wrong],
+        last=last,
     )
 
 
 def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: int) -> int:
     """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
     model, tick, measured = cycle.model, cycle.tick, results.measured
-    judged, cited = alerted(
+    rows = [*measured.watched, *results.rows]
+    judged, changed = alerted(
         model.spec.rules,
         cycle.last.alerts,
         cycle.accepted,
         settled=measured.settled,
-        rows=[*measured.watched, *results.rows],
-        kept=results.kept,
+        rows=rows,
+        kept=results.due,
+        days=results.judged.rounds,
         as_of=tick.as_of,
     )
     is_audit = state.audited_as_of == tick.as_of
@@ -315,10 +339,11 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
         current=results.rows if tick.shown else results.figures,
         whole=tick.shown,
         provenance=_provenance(model, state, tick.as_of, rows_read),
-        snapshots=[*results.kept, *cited],
+        snapshots=rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin),
         windows=measured.windows,
         events=results.events,
         entries=results.entered.entries,
+        days=results.judged.days,
         alerts=judged.written,
         dropped=judged.dropped,
         notices=noticed(model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all),

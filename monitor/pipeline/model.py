@@ -6,6 +6,7 @@ from functools import cached_property
 
 from monitor.alerts.rules import Acceptance
 from monitor.core.clock import DAY, floor_to
+from monitor.core.text import content_hash
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import COUNTED_BY
 from monitor.records.reading import Reading
@@ -14,7 +15,6 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Source, Store
 from monitor.specs.reads import oldest_pane
 from monitor.specs.rows import ModelState
-from monitor.states.grids import content_hash
 from monitor.windows.ends import reach
 
 
@@ -38,6 +38,8 @@ class Model:
         microseconds between audits.
     retention
         microseconds for which all revisions are kept; None: for ever.
+    thin
+        see `rows_to_keep`.
     """
 
     spec: ModelSpec
@@ -51,6 +53,7 @@ class Model:
     at_once: AtOnce | None = None
     audit_every: int = DAY
     retention: int | None = None
+    thin: bool = True
 
     @cached_property
     def mapping(self) -> str:

@@ -7,9 +7,9 @@ from typing import TypeAlias
 from monitor.core.clock import DAY, floor_to, to_iso
 from monitor.core.errors import CodecError, damaged
 from monitor.records import codec
-from monitor.records.labels.differences import Differences, merged
+from monitor.records.labels.differences import Differences, merged, moved_strata
 from monitor.states.counters import Layout
-from monitor.states.strata import WHOLE, Strata, moved_strata
+from monitor.states.strata import WHOLE, Strata
 from monitor.windows.fold import fold
 
 _OPEN = 100_000  # counters of unpacked panes

@@ -6,13 +6,13 @@ from functools import cached_property
 import numpy as np
 
 from monitor.core.clock import HOUR
+from monitor.core.text import content_hash
 from monitor.core.typing import Floats, Ints
 from monitor.records.labels.error_terms import ERROR_EDGES, ERRORS, LABEL_EDGES, PERCENTAGES, error_blocks
 from monitor.records.labels.pairing import paired_blocks
 from monitor.records.pane import Part
 from monitor.records.probabilities import COARSE_EDGES, EDGES, TOGETHER, UNUSABLE
-from monitor.records.reading import Reading, Task
-from monitor.records.values import canonical
+from monitor.records.reading import Reading, Task, canonical
 from monitor.states import grids
 from monitor.states.counters import Block, Counters, Layout, Opened
 from monitor.states.error_tables import ErrorTable, LabelErrors, PredictionErrors
@@ -72,21 +72,19 @@ class Counting:
         Class probabilities, where there are labels: `probability:CLASS` (128 counters each) counts that of a
         class by whether it is the predicted one. A record has one non-zero counter more a class at most.
         """
-        volume = Block("volume", (len(VOLUME),), grids.content_hash(VOLUME))
+        volume = Block("volume", (len(VOLUME),), content_hash(VOLUME))
         outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
         blocks = [volume, *outputs]
         if self.reading.logged:
-            blocks.append(Block("log_delays", (len(DELAY_EDGES) + 1,), grids.content_hash(DELAY_EDGES)))
+            blocks.append(Block("log_delays", (len(DELAY_EDGES) + 1,), content_hash(DELAY_EDGES)))
         if self.summed:
-            blocks.append(
-                Block("moments", (4, 2 * len(self.summed)), grids.content_hash(self.summed), sums=True)
-            )
+            blocks.append(Block("moments", (4, 2 * len(self.summed)), content_hash(self.summed), sums=True))
         if self.reading.serving is not None:
-            blocks.append(Block("served", (1,), grids.content_hash("served")))
+            blocks.append(Block("served", (1,), content_hash("served")))
         if self.label is not None:
-            cells = (2, len(COARSE_EDGES) + 1), grids.content_hash(["predicted", COARSE_EDGES])
+            cells = (2, len(COARSE_EDGES) + 1), content_hash(["predicted", COARSE_EDGES])
             blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
-        blocks.append(Block("unusual_names", (1,), grids.content_hash("unusual_names")))
+        blocks.append(Block("unusual_names", (1,), content_hash("unusual_names")))
         return Layout(tuple(blocks))
 
     @cached_property
@@ -108,32 +106,30 @@ class Counting:
         has one non-zero counter more a class, whatever their number.
         """
         if self.label is None:
-            return Layout((Block("tally", (len(TALLY),), grids.content_hash(TALLY)),))
+            return Layout((Block("tally", (len(TALLY),), content_hash(TALLY)),))
         classes = self.reading.classes
         blocks = [
-            Block("tally", (len(TALLY),), grids.content_hash(TALLY)),
+            Block("tally", (len(TALLY),), content_hash(TALLY)),
             Block("label", (self.label.size,), _hash(self.label)),
-            Block("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), grids.content_hash(classes)),
+            Block("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), content_hash(classes)),
         ]
         if self.ranked is not None:
             terms = (4, len(DELAY_SUMS) * max(1, len(classes)))
-            blocks.append(
-                Block("delay_sums", terms, grids.content_hash([classes, _hash(self.ranked)]), sums=True)
-            )
+            blocks.append(Block("delay_sums", terms, content_hash([classes, _hash(self.ranked)]), sums=True))
         if self.reading.task is Task.REGRESSION:
             blocks += error_blocks(self.scale, self.centre, self.prediction)
         else:
             side = len(classes) + 1
-            blocks.append(Block("predicted", (2, side + 1), grids.content_hash(classes)))
-            blocks.append(Block("confusion", (side, side), grids.content_hash(classes)))
+            blocks.append(Block("predicted", (2, side + 1), content_hash(classes)))
+            blocks.append(Block("confusion", (side, side), content_hash(classes)))
         if (self.scored or self.probable) and self.score is not None:
             blocks.append(Block("scores", (2, self.score.regular), _hash(self.score)))
         if self.probabilistic or self.probable:
             terms = (4, len(LOSSES) * len(classes))
-            blocks.append(Block("losses", terms, grids.content_hash([LOSSES, classes]), sums=True))
+            blocks.append(Block("losses", terms, content_hash([LOSSES, classes]), sums=True))
         if self.probable:
-            blocks.append(Block("unusable", (len(UNUSABLE),), grids.content_hash(UNUSABLE)))
-            cells = (2, len(EDGES) + 1), grids.content_hash(EDGES)
+            blocks.append(Block("unusable", (len(UNUSABLE),), content_hash(UNUSABLE)))
+            cells = (2, len(EDGES) + 1), content_hash(EDGES)
             blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
         if self.challenged:
             blocks += paired_blocks(self.score if self.scored else None, probabilistic=self.probabilistic)
@@ -192,7 +188,7 @@ class Counting:
     @cached_property
     def hash(self) -> str:
         """Content hash of all grids."""
-        return grids.content_hash([self.records.hash, self.labels.hash])
+        return content_hash([self.records.hash, self.labels.hash])
 
     def stored_as(self, layout: Layout) -> str:
         """Hash under which panes of a layout are kept: what is counted, and for which strata."""
@@ -211,7 +207,7 @@ class Counting:
             "time_units": reading.time_units,
         }
         made = {name: choice for name, choice in choices.items() if choice not in (None, False, ())}
-        return grids.content_hash([layout.hash, made]) if made else layout.hash
+        return content_hash([layout.hash, made]) if made else layout.hash
 
     def moments(self, counters: Counters | Opened) -> Sums:
         """View of the numbers' moments: of each of `summed` the deviation from its centre, and its square."""
@@ -325,4 +321,4 @@ def number_grid(values: np.ndarray | None) -> NumericGrid:
 
 
 def _hash(grid: Grid) -> str:
-    return grids.content_hash(grids.to_json(grid))
+    return content_hash(grids.to_json(grid))

@@ -1,11 +1,15 @@
 """A part of a pane: what was counted of one tile of event time, as of one moment."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from monitor.states.counters import Counters
-from monitor.states.strata import Stratum
+if TYPE_CHECKING:  # what only reads the store does without NumPy
+    from monitor.states.counters import Counters
+    from monitor.states.strata import Stratum
 
 
 class Part(StrEnum):

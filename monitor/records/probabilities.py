@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.records.reading import Reading
-from monitor.records.values import Categories, Numbers, canonical, numbers
+from monitor.records.reading import Reading, canonical
+from monitor.records.values import Categories, Numbers, numbers
 from monitor.states.grids import NumericGrid, lookup
 
 Cells: TypeAlias = tuple[Ints, Bools]

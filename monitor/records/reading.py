@@ -6,14 +6,16 @@ challenger, feature:NAME, label, reported_at, revision``. An id, a category, a c
 a double or a string; a time is an integer, a timestamp or a string. Null is missing.
 """
 
+import math
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.core.text import name_of
 from monitor.states.strata import Stratum, rest_of, segment_of
 
+_WHOLE = re.compile(r"(-?[0-9]+)(\.0*)?")
 MOST_CLASSES = 1_000  # every pane and window has counters for each pair that occurs
 
 
@@ -110,7 +112,7 @@ class Reading:
     task: Task
     classes: tuple[str, ...] = ()
     has_score: bool = False
-    score_range: tuple[float, float] = (-np.inf, np.inf)
+    score_range: tuple[float, float] = (-math.inf, math.inf)
     threshold: float | None = None
     probabilities: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
@@ -143,3 +145,18 @@ class Reading:
     def column(self, role: str) -> str:
         """Return the user's name of a role's column."""
         return dict(self.names).get(role, role)
+
+
+def canonical(text: str) -> str:
+    """One text for one class value: true = 1 = 1.0 = "1"; one that is no name becomes one, see `name_of`.
+
+    >>> [canonical(text) for text in ("true", "1.0", "1", "-0.0", "DM", "1.5")]
+    ['1', '1', '1', '0', 'DM', '1.5']
+    """
+    lowered = text.lower()
+    if lowered in ("true", "false"):
+        return "1" if lowered == "true" else "0"
+    whole = _WHOLE.fullmatch(text)
+    if whole is not None:
+        text = "0" if whole[1] == "-0" else whole[1]
+    return name_of(text)

@@ -10,9 +10,9 @@ from monitor.core.errors import SourceError
 from monitor.records.count_records import count_records
 from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.reading import MOST_CLASSES, Reading, Task
+from monitor.records.reading import MOST_CLASSES, Reading, Task, canonical
 from monitor.records.rows import predicted_classes, prediction_of, score_of
-from monitor.records.values import Categories, Numbers, canonical, categories, is_nan, numbers
+from monitor.records.values import Categories, Numbers, categories, is_nan, numbers
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid

@@ -1,6 +1,5 @@
 """Values: numbers, categories and classes of a column, and their order where a tie must be settled."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -10,11 +9,11 @@ import pyarrow.compute as pc
 
 from monitor.core.text import name_of
 from monitor.core.typing import Bools, Floats, Ints
+from monitor.records.reading import canonical
 from monitor.states.grids import CategoryGrid
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _FEW = 2**62  # of numbers, whose differences are numbers still
-_WHOLE = re.compile(r"(-?[0-9]+)(\.0*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +97,6 @@ class Categories:
         where = {level: position for position, level in enumerate(named)}
         of_level = np.asarray([*(where.get(level, otherwise) for level in self.levels), -1], dtype=np.int64)
         return of_level[self.codes]
-
-
-def canonical(text: str) -> str:
-    """One text for one class value: true = 1 = 1.0 = "1"; one that is no name becomes one, see `name_of`.
-
-    >>> [canonical(text) for text in ("true", "1.0", "1", "-0.0", "DM", "1.5")]
-    ['1', '1', '1', '0', 'DM', '1.5']
-    """
-    lowered = text.lower()
-    if lowered in ("true", "false"):
-        return "1" if lowered == "true" else "0"
-    whole = _WHOLE.fullmatch(text)
-    if whole is not None:
-        text = "0" if whole[1] == "-0" else whole[1]
-    return name_of(text)
 
 
 def is_nan(level: str) -> bool:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
 from monitor.measures.rows import MeasurementRow
-from monitor.measures.shift.stability_index import band_of
-from monitor.measures.worded import bounds_of, difference_of, value_of
+from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
 from monitor.sentences.known import Known, few, named
 from monitor.sentences.reasons import why
 from monitor.sentences.windows import window_of

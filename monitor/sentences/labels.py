@@ -25,8 +25,8 @@ def labels(known: Known) -> Iterator[str]:
         median = value_of(row.measure, row.measurement.value)
         some = "Of those that are in so far half came" if settled is None else "Half of them come"
         yield f"{some} within {median}{of_ten}"
-    yield from _coverage(known)
     yield when_settles(known)
+    yield from _coverage(known)
 
 
 def none_settled(known: Known, window: str = "") -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from monitor.core.measurement import Measurement
-from monitor.measures.against import difference
+from monitor.measures.against import contributes_to, difference
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import compared, surely, value_of, with_interval
@@ -87,7 +87,11 @@ def _where(known: Known, row: MeasurementRow) -> str:
     """Segment that contributes most to a fall; empty where there is none."""
     worst = known.beside(row, CONTRIBUTION, _REFERENCE)
     detail = None if worst is None else worst.measurement.detail
-    return "" if detail is None or not detail.rows else f", most of it in {named(str(detail.rows[0][0]))}"
+    if detail is None or not detail.rows:
+        return ""
+    mean = contributes_to(detail)
+    of = "of it" if mean == row.measure else f"of the difference in {mean}"
+    return f", most {of} in {named(str(detail.rows[0][0]))}"
 
 
 def _sure(measure: str, step: Measurement) -> str:

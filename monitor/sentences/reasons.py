@@ -18,6 +18,8 @@ _REASONS = {
     "no_interval": "its value has no interval yet: wait; where its measure never has one leave bound out",
     "no_limit": "what its limit is a multiple of is not known: give [models.reference] or a number",
     "selective_labels": "only some answers get labels, and the reference has all: give labels.only_for",
+    "learning": "too few days have been learned to know what to expect: wait until there are 14",
+    "few_delays": "a class has too few labels to tell how late it comes: wait, or give settle_after",
     "too_early": "too few labels are in, or they were watched for too short a time: wait",
 }
 

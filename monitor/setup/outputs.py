@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from monitor.advice.outputs import round_range
-from monitor.records.values import canonical
+from monitor.records.reading import canonical
 from monitor.setup.column_names import clearest, rank, rank_or_last
 from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, ends, held, within
 from monitor.setup.survey import Column, Survey

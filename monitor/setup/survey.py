@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError
 from monitor.core.typing import Floats, Ints
+from monitor.records.reading import canonical
 from monitor.records.times import Times, parse_times
-from monitor.records.values import canonical, numbers
+from monitor.records.values import numbers
 from monitor.sources.features import Candidate, kind_of
 from monitor.sources.indexes import Rows, count_rows, declared_key
 from monitor.sources.source import SqlSource

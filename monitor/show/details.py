@@ -5,7 +5,7 @@ from itertools import groupby
 
 from monitor.core.measurement import BECAUSE, WHEN, Detail
 from monitor.core.text import readable
-from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.against import FIGURES, contributes_to
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import cell_of, compared, differs, value_of, with_interval
@@ -57,7 +57,7 @@ def _chosen(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementRow, Detail
         for many in of_measure.values()
     ]
     chosen = [pair for many in few for pair in many]
-    return sorted(chosen, key=lambda pair: pair[1].columns != SEGMENTS)
+    return sorted(chosen, key=lambda pair: not contributes_to(pair[1]))
 
 
 def _title(row: MeasurementRow, limit: float | None) -> str:
@@ -74,8 +74,9 @@ def _title(row: MeasurementRow, limit: float | None) -> str:
 
 
 def _table(detail: Detail) -> str:
+    of = contributes_to(detail)
     cells = [
-        [cell_of(column, value) for column, value in zip(detail.columns, row, strict=True)]
+        [cell_of(column, value, of) for column, value in zip(detail.columns, row, strict=True)]
         for row in detail.rows[:_MOST]
     ]
     more = len(detail.rows) - len(cells)

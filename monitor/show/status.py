@@ -45,11 +45,11 @@ def as_lines(models: Sequence[Standing], width: int) -> list[Styled]:
 
 
 def heads(models: Sequence[Standing], width: int) -> list[Styled]:
-    """A line a model: its name, who is needed, why."""
+    """Of each model its name, who is needed, and the first reason, whole: one line, or some more."""
     width = min(max(width, NARROWEST), WIDEST)
     sizes = [(len(named(one.model)), len(one.need)) for one in models]
     columns = tuple(map(max, zip(*sizes, strict=True)))
-    return [_head(one, columns, width) for one in ranked(models)]
+    return [line for one in ranked(models) for line in _head(one, columns, width)]
 
 
 def as_plain(models: Sequence[Standing]) -> str:
@@ -74,12 +74,15 @@ def verdict_of(need: Need) -> str:
     return _WORDS.get(need, need.value)
 
 
-def _head(one: Standing, columns: tuple[int, ...], width: int) -> Styled:
+def _head(one: Standing, columns: tuple[int, ...], width: int) -> list[Styled]:
     names, needs = columns
     more = len(one.because) - 1
-    end = f" (+{more} more)" if more > 0 else ""
-    text = f"{named(one.model):{names}}  {one.need:{needs}}  {readable(one.because[0])}"
-    return Styled(_cut(text, width, end), _COLOURS[one.need])
+    start, end = f"{named(one.model):{names}}  {one.need:{needs}}  ", f" (+{more} more)" if more > 0 else ""
+    others = " " * (len(start) if len(start) <= width // 2 else 4)
+    lines = _wrapped(one.because[0] + end, width, start, others)
+    if len(lines) > _REASONS:
+        lines = [*lines[: _REASONS - 1], _cut(lines[_REASONS - 1], width, f" …{end}")]
+    return [Styled(line, _COLOURS[one.need]) for line in lines]
 
 
 def _screen(one: Standing, width: int) -> Iterator[Styled]:
@@ -109,21 +112,26 @@ def _reasons(because: Sequence[str], width: int) -> list[str]:
 
 
 def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Section], bool]:
-    """Sections without the last sentences of the longest, performance last, so that they fit; whether all do.
+    """Sections without some last sentences, as few lines as may be, so that they fit; whether all do.
 
-    A sentence is told whole or not at all, but for one that fills a screen by itself.
+    Performance is shortened last. A sentence is told whole or not at all, but for one that fills a screen by
+    itself.
     """
     fitted = list(sections)
     while True:
         lines = [len(_paragraph(one, width)) for one in fitted]
-        if sum(lines) <= most - (fitted != [*sections]):
+        over = sum(lines) - (most - (fitted != [*sections]))
+        if over <= 0:
             return fitted, fitted == [*sections]
+        over += fitted == [*sections]  # the line that says that there is more
+        shorter = [_shortened(one, width) for one in fitted]
+        gained = [many - len(_paragraph(one, width)) for many, one in zip(lines, shorter, strict=True)]
         spare = [
-            (len(one.sentences) > 1, one.title != "performance", length)
-            for one, length in zip(fitted, lines, strict=True)
+            (len(one.sentences) > 1, one.title != "performance", gain >= over, gain if gain < over else -gain)
+            for one, gain in zip(fitted, gained, strict=True)
         ]
-        longest = spare.index(max(spare))
-        fitted[longest] = _shortened(fitted[longest], width)
+        best = spare.index(max(spare))
+        fitted[best] = shorter[best]
 
 
 def _shortened(section: Section, width: int) -> Section:

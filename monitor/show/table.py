@@ -8,12 +8,11 @@ from itertools import groupby
 from monitor.core.clock import to_iso
 from monitor.core.measurement import BECAUSE, WHEN, Measurement
 from monitor.core.text import duration, readable
-from monitor.measures.against import SEGMENTS
+from monitor.measures.against import contributes_to
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family, Unit
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.shift.stability_index import band_of
-from monitor.measures.worded import bounds_of, compared, differs, value_of
+from monitor.measures.worded import band_of, bounds_of, compared, difference_of, differs, value_of
 from monitor.sentences.inputs import INDEX
 from monitor.show.plain import Shown, ordered
 from monitor.show.words import aligned
@@ -243,8 +242,8 @@ def _remarks(line: Line) -> Iterator[str]:
 def _against(row: MeasurementRow, now: Measurement | None = None) -> str:
     """What a value is against: the figure then and the difference, another shift, or the worst segment."""
     result, detail = row.measurement, row.measurement.detail
-    if detail is not None and detail.columns == SEGMENTS:
-        return f"{row.against}: {detail.rows[0][0]}"
+    if detail is not None and (mean := contributes_to(detail)):
+        return f"{row.against}: {detail.rows[0][0]}, {difference_of(mean, result.value)} of {mean}"
     if result.value is None or differs(row.measure, row.against):
         return compared(row, now)
     return f"{row.against} {value_of(row.measure, result.value)}"

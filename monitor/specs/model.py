@@ -6,7 +6,7 @@ from monitor.alerts.rules import Rule
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.measurement import LEVEL, Dependence, RateMethod
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
-from monitor.measures.options import RATE_METHOD, RESAMPLES, TOPS
+from monitor.measures.options import RATE_METHOD, RESAMPLES, TOPS, Options
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
 
@@ -114,6 +114,26 @@ class ComparedSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSpec:
+    """How many false alerts a model may cost, and what is too small to be told.
+
+    Parameters
+    ----------
+    false_alerts
+        in 30 days, over all that is watched of the model.
+    smallest
+        stability index below which a change is shown, not told.
+    unusual_days
+        (first, last) days as numbers of days since 1970-01-01 in the model's time zone: judged by nobody,
+        learned from by nobody.
+    """
+
+    false_alerts: float = 1.0
+    smallest: float = 0.1
+    unusual_days: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """A model and all its options. Durations are microseconds.
 
@@ -144,6 +164,8 @@ class ModelSpec:
         name that its history had, if it was renamed.
     rules
         what its alerts are judged by.
+    budget
+        of false alerts, by which days are judged; None: the model states rules of its own, and no budget.
     settle_after
         age at which a window settles; None: learnt from the delays.
     config, config_hash
@@ -181,5 +203,18 @@ class ModelSpec:
     append_only: bool | None = None
     formerly: str | None = None
     rules: tuple[Rule, ...] = ()
+    budget: BudgetSpec | None = None
     config: str = "{}"
     config_hash: str = ""
+
+    @property
+    def options(self) -> Options:
+        """Options of its measures, without a threshold chosen on the reference."""
+        return Options(
+            level=self.level,
+            resamples=self.resamples,
+            tops=self.top_shares,
+            profit={(actual, predicted): amount for actual, predicted, amount in self.profit},
+            rate_interval=self.rate_interval,
+            families=self.families,
+        )

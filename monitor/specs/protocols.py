@@ -1,22 +1,17 @@
 """What the pipeline asks of the rim. Each has a real adapter and a twin in memory for tests."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Protocol
 
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.messages import Notice
-from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
-from monitor.records.counting import Counting
-from monitor.records.labels.differences import Differences
-from monitor.records.pane import CountedPanes, PanePart, Part
-from monitor.records.reference import Reference
-from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
+    Day,
     Entry,
     Event,
     FoldedPanes,
@@ -27,6 +22,16 @@ from monitor.specs.rows import (
     WaitingPane,
     WindowState,
 )
+
+if TYPE_CHECKING:  # what only reads the store does without NumPy and Arrow
+    import pyarrow as pa
+
+    from monitor.core.typing import Ints
+    from monitor.records.counting import Counting
+    from monitor.records.labels.differences import Differences
+    from monitor.records.pane import CountedPanes, PanePart, Part
+    from monitor.records.reference import Reference
+    from monitor.records.rows import Batches
 
 Range = tuple[int, int]
 OTHER_TIMES = "other_times"  # column of `Source.relabelled`
@@ -139,7 +144,7 @@ class Commit:
         (provenance, rows) appended; a key that is there already is left as it is.
     windows
         states of kept windows, inserted or replaced.
-    events, entries
+    events, entries, days
         appended.
     alerts, dropped
         inserted or replaced; deleted.
@@ -158,6 +163,7 @@ class Commit:
     whole: bool = True
     events: Sequence[Event] = ()
     entries: Sequence[Entry] = ()
+    days: Sequence[Day] = ()
     alerts: Sequence[Alert] = ()
     dropped: Sequence[Alert] = ()
     notices: Sequence[Notice] = ()
@@ -287,6 +293,10 @@ class Store(Protocol):
 
     def entries(self, model: str) -> list[Entry]:
         """What has entered the sequential tests of a model, by comparison, key and start."""
+        ...
+
+    def days(self, model: str, part: Part, key: str, newest: int) -> list[Day]:
+        """The newest days of a part that were judged under a key, at most so many, oldest first."""
         ...
 
     def alerts(

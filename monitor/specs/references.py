@@ -7,8 +7,8 @@ from pathlib import Path
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import SourceError
+from monitor.core.text import content_hash
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation
-from monitor.states.grids import content_hash
 
 NO_SEGMENTS = "segments are the most frequent values in the reference: without a reference there are none"
 

@@ -173,6 +173,35 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """A part of a day as it was counted at its due moment, and what was known once it had been judged.
+
+    Parameters
+    ----------
+    key
+        hash of what is watched: another key begins anew.
+    part
+        records or labels.
+    start, end
+        of the day; microseconds.
+    due
+        the moment as of which it was counted: a function of the day alone.
+    age
+        of its labels then, whole days; 0 of records.
+    blob
+        of the first days their counters (`monitor.records.codec`), else statistics (`monitor.evidence`).
+    """
+
+    key: str
+    part: Part
+    start: int
+    end: int
+    due: int
+    age: int = 0
+    blob: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """What happened to a model's history, and by whom. Events are kept for ever.
 
@@ -275,7 +304,7 @@ class Drawn:
     as_of
         only what was kept then; None: all revisions.
     segment, version
-        empty: the whole.
+        empty: the whole; None: any.
     details
         whether the tables behind the values are read too.
     """
@@ -286,6 +315,6 @@ class Drawn:
     measures: Sequence[str] | None = None
     subjects: Sequence[str] | None = None
     as_of: int | None = None
-    segment: str = ""
-    version: str = ""
+    segment: str | None = ""
+    version: str | None = ""
     details: bool = False

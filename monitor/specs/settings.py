@@ -63,7 +63,7 @@ class ChannelSpec:
     name: str
     url: str = field(repr=False)
     models: tuple[str, ...] | None = None
-    severity: Severity = Severity.INFO
+    severity: Severity = Severity.WARNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +77,15 @@ class Settings:
         connection: see `specs.urls`; never logged: see `specs.urls.shown`.
     retention
         microseconds for which all kept revisions are kept; None: for ever.
+    thin
+        of windows that overlap others of their kind, measures that nobody asks for are not kept.
     models
         the enabled ones, in the order of the file.
     """
 
     store_url: str = field(repr=False)
     retention: int | None = None
+    thin: bool = True
     http: HttpSpec
     log: LogSpec
     sources: tuple[SourceSpec, ...]

@@ -4,6 +4,7 @@ A place `${file:/path}` is filled anew for each connection, as passwords are rot
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -67,6 +68,30 @@ def sqlite_file(database: str) -> Path:
 def sqlite_url(file: Path) -> str:
     """URL of a SQLite file."""
     return f"sqlite:///{file}"
+
+
+def libpq_uri(
+    username: str | None,
+    password: str | None,
+    host: str | None,
+    port: int | None,
+    database: str | None,
+    query: Mapping[str, str | tuple[str, ...]],
+) -> str:
+    """URI for libpq: no driver name, an application name, everything encoded as libpq reads it.
+
+    SQLAlchemy leaves spaces as they are, at which libpq refuses a URI and quotes it, or writes them as +,
+    which means itself to libpq.
+    """
+    given = {"application_name": "monitor", "connect_timeout": "10", **query}
+    values = {name: (value,) if isinstance(value, str) else value for name, value in sorted(given.items())}
+    pairs = (f"{quote(name, safe='')}={quote(value, safe='')}" for name in values for value in values[name])
+    account = "" if username is None else quote(username, safe="")
+    account += "" if password is None else f":{quote(password, safe='')}"
+    host = f"[{host}]" if ":" in (host or "") else host or ""
+    behind = "" if port is None else f":{port}"
+    name = "" if database is None else quote(database, safe="")
+    return f"postgresql://{account}{'@' if account else ''}{host}{behind}/{name}?{'&'.join(pairs)}"
 
 
 def text_of(path: str) -> str:

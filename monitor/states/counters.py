@@ -14,8 +14,9 @@ from typing import TypeAlias
 import numpy as np
 
 from monitor.core.errors import GridMismatch
+from monitor.core.text import content_hash
 from monitor.core.typing import Bools, Ints
-from monitor.states import grids, sums
+from monitor.states import sums
 
 _AT_ONCE = 128  # moves: their counters stay in the processor's cache
 
@@ -67,7 +68,7 @@ class Layout:
     @cached_property
     def hash(self) -> str:
         """Content hash."""
-        return grids.content_hash([[b.name, list(b.shape), b.grid, b.sums] for b in self.blocks])
+        return content_hash([[b.name, list(b.shape), b.grid, b.sums] for b in self.blocks])
 
     @cached_property
     def by_name(self) -> dict[str, Block]:

@@ -4,7 +4,6 @@ A grid has k regular cells, then three more: *unseen*, *missing*, *invalid*, so 
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -282,12 +281,6 @@ def from_json(plain: Mapping[str, Any]) -> Grid:
             return CategoryGrid(tuple(levels), frozenset(rare))
         case _:
             raise ValueError(f"a grid is numeric or category: got {plain.get('kind')!r}")
-
-
-def content_hash(plain: object) -> str:
-    """First 16 hexadecimal digits of the SHA-256 of a plain value's canonical JSON."""
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _floats(values: Floats) -> tuple[float, ...]:

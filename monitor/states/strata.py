@@ -1,10 +1,12 @@
 """Strata: slices of the records that are counted apart."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from monitor.core.text import reserved
-from monitor.states.counters import Counters, Layout, Moved, moved_all
+
+if TYPE_CHECKING:
+    from monitor.states.counters import Counters  # NumPy: names of strata do without it
 
 OTHER = "other"
 NONE = "(none)"
@@ -18,7 +20,7 @@ class Stratum(NamedTuple):
 
 
 WHOLE = Stratum()
-Strata: TypeAlias = Mapping[Stratum, Counters]
+Strata: TypeAlias = Mapping[Stratum, "Counters"]
 
 
 def value_name(value: str) -> str:
@@ -56,36 +58,3 @@ def segments_of(strata: Iterable[Stratum], segments: Iterable[tuple[str, tuple[s
 def most_frequent(counts: Mapping[str, int], most: int) -> set[str]:
     """The names with the largest counts, at most so many, ties by name: the others are *other*."""
     return set(sorted(counts, key=lambda name: (-counts[name], name))[:most])
-
-
-_Move: TypeAlias = tuple[Strata, Iterable[Strata], Iterable[Strata]]
-
-
-def moved_strata(layout: Layout, moves: Iterable[_Move]) -> list[Strata | None]:
-    """Sums without what is taken from each, and with what is added: exactly the sums of what is left.
-
-    None: a count would fall below 0.
-    """
-    empty = Counters.empty(layout)
-    totals: list[Strata] = []
-    keys: list[tuple[int, Stratum]] = []
-    flat: list[Moved] = []
-    for at, (total, *both) in enumerate(moves):
-        sides: dict[Stratum, tuple[list[Counters], list[Counters]]] = {}
-        for side, many in enumerate(both):
-            for strata in many:
-                for stratum, counters in strata.items():
-                    sides.setdefault(stratum, ([], []))[side].append(counters)
-        flat += [(total.get(stratum, empty), *each) for stratum, each in sides.items()]
-        keys += [(at, stratum) for stratum in sides]
-        totals.append(total)
-    moved: list[dict[Stratum, Counters]] = [dict(total) for total in totals]
-    refused = set()
-    for (at, stratum), now in zip(keys, moved_all(layout, flat), strict=True):
-        if now is None:
-            refused.add(at)
-        elif len(now.index):
-            moved[at][stratum] = now
-        else:
-            moved[at].pop(stratum, None)
-    return [None if at in refused else strata for at, strata in enumerate(moved)]

@@ -1,21 +1,21 @@
 """The store of one run: what the pipeline asks for, each call one transaction."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine
 
 from monitor.alerts.lifecycle import Alert
 from monitor.measures.rows import MeasurementRow
-from monitor.records.counting import Counting
-from monitor.records.labels.differences import Differences
 from monitor.records.pane import PanePart, Part
-from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
+    Day,
     Drawn,
     Entry,
     Event,
@@ -33,6 +33,11 @@ from monitor.store.connections import reading, writing
 from monitor.store.coordination import daemons, leases, outbox
 from monitor.store.measurements import current, drawn, snapshots
 from monitor.store.panes import note_waiting, save_parts, waiting_panes
+
+if TYPE_CHECKING:  # what only reads measurements does without NumPy and Arrow
+    from monitor.records.counting import Counting
+    from monitor.records.labels.differences import Differences
+    from monitor.records.reference import Reference
 
 _AT_A_TIME = 20_000  # rows of the kept measurements
 
@@ -112,7 +117,6 @@ class SqlStore:
     ) -> list[bytes]:
         """Store labels parts to which all differences were added; what was stored of each."""
         with self._fenced(model, token) as connection:
-            note_waiting(connection, self.run, model, folded.refused)
             return panes.fold(connection, self.run, model, folded, writes=writes)
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
@@ -156,6 +160,7 @@ class SqlStore:
             states.write_windows(connection, self.run, model, commit.windows)
             events.append(connection, self.run, commit.events)
             entries.append(connection, self.run, model, commit.entries)
+            entries.append_days(connection, self.run, model, commit.days)
             alerts.drop(connection, self.run, model, commit.dropped)
             alerts.write(connection, self.run, model, commit.alerts)
             outbox.write(connection, self.run, model, commit.notices)
@@ -167,16 +172,15 @@ class SqlStore:
         with reading(self.engine) as connection:
             return entries.read(connection, self.run, model)
 
+    def days(self, model: str, part: Part, key: str, newest: int) -> list[Day]:
+        """The newest days of a part that were judged under a key, at most so many, oldest first."""
+        with reading(self.engine) as connection:
+            return entries.read_days(connection, self.run, model, part, key, newest)
+
     def alerts(
         self, model: str | None = None, *, ended: bool = False, as_of: int | None = None
     ) -> list[tuple[str, Alert]]:
-        """(model, alert): those that are pending or firing now, or were so as of a moment.
-
-        Parameters
-        ----------
-        ended
-            those that were over by then too.
-        """
+        """(model, alert): pending or firing now, or as of a moment; `ended`: those over by then too."""
         with reading(self.engine) as connection:
             return alerts.read(connection, self.run, model, ended=ended, as_of=as_of)
 
@@ -308,13 +312,7 @@ class SqlStore:
             return histories.runs(connection, model)
 
     def rename(self, renamed: Sequence[tuple[Event, Mapping[str, str]]]) -> None:
-        """Hand the histories of the events' subjects over to their models, all in one transaction.
-
-        Parameters
-        ----------
-        renamed
-            events, each with the new keys of kept references by their old ones.
-        """
+        """Hand histories of subjects over to their models, with new keys of references by their old ones."""
         with writing(self.engine) as connection:
             for event, keys in renamed:
                 histories.rename(connection, event.subject, event.model, keys)

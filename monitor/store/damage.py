@@ -6,7 +6,7 @@ within the calendar. What a value means (JSON, names, bytes) is looked at where 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import BigInteger, Dialect, Double, Integer, LargeBinary, MetaData, Text
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -68,16 +68,22 @@ class GuardedType(TypeDecorator[Any]):
         low, high = (FIRST, LAST) if self.moment else (None, None)
         accepted = frozenset({*kinds, type(None)} if self.nullable else kinds)
 
-        def checked(value: Any) -> Any:
+        def refuse(value: Any) -> NoReturn:
+            raise damaged(self.where, f"{name} expected: got {_named(value)}")
+
+        def checked(value: Any) -> Any:  # plain columns, the most: nothing but the look
+            return value if type(value) in accepted else refuse(value)
+
+        def checked_and_made(value: Any) -> Any:
             if type(value) not in accepted:
-                raise damaged(self.where, f"{name} expected: got {_named(value)}")
+                refuse(value)
             if value is None:
                 return None
             if low is not None and not low <= value <= high:
                 raise damaged(self.where, f"a time from year 1 to 9999 expected: got {value} microseconds")
             return value if made is None else made(value)
 
-        return checked
+        return checked if low is None and made is None else checked_and_made
 
 
 def guarded(metadata: MetaData, outer: frozenset[str]) -> None:

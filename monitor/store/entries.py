@@ -1,14 +1,18 @@
-"""What has entered the sequential tests. Integers of any size are kept as JSON."""
+"""What has entered, once and for good: sequential tests, and the judgement of days.
+
+Integers of any size are kept as JSON.
+"""
 
 import json
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, RowMapping, select
 
-from monitor.specs.rows import Entry
+from monitor.records.pane import Part
+from monitor.specs.rows import Day, Entry
 from monitor.store.damage import understood
 from monitor.store.statements import add
-from monitor.store.tables import entries
+from monitor.store.tables import days, entries
 
 
 def append(connection: Connection, run: str, model: str, entered: Sequence[Entry]) -> None:
@@ -50,4 +54,43 @@ def _entry(row: RowMapping) -> Entry:
         entered=entered,
         total=total,
         most=row["most"],
+    )
+
+
+def append_days(connection: Connection, run: str, model: str, judged: Sequence[Day]) -> None:
+    """Keep days; one that is there already is left as it is."""
+    rows = [
+        {
+            "run": run,
+            "model": model,
+            "part": day.part.value,
+            "start": int(day.start),
+            "until": int(day.end),
+            "due": int(day.due),
+            "age": int(day.age),
+            "key": day.key,
+            "blob": day.blob,
+        }
+        for day in judged
+    ]
+    add(connection, days, rows)
+
+
+def read_days(connection: Connection, run: str, model: str, part: Part, key: str, newest: int) -> list[Day]:
+    """The newest days of a part that were judged under a key, at most so many, oldest first."""
+    of = (days.c.run == run, days.c.model == model, days.c.part == part.value, days.c.key == key)
+    chosen = select(days).where(*of).order_by(days.c.start.desc()).limit(newest)
+    with understood(f'table days of "{model}"'):
+        return [_day(row) for row in connection.execute(chosen).mappings()][::-1]
+
+
+def _day(row: RowMapping) -> Day:
+    return Day(
+        key=row["key"],
+        part=Part(row["part"]),
+        start=row["start"],
+        end=row["until"],
+        due=row["due"],
+        age=row["age"],
+        blob=bytes(row["blob"]),
     )

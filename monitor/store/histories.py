@@ -8,9 +8,23 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, delete, func, literal, select, update
 
-from monitor.store.tables import METADATA, configurations, events, leases, models, provenance, references
+from monitor.store.tables import (
+    METADATA,
+    configurations,
+    current_rows,
+    details,
+    events,
+    leases,
+    models,
+    provenance,
+    references,
+    row_sets,
+    series,
+    snapshot_rows,
+)
 
 _FOR_EVER = (configurations, references, events)
+_NUMBERED = {"snapshots": (snapshot_rows.c.row_set, row_sets), "current": (current_rows.c.series, series)}
 _HISTORY = [table for table in METADATA.sorted_tables if "model" in table.c and table not in _FOR_EVER]
 
 
@@ -30,7 +44,7 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
         new key already, it is the same: it stays, the other goes.
     """
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
-    # rows of snapshots refer to those of provenance, whose key may not change below them
+    # row sets refer to rows of provenance, whose key may not change below them
     columns = [literal(new) if column.name == "model" else column for column in provenance.c]
     copied = select(*columns).where(provenance.c.model == old)
     connection.execute(provenance.insert().from_select(provenance.c.keys(), copied))
@@ -46,10 +60,13 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
 
 
 def forget(connection: Connection, model: str) -> dict[str, int]:
-    """Delete the history of a model in all runs; how many rows, by table."""
+    """Delete the history of a model in all runs; how many rows, by table or view."""
     gone = {}
-    for table in reversed(_HISTORY):  # snapshots before the provenance that they refer to
+    for name, (number, table) in _NUMBERED.items():  # rows before what they are numbered by
+        numbers = select(table.c.id).where(table.c.model == model)
+        gone[name] = connection.execute(delete(number.table).where(number.in_(numbers))).rowcount
+    for table in reversed(_HISTORY):  # row sets before the provenance that they refer to
         deleted = connection.execute(delete(table).where(table.c.model == model)).rowcount
-        if deleted and table is not leases:
+        if table not in (leases, series, row_sets, details):
             gone[table.name] = deleted
-    return gone
+    return {name: rows for name, rows in gone.items() if rows}

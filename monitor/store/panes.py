@@ -1,24 +1,27 @@
 """Counted parts of panes, and those that changed in the source and are not yet counted again."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import CodecError, StoreError, damaged
-from monitor.records import codec
-from monitor.records.counting import Counting
-from monitor.records.labels.differences import Differences, with_differences
 from monitor.records.pane import PanePart, Part
 from monitor.specs.rows import FoldedPanes, PaneFacts, WaitingPane
 from monitor.store.damage import understood
 from monitor.store.statements import Insert, insert_of, put
 from monitor.store.tables import differences, models, panes, waiting
+
+if TYPE_CHECKING:
+    from monitor.records.counting import Counting
+    from monitor.records.labels.differences import Differences
 
 _AT_ONCE = 1_000  # starts a statement
 
@@ -121,6 +124,8 @@ def save_parts(
 
 
 def _rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
+    from monitor.records import codec  # NumPy: for cycles alone
+
     return [
         {
             "start": int(pane.start),
@@ -163,6 +168,7 @@ def _turn(dialect: str) -> ReturningInsert[int]:
 def fold(connection: Connection, run: str, model: str, folded: FoldedPanes, *, writes: int) -> list[bytes]:
     """Store labels parts to which all differences before this write were added; what was stored of each."""
     _take_turn(connection, run, model, writes)
+    note_waiting(connection, run, model, folded.refused)
     new = _rows(folded.parts)
     owner = {"of_run": run, "of_model": model, "new_holds": writes}
     rows = [
@@ -183,6 +189,8 @@ def add_differences(
     """Keep what labels have added to panes."""
     _take_turn(connection, run, model, writes)
     row = {"run": run, "model": model, "number": writes, "as_of": int(new.as_of), "layout": layout}
+    from monitor.records import codec
+
     connection.execute(insert(differences), row | {"blob": codec.encode_differences(new)})
 
 
@@ -200,6 +208,8 @@ def read_differences(connection: Connection, run: str, model: str) -> list[tuple
     CodecError
         if a blob cannot be read.
     """
+    from monitor.records import codec
+
     found = []
     for number, as_of, layout, blob in connection.execute(_DIFFERENCES, {"run": run, "model": model}).all():
         try:
@@ -278,6 +288,9 @@ def load(
     CodecError
         if a blob cannot be read; it names the pane.
     """
+    from monitor.records import codec
+    from monitor.records.labels.differences import with_differences
+
     layout, loaded = counting.layout(part), {}
     added: list[Differences] = []
     if part is Part.LABELS:

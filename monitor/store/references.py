@@ -1,15 +1,21 @@
 """Kept references: grids and reading options as JSON, counters as blobs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from sqlalchemy import Connection, select
 
 from monitor.core.errors import CodecError, damaged
-from monitor.records.codec import counting_of, counting_text, decode, encode_strata
-from monitor.records.reference import Reference
 from monitor.specs.rows import KeptReference
-from monitor.states.counters import Counters, Layout
-from monitor.states.strata import WHOLE, Strata
+from monitor.states.strata import WHOLE
 from monitor.store.statements import add, database_now
 from monitor.store.tables import references
+
+if TYPE_CHECKING:  # counts: what only reads measurements does without NumPy and Arrow
+    from monitor.records.reference import Reference
+    from monitor.states.counters import Counters, Layout
+    from monitor.states.strata import Strata
 
 
 def read(connection: Connection, key: str) -> Reference | None:
@@ -20,6 +26,10 @@ def read(connection: Connection, key: str) -> Reference | None:
     CodecError
         if it cannot be read by this version.
     """
+    from monitor.records.codec import counting_of
+    from monitor.records.reference import Reference
+    from monitor.states.counters import Counters
+
     columns = (references.c.hash, references.c.counting, references.c.records, references.c.labels)
     row = connection.execute(select(*columns).where(references.c.key == key)).first()
     if row is None:
@@ -37,6 +47,8 @@ def read(connection: Connection, key: str) -> Reference | None:
 
 def _parted(blob: bytes, layout: Layout) -> tuple[Counters, Strata]:
     """Counters of the whole, and those by segment."""
+    from monitor.records.codec import decode
+
     strata = dict(decode(blob, layout))
     if WHOLE not in strata:
         raise CodecError("a state of the whole expected: got none")
@@ -74,6 +86,8 @@ def described(connection: Connection, key: str) -> KeptReference | None:
 
 def write(connection: Connection, key: str, model: str, reference: Reference, made_of: str = "") -> None:
     """Keep a reference; one that is kept under this key already stays as it is."""
+    from monitor.records.codec import counting_text, encode_strata
+
     now = connection.execute(select(database_now(connection))).scalar_one()
     row = {
         "key": key,

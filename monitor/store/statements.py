@@ -3,11 +3,21 @@
 What every cycle runs is built once: building a statement costs more than SQLite's running it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Select, Table, func, literal, literal_column, select
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Table,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import BigInteger
 
@@ -67,40 +77,49 @@ def add(connection: Connection, table: Table, rows: Sequence[Params]) -> None:
         connection.execute(insert(connection, table).on_conflict_do_nothing(), rows)
 
 
-def write_many(
-    connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]], *, keep: bool = False
-) -> None:
-    """Insert a thousand rows in each cycle, fast.
+def given(dialect: str, columns: Iterable[ColumnElement[Any]]) -> dict[str, ColumnElement[Any]]:
+    """Values of a row that `write_many` hands to a statement, by the columns' names.
 
-    Measured: SQLAlchemy's own handling of single rows costs more than SQLite's of plain tuples, and five
-    times more than PostgreSQL's of one statement with an array for each column.
-
-    Parameters
-    ----------
-    rows
-        values of all columns, in the order of the table.
-    keep
-        a row whose primary key is there already is left as it is; otherwise it is an error.
+    Measured, of a thousand rows: SQLAlchemy's own handling of single rows costs more than SQLite's of plain
+    tuples, and five times more than PostgreSQL's of one statement with an array for each column.
     """
+    if dialect != "postgresql":
+        return {column.name: bindparam(column.name, type_=column.type) for column in columns}
+    arrays = {column.name: bindparam(column.name, type_=ARRAY(column.type)) for column in columns}
+    rows = func.unnest(*arrays.values()).table_valued(*arrays, name="given").render_derived()
+    return dict(rows.c)
+
+
+def insert_given(
+    dialect: str,
+    table: Table,
+    values: dict[str, ColumnElement[Any]],
+    condition: ColumnElement[bool] | None = None,
+) -> Insert:
+    """Insert of values that are made of `given`, of rows for which the condition holds."""
+    statement = insert_of(dialect, table)
+    if dialect != "postgresql" and condition is None:
+        return statement.values(values)
+    rows = select(*values.values())
+    return statement.from_select(list(values), rows if condition is None else rows.where(condition))
+
+
+def write_many(
+    connection: Connection, statement: Insert, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Run a statement on values of `given`: their names, and many rows of them in this order."""
     if not rows:
         return
     if connection.dialect.name == "postgresql":
-        statement = insert(connection, table).from_select(table.columns.keys(), _unnested(table, rows))
-        connection.execute(statement.on_conflict_do_nothing() if keep else statement)
+        arrays = (list(values) for values in zip(*rows, strict=True))
+        connection.execute(statement, dict(zip(names, arrays, strict=True)))
         return
-    connection.exec_driver_sql(_plain_insert(table, keep=keep), list(rows))
+    text, asked = _plain(statement)
+    connection.exec_driver_sql(text, list(map(itemgetter(*map(names.index, asked)), rows)))
 
 
 @lru_cache(maxsize=16)
-def _plain_insert(table: Table, *, keep: bool) -> str:
-    plain = sqlite.insert(table)
-    statement = plain.on_conflict_do_nothing() if keep else plain
-    return str(statement.compile(dialect=sqlite.dialect(), column_keys=table.columns.keys()))
-
-
-def _unnested(table: Table, rows: Sequence[tuple[Any, ...]]) -> Select[Any]:
-    arrays = (
-        literal(list(values), ARRAY(column.type))
-        for column, values in zip(table.columns, zip(*rows, strict=True), strict=True)
-    )
-    return select(func.unnest(*arrays).table_valued(*table.columns.keys()).render_derived())
+def _plain(statement: Insert) -> tuple[str, tuple[str, ...]]:
+    """SQL for SQLite's own driver, and the name of the value at each of its places."""
+    compiled = statement.compile(dialect=sqlite.dialect())
+    return str(compiled), tuple(compiled.positiontup or ())

@@ -70,6 +70,21 @@ class Window:
         )
         return [end for end in firsts if after < end <= until]
 
+    def stands_apart(self, end: int) -> bool:
+        """Whether a kept window is one of those that do not overlap one another, counted from 1970 on.
+
+        >>> week = window_of("7d", HOUR)
+        >>> [week.stands_apart(day * DAY) for day in range(7, 15)].count(True)
+        2
+        """
+        if self.calendar:
+            return True
+        width = max(DAY, self.step)
+        early = (
+            self.step if width % self.step else 0
+        )  # by which a first end of a day may lie before its day's
+        return end // width % -(-(self.length + early) // width) == 0
+
     def earlier(self, end: int, back: int) -> tuple[int, int]:
         """Start and end of the same local hours before a window: whole weeks, at least its length.
 

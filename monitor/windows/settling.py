@@ -17,6 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from monitor.core import measurement
 from monitor.core.clock import DAY, SECOND
 from monitor.core.typing import Bools, Floats, Ints
 
@@ -25,6 +26,7 @@ ALL_BUT_ONE_PERCENT = 0.99
 HEARD_FOR = 1.5  # times the settling age: so long was the feed heard that it could have shown later labels
 HEARD_OF_AFTER = 0.75  # of `settle_after`: a feed that was silent for the rest stands still
 CONFIRMED = 0.9  # of the settling age, which moves a little with every cycle
+_PAIR = 2  # classes: how they differ is what labels tell
 CHANCE = 3.0  # binomial standard deviations
 LATELY = 7 * DAY
 
@@ -34,7 +36,7 @@ class Settled(StrEnum):
 
     NO = "no"
     YES = "yes"
-    FEW_DELAYS = "few_delays"
+    FEW_DELAYS = measurement.FEW_DELAYS
     LOW_COVERAGE = "low_coverage"
 
     @property
@@ -86,7 +88,8 @@ class Ages:
         age at which every class has the settled share (99 %) of the labels that will come; the horizon where
         there are too few delays, even of all classes together: later labels do not count.
     few
-        a class has too few delays of its own: the pooled ones of all classes stand in.
+        a class has too few delays of its own: the pooled ones of all classes stand in. Of several classes it
+        is told where those hold more of the labels than a settled window may miss: one of many is often rare.
     curves
         one a class, in the order of the classes; none where there are too few delays.
     """
@@ -182,8 +185,9 @@ def curve_of(count: Ints, shown: Ints, edges: Floats, horizon: int) -> Curve:
 
 def settling_ages(delays: Delays, edges: Floats, *, horizon: int, share: float) -> Ages:
     """Ages at which all classes are complete enough; one with fewer than 50 delays has the pooled ones'."""
-    few = delays.shown.sum(axis=1) < ENOUGH_DELAYS
-    if delays.shown.sum() < ENOUGH_DELAYS:
+    of_class, n = delays.shown.sum(axis=1), delays.shown.sum()
+    few = of_class < ENOUGH_DELAYS
+    if n < ENOUGH_DELAYS:
         return Ages(horizon, horizon, few=True)
     pooled = curve_of(delays.count.sum(axis=0), delays.shown.sum(axis=0), edges, horizon)
     curves = tuple(
@@ -194,7 +198,8 @@ def settling_ages(delays: Delays, edges: Floats, *, horizon: int, share: float) 
         max(int(edges[int(np.argmax(curve.completeness >= enough))] * SECOND) for curve in curves)
         for enough in (share, ALL_BUT_ONE_PERCENT)
     )
-    return Ages(settled, nearly_all, few=bool(few.any()), curves=curves)
+    matter = of_class[few].sum() > (1 - share) * n if len(few) > _PAIR else few.any()
+    return Ages(settled, nearly_all, few=bool(matter), curves=curves)
 
 
 def usual_coverage(panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> float:

@@ -88,3 +88,30 @@ def test_the_end_says_what_is_watched_and_what_is_to_be_expected(tmp_path: Path)
         r'model "late": expected: about \d+ rows a day, about \d+ of max_series 2,000', expected
     )
     assert summary.endswith("1 model, no faults, 1 warning")
+
+
+def test_offline_it_says_what_the_file_alone_tells(tmp_path: Path) -> None:
+    bench = bench_of(tmp_path)
+    seen = bench.monitor("check").stdout.splitlines()
+    (tmp_path / "log.db").unlink()
+
+    lines = bench.monitor("check", "--offline").stdout.splitlines()
+    (found,) = json.loads(bench.monitor("check", "--offline", "--format", "json").stdout)["models"]
+
+    assert lines[0] in seen
+    assert lines[1].startswith('model "late": rules judged from the first cycle on: log_stopped')
+    assert "performance" in lines[2]
+    assert lines[4] == (
+        'model "late": first settling: not known from the file alone: without --offline the delays of labels '
+        "are looked at"
+    )
+    assert (found["model"], found["settles_after"]) == ("late", None)
+    assert {*found["rules_never"]} == {"worth"}
+
+
+def test_a_rule_on_volume_is_judged_at_once_where_the_log_reaches_back_far_enough(tmp_path: Path) -> None:
+    bench = sqlite_bench(tmp_path, predictions(300, START - 20 * DAY, END), model(options=OPTIONS))
+
+    (found,) = json.loads(bench.monitor("check", "--format", "json").stdout)["models"]
+
+    assert "volume" in found["rules_now"]

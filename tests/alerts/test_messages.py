@@ -16,6 +16,7 @@ from monitor.alerts.rules import Bound, Condition, Limit, Rule, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Detail
+from monitor.measures.against import segment_columns
 
 AT = 15_000 * DAY
 CHAT, PAGER = Recipient("chat"), Recipient("pager", Severity.CRITICAL)
@@ -201,7 +202,7 @@ def test_the_other_moment_is_told_where_there_is_no_other_cause() -> None:
 
 CELLS = Detail(("cell", "expected", "actual", "contribution"), (("[0, 12)", 0.1, 0.431, 0.4),))
 SEGMENTS = Detail(
-    ("segment", "contribution", "value", "before", "share", "share_before"),
+    segment_columns("accuracy"),
     (("region=North", -0.03, 0.6, 0.7, 0.3, 0.3),),
 )
 WORST_SEGMENTS = Detail(
@@ -237,7 +238,7 @@ COUNTED = Detail(
             {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": SEGMENTS},
             (
                 "roc_auc 0.670, reference 0.720, difference −0.050, limit −0.036 (−5 % of reference), n 900; "
-                "segment region=North contributes most"
+                "segment region=North contributes most, −3.0 points of accuracy"
             ),
         ),
         (

@@ -12,7 +12,7 @@ from monitor.alerts.standing import Need, Seen, Standing, exit_code, ranked, sta
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.against import FIGURES, segment_columns
 from monitor.measures.rows import MeasurementRow, Truth
 
 NOW = 400 * DAY
@@ -213,12 +213,13 @@ def test_performance_is_compared_by_the_interval_of_the_difference(
 
 
 def test_the_segment_that_a_fall_comes_from_is_named() -> None:
-    segments = Detail(SEGMENTS, (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
+    segments = Detail(segment_columns("accuracy"), (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
     rows = performance_of(Truth.SETTLED, -0.05)
     worst = row_of("segment_contribution", Measurement(-0.02, n=9, detail=segments), truth=Truth.SETTLED)
     rows.append(replace(worst, window_end=rows[0].window_end, against="reference"))
 
-    assert "]: surely worse, most of it in region=North." in said(replace(HEALTHY, rows=rows), "performance")
+    text = said(replace(HEALTHY, rows=rows), "performance")
+    assert "]: surely worse, most of the difference in accuracy in region=North." in text
 
 
 def test_coverage_is_told_by_predicted_class() -> None:

@@ -9,6 +9,7 @@ from row_examples import row_of
 from monitor.alerts.rules import Acceptance, Base, Bound, Condition, Limit, Rule, Series, read_accepted
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
+from monitor.measures.against import segment_columns
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 
 CELLS = Detail(("cell", "expected", "actual", "contribution"), (("[0, 1)", 0.1, 0.4, 0.42),))
@@ -262,6 +263,34 @@ def test_a_verdict_names_the_cells_that_moved_or_the_segments_that_contribute() 
     ).values()
 
     assert (of_shift.cause, of_fall.cause) == (cells, segments)
+
+
+def test_of_a_fall_of_another_measure_its_own_segments_stand_before_what_accuracy_lost() -> None:
+    added = Detail(segment_columns("accuracy"), (("town=a", -0.1, 0.6, 0.7, 0.5, 0.5),))
+    place: dict[str, Any] = {"truth": Truth.SETTLED, "against": "reference"}
+    told = row(-0.1, measure="segment_contribution", detail=added, **place)
+
+    def named(measure: str) -> str:
+        settled: dict[str, Any] = {"measure": measure, "truth": Truth.SETTLED}
+        worst = row(0.6, segment="town=b", interval=(0.55, 0.65), **settled)
+        fall = row(-0.1, measure=measure, **place)
+        rule = replace(ABOVE, measure=measure, truth="settled", against="reference")
+        [verdict] = verdicts(rule, row(0.7, **settled), worst, fall, told).values()
+        assert verdict.cause is not None
+        return str(verdict.cause.rows[0][0])
+
+    assert (named("accuracy"), named("roc_auc")) == ("town=a", "town=b")
+
+
+def test_a_window_that_settled_by_few_delays_is_not_judged() -> None:
+    place: dict[str, Any] = {"measure": "roc_auc", "truth": Truth.SETTLED}
+    rule = replace(ABOVE, measure="roc_auc", truth="settled")
+
+    [plain] = verdicts(rule, row(0.9, **place)).values()
+    [doubted] = verdicts(rule, row(0.9, warning="partial, few_delays", **place)).values()
+
+    assert (plain.outcome, plain.reason) == (Outcome.BREACH, "")
+    assert (doubted.outcome, doubted.reason, doubted.value) == (Outcome.UNKNOWN, "few_delays", 0.9)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0.5, Outcome.CLEAR), (0.7, Outcome.BREACH)])

@@ -1,12 +1,14 @@
 """Kept measurements as files and as frames."""
 
 import json
+import random
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -14,14 +16,14 @@ from sqlalchemy import text
 from store_examples import START, commit, row
 
 import monitor
-from monitor.app.export import SCHEMA, Chosen, export, read_snapshots
+from monitor.app.export import SCHEMA, Chosen, batches, export, read_snapshots
 from monitor.cli import main
 from monitor.core.clock import DAY, to_datetime, to_iso
 from monitor.core.errors import ConfigurationError, StoreError
 from monitor.core.measurement import Detail
 from monitor.measures.rows import Truth
 from monitor.store.adapter import SqlStore
-from monitor.store.connections import writing
+from monitor.store.connections import reading, writing
 from monitor.store.engine import migrate, open_store
 
 ROWS = (
@@ -44,6 +46,79 @@ def filled(store: SqlStore) -> SqlStore:
 def url(store_url: str) -> str:
     """URL of the store, whatever its database."""
     return store_url
+
+
+@pytest.fixture
+def revised(store: SqlStore) -> SqlStore:
+    """Forty windows and subjects, each revised now and then on six days, by labels of any kind."""
+    rng = random.Random(7)  # noqa: S311 -- not for secrets
+    for day in range(6):
+        rows = [
+            row(
+                measure,
+                rng.choice((None, 0.25, 0.5)),
+                end=START + at * DAY,
+                window=window,
+                truth=rng.choice((Truth.PROVISIONAL, Truth.NOWCAST, Truth.SETTLED)),
+                segment=rng.choice((None, "carrier=50%")),
+                coverage=rng.choice((None, 0.5, 0.75)),
+            )
+            for measure in ("a", "b'c")
+            for window in ("1d", "7d")
+            for at in range(10)
+            if rng.random() < 0.5
+        ]
+        detailed = [
+            replace(one, measurement=replace(one.measurement, detail=Detail(("x",), ((rng.randrange(3),),))))
+            for one in rows
+        ]
+        store.commit(rng.choice(("late", "other")), commit(START + day * DAY, snapshots=tuple(detailed)))
+    return store
+
+
+@pytest.mark.parametrize("days", [None, 0, 2.5, 9])
+def test_a_frame_holds_what_a_file_does_as_of_any_moment(
+    revised: SqlStore, url: str, days: float | None
+) -> None:
+    as_of = None if days is None else START + int(days * DAY)
+    some: tuple[dict[str, Any], ...] = (
+        {},
+        {"model": "late"},
+        {"window": "7d", "measure": "b'c"},
+        {"measure": ""},
+    )
+    for asked in some:
+        tables = batches(revised, Chosen(as_of=as_of, **asked))
+        expected = pa.Table.from_batches(tables, SCHEMA).to_pandas()
+
+        when = None if as_of is None else to_datetime(as_of)
+        found = read_snapshots(url, as_of=when, **asked)
+
+        pd.testing.assert_frame_equal(found, expected)
+
+
+def test_the_view_of_the_latest_holds_what_is_known_at_last(revised: SqlStore) -> None:
+    with reading(revised.engine) as connection:
+        latest = connection.execute(text("SELECT * FROM snapshots_latest")).mappings().all()
+
+    expected = revised.history(as_of=START + 99 * DAY)
+    found = {
+        (
+            one["model"],
+            one["as_of"],
+            one["window"],
+            one["window_end"],
+            one["measure"],
+            one["segment"],
+            one["truth"],
+        )
+        for one in latest
+    }
+    assert len(latest) == len(expected) > 20
+    assert found == {
+        (model, as_of, one.window, one.window_end, one.measure, one.segment or "", one.truth.value)
+        for model, as_of, one in expected
+    }
 
 
 def test_a_frame_holds_every_revision_with_utc_times(filled: SqlStore, url: str) -> None:
@@ -158,7 +233,8 @@ def test_a_file_that_was_whole_stays_until_the_new_one_is(filled: SqlStore, tmp_
     export(filled, file, Chosen())
     before = file.read_bytes()
     with writing(filled.engine) as connection:
-        connection.execute(text("DROP TABLE snapshots"))
+        connection.execute(text("DROP VIEW snapshots_latest"))
+        connection.execute(text("DROP VIEW snapshots"))
 
     with pytest.raises(StoreError):
         export(filled, file, Chosen())

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.model_history import Decision, forget_model, recount, rename_models
+from monitor.app.alert_decisions import Decision
+from monitor.app.kept import chosen_rows, refuse_unknown
+from monitor.app.model_history import forget_model, recount, rename_models
 from monitor.app.run_lock import Held
-from monitor.app.running import chosen_rows, cycle_once, refuse_unknown
+from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError, StoreError

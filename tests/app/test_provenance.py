@@ -14,8 +14,8 @@ import pytest
 from serving import Bench, model, predictions, reference, sqlite_bench
 
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
+from monitor.core.text import content_hash
 from monitor.specs.rows import Event
-from monitor.states.grids import content_hash
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 OPTIONS = (

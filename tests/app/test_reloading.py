@@ -85,7 +85,7 @@ def test_a_store_that_fails_while_a_model_is_renamed_leaves_the_old_configuratio
 
 
 def test_a_store_that_cannot_be_read_keeps_no_valid_configuration_from_use(bench: Bench, app: App) -> None:
-    Database(bench.store_url).run("ALTER TABLE current RENAME TO elsewhere")
+    Database(bench.store_url).run("ALTER TABLE current_rows RENAME TO elsewhere")
     bench.configure(model(options=OPTIONS.replace("20", "30")))
 
     page = reload(app, bench)

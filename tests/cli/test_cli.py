@@ -323,7 +323,8 @@ def test_csv_holds_what_json_holds(monitor: Monitor) -> None:
 def test_the_table_groups_measures_under_their_window(monitor: Monitor) -> None:
     monitor("cycle", "--as-of", AS_OF)
 
-    lines = monitor("show").stdout.splitlines()[2:]
+    _, _, table = monitor("show").stdout.partition("\n\n")
+    lines = table.splitlines()
 
     headings = [line for line in lines if line and not line.startswith("  ")]
     assert headings == [
@@ -332,6 +333,7 @@ def test_the_table_groups_measures_under_their_window(monitor: Monitor) -> None:
         "late, 1d to 2024-03-04T00:00:00Z, as of 2024-03-04T00:00:00Z",
         "late, 1d to 2024-03-04T00:00:00Z, nowcast, coverage 96.0%, as of 2024-03-04T00:00:00Z",
         "late, 1d to 2024-03-04T00:00:00Z, provisional, coverage 96.0%, as of 2024-03-04T00:00:00Z",
+        "… 4 more: --all",  # of judged days
     ]
     assert lines[0].split() == ["measure", "subject", "value", "interval", "n", "note"]
     first = lines.index(headings[1]) + 1

@@ -47,6 +47,11 @@ import monitor.cli
 monitor.cli.main()
 """
 OF_THE_DAEMON = {"apscheduler", "starlette", "uvicorn"}
+OF_CYCLES = {
+    "adbc_driver_manager", "numpy", "pyarrow", "scipy", "structlog",
+    "monitor.advice", "monitor.measures.evaluate", "monitor.pipeline", "monitor.records.counting",
+    "monitor.sources",
+}  # fmt: skip
 LIBRARIES = {"numpy", "pyarrow", "pydantic", "sqlalchemy"}
 
 
@@ -71,8 +76,9 @@ def test_help_needs_no_library_but_that_of_commands() -> None:
     assert not imported("run", "--help") & (LIBRARIES | HEAVY | OF_THE_DAEMON)
 
 
-def test_show_needs_nothing_of_cycles_and_daemons(directory: Path) -> None:
-    assert not imported("show", directory=directory) & (HEAVY | OF_THE_DAEMON)
+@pytest.mark.parametrize("command", ["show", "alerts", "status"])
+def test_reading_what_is_kept_needs_nothing_of_cycles_and_daemons(command: str, directory: Path) -> None:
+    assert not imported(command, directory=directory) & (HEAVY | OF_THE_DAEMON | OF_CYCLES)
 
 
 def test_a_check_of_the_file_needs_nothing_that_counts(directory: Path) -> None:

@@ -5,7 +5,9 @@ from configurations import SOURCE, File, model
 
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR
+from monitor.core.errors import ConfigurationError
 from monitor.measures.rows import CUMULATIVE
+from monitor.specs.model import BudgetSpec
 
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"'
 REFERENCE = '[models.reference]\nfile = "reference.parquet"'
@@ -26,20 +28,51 @@ def rule(file: File, text: str, *tables: str) -> Rule:
 
 
 def test_a_model_without_rules_has_those_that_suit_it(file: File) -> None:
-    assert list(rules(file)) == ["log_stopped", "volume"]
+    assert list(rules(file)) == ["log_stopped", "volume", "changed"]
     assert list(rules(file, LABELS, REFERENCE, CONTROL)) == [
-        "log_stopped", "labels_stopped", "volume", "performance", "performance_nowcast", "score_shift",
-        "prediction_shift", "label_shift", "feature_shift", "feature_far_off", "missing_values",
-        "invalid_values", "unseen_values", "invalid_labels", "label_delay", "control_group", "sample_ratio",
+        "log_stopped", "labels_stopped", "volume", "performance_changed", "changed", "performance",
+        "performance_nowcast", "score_shift", "prediction_shift", "label_shift", "feature_shift",
+        "feature_far_off", "missing_values", "invalid_values", "unseen_values", "invalid_labels",
+        "label_delay", "control_group", "sample_ratio",
     ]  # fmt: skip
 
 
-def test_what_hurts_at_once_is_critical_and_all_else_a_warning(file: File) -> None:
+def test_what_hurts_at_once_is_critical_what_changed_a_warning_levels_are_shown(file: File) -> None:
     found = rules(file, LABELS, REFERENCE, CONTROL).values()
 
-    critical = [rule.name for rule in found if rule.severity is Severity.CRITICAL]
-    assert critical == ["log_stopped", "labels_stopped", "performance"]
-    assert {rule.severity for rule in found} == {Severity.CRITICAL, Severity.WARNING}
+    of = {severity: [rule.name for rule in found if rule.severity is severity] for severity in Severity}
+    assert of[Severity.CRITICAL] == ["log_stopped", "labels_stopped", "performance_changed", "performance"]
+    assert of[Severity.WARNING] == ["changed", "performance_nowcast", "control_group", "sample_ratio"]
+
+
+def test_a_budget_is_there_by_default_with_the_default_rules_and_where_it_is_stated(file: File) -> None:
+    stated = """
+    [models.budget]
+    false_alerts = 0.5
+    smallest = 0.05
+    unusual_days = ["2026-12-25", "2026-12-31/2027-01-01", 2026-07-04]
+    """
+    own = RULE + "\nabove = 0.25"
+
+    assert file.spec(model()).budget == BudgetSpec()
+    assert file.spec(model(tables=own)).budget is None
+    assert file.spec(model(tables=stated)).budget == BudgetSpec(
+        false_alerts=0.5, smallest=0.05, unusual_days=((20_812, 20_812), (20_818, 20_819), (20_638, 20_638))
+    )
+    assert list(rules(file, stated, own)) == ["moved", "changed"]
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ('unusual_days = ["25.12."]', "a day is a date, or two with a stroke between them"),
+        ('unusual_days = ["2026-12-25/2026-12-24"]', "the last day is not before the first"),
+        ("false_alerts = 0", "greater than 0"),
+    ],
+)
+def test_a_faulty_budget_is_told_in_a_line(file: File, line: str, fault: str) -> None:
+    with pytest.raises(ConfigurationError, match=fault):
+        file.spec(model(tables=f"[models.budget]\n{line}"))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +108,7 @@ def test_performance_is_judged_on_the_labels_so_far_too_on_the_longest_window(fi
 def test_one_feature_far_off_is_an_alert_of_its_own(file: File) -> None:
     found = rules(file, REFERENCE)["feature_far_off"]
 
-    assert (found.subject, found.features, found.severity) == ("feature:*", "each", Severity.WARNING)
+    assert (found.subject, found.features, found.severity) == ("feature:*", "each", Severity.INFO)
     assert found.condition == Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.25))
 
 
@@ -85,7 +118,8 @@ def test_what_comes_back_within_a_week_is_one_alert_but_not_what_has_stopped(fil
     at_once = [rule.name for rule in found if rule.keep_firing_for == 0]
     assert {rule.keep_firing_for for rule in found} == {0, 7 * DAY}
     assert at_once == [
-        "log_stopped", "labels_stopped", "invalid_labels", "label_delay", "control_group", "sample_ratio",
+        "log_stopped", "labels_stopped", "performance_changed", "changed", "invalid_labels", "label_delay",
+        "control_group", "sample_ratio",
     ]  # fmt: skip
 
 
@@ -94,7 +128,7 @@ def test_own_rules_take_the_place_of_the_default_ones_unless_these_are_asked_for
 
     assert list(rules(file, own)) == ["volume"]
     both = rules(file, own, keys="default_alerts = true")
-    assert list(both) == ["volume", "log_stopped"]
+    assert list(both) == ["volume", "log_stopped", "changed"]
     assert both["volume"].measure == "stability_index"
     assert rules(file, keys="alerts = []") == {}
 

@@ -5,11 +5,11 @@ import pytest
 from configurations import PREDICTIONS, SOURCE, File, model
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
+from monitor.core.text import content_hash
 from monitor.measures.catalogue.measure import DEFAULT_FAMILIES
 from monitor.records.reading import Arms, Reading, Task
-from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
+from monitor.specs.model import BudgetSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec
-from monitor.states.grids import content_hash
 from monitor.windows.ends import Window
 
 LABELS = """
@@ -48,6 +48,7 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
         predictions=Relation(table="predictions", columns=columns),
         windows=windows,
         families=DEFAULT_FAMILIES[Task.BINARY],
+        budget=BudgetSpec(),
         rules=spec.rules,
         config=spec.config,
         config_hash=spec.config_hash,

@@ -16,8 +16,11 @@ def test_channels_have_models_and_a_least_severity(file: File) -> None:
 
     found = file.settings(text + SOURCE + model() + model(name="delay"), ENVIRON)
 
-    assert found.recipients("late") == (Recipient("chat"),)
-    assert found.recipients("delay") == (Recipient("chat"), Recipient("pager", Severity.CRITICAL))
+    assert found.recipients("late") == (Recipient("chat", Severity.WARNING),)
+    assert found.recipients("delay") == (
+        Recipient("chat", Severity.WARNING),
+        Recipient("pager", Severity.CRITICAL),
+    )
     assert found.channels[0].url == "https://chat.example/hook/tokentoken"
 
 

@@ -16,10 +16,9 @@ from structlog.testing import capture_logs
 from waiting import wait_for
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.errors import SourceError, StoreError
+from monitor.core.errors import SourceError, StoreError, described
 from monitor.daemon.cycles import Cycles
 from monitor.daemon.health import Health
-from monitor.daemon.log import described
 from monitor.daemon.schedule import Schedule
 from monitor.daemon.service import Service, next_signal, signals
 from monitor.exposition.page import Exposition

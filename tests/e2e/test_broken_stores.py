@@ -96,13 +96,21 @@ def test_every_command_does_its_work_on_the_store_before_it_is_broken(
     ("statement", "command", "said"),
     [
         (
-            "UPDATE current SET n = 'x'",
+            "UPDATE current_rows SET n = 'x'",
             ("show",),
             "table current, column n: a whole number expected: got text",
         ),
-        ("UPDATE current SET as_of = 1 << 60", ("show",), "table current, column as_of: a time from year 1"),
-        ("UPDATE current SET reason = 'why', value = NULL", ("show",), 'a measurement "future_records" of'),
-        ("UPDATE snapshots SET detail = '{'", ("show", "--history"), "a measurement"),
+        (
+            "UPDATE current_rows SET as_of = 1 << 60",
+            ("show",),
+            "table current, column as_of: a time from year 1",
+        ),
+        (
+            "UPDATE current_rows SET reason = 'why', value = NULL",
+            ("show",),
+            'a measurement "future_records" of',
+        ),
+        ("UPDATE details SET text = '{'", ("show", "--history"), "a measurement"),
         ("UPDATE alerts SET verdict = '[]'", ("alerts", "--history"), "table alerts: "),
         ("UPDATE panes SET blob = x'0102'", ("cycle", *NEXT), "part records: damaged blob"),
         (
@@ -119,8 +127,8 @@ def test_every_command_does_its_work_on_the_store_before_it_is_broken(
             ("cycle", *NEXT),
             "table events, an accepted change",
         ),
-        ("DROP TABLE snapshots", ("show", "--history"), "no such table: snapshots; restore a backup"),
-        ("UPDATE current SET model = CAST(x'ff' AS TEXT)", ("show",), "Could not decode to UTF-8 column"),
+        ("DROP VIEW snapshots", ("show", "--history"), "no such table: snapshots; restore a backup"),
+        ("UPDATE series SET model = CAST(x'ff' AS TEXT)", ("show",), "Could not decode to UTF-8 column"),
     ],
 )
 def test_what_is_damaged_is_named_and_what_to_do(
@@ -167,7 +175,9 @@ def test_a_model_whose_rows_are_damaged_does_not_stop_the_daemon_or_the_others(t
     bench.configure(http, model(options=OPTIONS), model("other", options=OPTIONS))
     bench.cycle(END)
     with closing(sqlite3.connect(tmp_path / "monitor.db", isolation_level=None)) as connection:
-        connection.execute("UPDATE current SET n = 'x' WHERE model = 'late'")
+        connection.execute(
+            "UPDATE current_rows SET n = 'x' WHERE series IN (SELECT id FROM series WHERE model = 'late')"
+        )
 
     with daemon(tmp_path / "config.toml", port) as running:
         running.started()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from monitor.alerts.rules import EVERY, Rule
+from monitor.alerts.rules import EVERY, Rule, Severity
 from monitor.cli import main
 from monitor.cli.prometheus import export_rules
 from monitor.config.load import settings_of
@@ -197,12 +197,18 @@ def _down(bench: _Bench, at: int) -> tuple[int, str, Sequence[Plain]]:
 def _of_model(bench: _Bench, model: ModelSpec) -> Iterator[_Case]:
     yield _healthy(bench, model)
     yield _in_trouble(bench, model)
-    if not model.rules:
+    told = _told(model)
+    if not told:
         return
     yield _all_fire(bench, model)
-    yield _says(bench, model, model.rules[0])
-    yield from _dies(bench, model, model.rules[0])
-    yield from _replicas(bench, model, model.rules[0])
+    yield _says(bench, model, told[0])
+    yield from _dies(bench, model, told[0])
+    yield from _replicas(bench, model, told[0])
+
+
+def _told(model: ModelSpec) -> list[Rule]:
+    """Rules that have an alert of Prometheus."""
+    return [rule for rule in model.rules if rule.severity is not Severity.INFO]
 
 
 def _healthy(bench: _Bench, model: ModelSpec) -> _Case:
@@ -243,15 +249,15 @@ def _in_trouble(bench: _Bench, model: ModelSpec) -> _Case:
 def _all_fire(bench: _Bench, model: ModelSpec) -> _Case:
     end = _LIFE
     added = {"model": model.name, "rule": "added_later", "severity": "info"}
-    alerts = [bench.forwarded(model, rule) for rule in model.rules]
+    alerts = [bench.forwarded(model, rule) for rule in _told(model)]
     series = [
         bench.series("up", f"1x{end}"),
         bench.as_of(model, f"1000x{end}"),
-        *(bench.firing(_labels(model, rule), f"1x{end}") for rule in model.rules),
+        *(bench.firing(_labels(model, rule), f"1x{end}") for rule in _told(model)),
         bench.firing(added, f"1x{end}"),
     ]
     expected: dict[str, list[Plain]] = {ALERT: [bench.expected(unknown(bench.models, bench.how), added)]}
-    for rule, alert in zip(model.rules, alerts, strict=True):
+    for rule, alert in zip(_told(model), alerts, strict=True):
         expected.setdefault(alert_name(rule.name), []).append(alert)
     checks = [(end, name, of_name) for name, of_name in expected.items()]
     return _Case(f"{model.name}: every rule fires, also an unknown one", series, checks)

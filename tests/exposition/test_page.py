@@ -10,16 +10,18 @@ import pytest
 import servers
 from exposition_rows import AS_OF, model, row, typical_rows
 from hostile_texts import CORPUS
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client import generate_latest
 from prometheus_client import parser as text_parser
-from prometheus_client.core import Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.openmetrics import parser as openmetrics_parser
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Interval, Measurement, Reason
-from monitor.exposition.page import OPENMETRICS, TEXT, Exposition, negotiated
+from monitor.exposition.page import OPENMETRICS, TEXT, Exposition, MetricFamily, negotiated, rendered
 from monitor.exposition.selection import Exposed, expose
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.measures.catalogue import CATALOGUE
@@ -313,3 +315,30 @@ def test_a_model_that_is_configured_otherwise_meanwhile_is_published_as_it_is_no
     dropped = value(served, "model_monitor_dropped_series", model="late")
     assert dropped is not None
     assert dropped > 0
+
+
+@given(
+    text=st.text(),
+    series=st.lists(st.tuples(st.tuples(st.text(), st.text(), st.text()), st.floats()), min_size=1),
+)
+def test_series_are_written_byte_for_byte_as_by_the_client_library(
+    text: str, series: list[tuple[tuple[str, ...], float]]
+) -> None:
+    family = MetricFamily("model_monitor_a_ratio", text, ("model", "window", "segment"))
+    gauge = GaugeMetricFamily(family.name, family.help, labels=family.labels)
+    for labels, number in series:
+        gauge.add_metric(labels, number)
+
+    [(head, body)] = rendered([(family, series)])
+
+    assert head + body == generate_latest(Collected(gauge))
+
+
+class Collected(Collector):
+    """A family, as the client library takes it."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+
+    def collect(self) -> Iterable[Metric]:
+        yield self.metric

@@ -33,7 +33,7 @@ measure = "stability_index"
 subject = "feature:*"
 features = "each"
 above = "critical"
-severity = "info"
+severity = "warning"
 labels = { pager = "no" }
 annotations = { summary = "It moved: {value}", note = "see {{ this }} of \\"it\\"" }
 

@@ -150,7 +150,7 @@ def test_a_segment_contributes_by_what_it_lost_and_by_having_grown() -> None:
     now = {"town=a": SegmentMean(100, 0.6), "town=b": SegmentMean(100, 0.86)}
     wholes = whole_of(now), whole_of(then)
 
-    found = segment_contribution(Direction.HIGHER, now, then, wholes)
+    found = segment_contribution(BY_NAME["accuracy"], now, then, wholes)
 
     assert [whole.n for whole in wholes] == [200, 100]
     assert [whole.value for whole in wholes] == pytest.approx([0.73, 0.84])
@@ -163,7 +163,7 @@ def test_a_segment_contributes_by_what_it_lost_and_by_having_grown() -> None:
     assert told == {
         "segment": "town=a",
         "contribution": -0.112,
-        "value": 0.6,
+        "accuracy": 0.6,
         "before": 0.8,
         "share": 0.5,
         "share_before": 0.2,
@@ -176,7 +176,7 @@ def test_segments_that_came_or_went_contribute_too_and_at_most_five_are_told() -
     now = {name: SegmentMean(90, part.value + 1) for name, part in then.items() if name != "town=0"}
     now["town=new"] = SegmentMean(400, 12.0)
 
-    found = segment_contribution(Direction.LOWER, now, then, (whole_of(now), whole_of(then)))
+    found = segment_contribution(BY_NAME["mean_absolute_error"], now, then, (whole_of(now), whole_of(then)))
 
     assert found is not None
     assert found.detail is not None
@@ -191,5 +191,5 @@ def test_where_no_segment_is_worse_none_is_named() -> None:
     mean, nothing = SegmentMean(10, 0.5), SegmentMean(0, 0.0)
     same = {"town=a": mean}
 
-    assert segment_contribution(Direction.HIGHER, same, same, (mean, mean)) is None
-    assert segment_contribution(Direction.HIGHER, {}, {}, (nothing, mean)) is None
+    assert segment_contribution(BY_NAME["accuracy"], same, same, (mean, mean)) is None
+    assert segment_contribution(BY_NAME["accuracy"], {}, {}, (nothing, mean)) is None

@@ -14,7 +14,7 @@ from measures_page import markdown
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.selection import exposed_as
-from monitor.measures.against import SegmentMean, mean_of, segment_contribution
+from monitor.measures.against import SegmentMean, segment_contribution
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Direction, Family, Unit, Yardstick
@@ -31,6 +31,7 @@ from monitor.measures.evaluate import (
     expectation,
     label_quality,
     learned,
+    mean_of,
     performance,
     quality,
     shift,
@@ -163,8 +164,8 @@ def contribution_of(case: Example) -> Measurement:
     numbers = counting.reading.task is Task.REGRESSION
     whole, now = (mean_of(counting, labels) for labels in (case.labels, case.arms["control"]))
     then = SegmentMean(whole.n, 0.0 if numbers else 1.0)
-    direction = Direction.LOWER if numbers else Direction.HIGHER
-    found = segment_contribution(direction, {"arm=control": now}, {"arm=control": then}, (whole, then))
+    mean = BY_NAME["mean_absolute_error" if numbers else "accuracy"]
+    found = segment_contribution(mean, {"arm=control": now}, {"arm=control": then}, (whole, then))
     return found or Measurement.absent(Reason.NO_LABELS, n=0)
 
 
@@ -187,7 +188,7 @@ def going_on(case: Example, n: int) -> list[Result]:
 def test_what_is_measured_is_what_the_catalogue_lists_for_the_task(task: Task) -> None:
     names = {name for name, _ in measured(example(task))}
 
-    of_windows = [measure for measure in CATALOGUE if measure.family is not Family.LOG]
+    of_windows = [one for one in CATALOGUE if one.family not in (Family.LOG, Family.DAILY)]
     assert names == {measure.name for measure in of_windows if task in measure.tasks}
 
 
@@ -376,7 +377,7 @@ def test_an_estimate_and_its_error_name_what_they_estimate() -> None:
 def test_every_family_but_those_for_a_closer_look_has_a_headline_measure() -> None:
     headlines = {measure.family for measure in CATALOGUE if measure.headline}
 
-    closer = {Family.DISTANCES, Family.AVERAGES, Family.CALIBRATION, Family.GAINS}
+    closer = {Family.DISTANCES, Family.AVERAGES, Family.CALIBRATION, Family.GAINS, Family.DAILY}
     assert headlines == set(Family) - closer
 
 

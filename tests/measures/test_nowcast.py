@@ -13,15 +13,18 @@ from measure_states import (
     scored,
     table,
 )
+from scipy import stats
 from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.evaluate import performance
-from monitor.measures.nowcast import NAMES, absent, class_totals, depends, results, weighed
+from monitor.measures.nowcast import absent, class_totals, results, weighed
 from monitor.measures.options import Options
+from monitor.measures.statistics.delays import depends
 from monitor.records.counting import DELAY_SUMS, Counting
+from monitor.records.reading import Task
 from monitor.states import sums
 from monitor.states.counters import Counters
 from monitor.states.views import Sums
@@ -171,7 +174,8 @@ def test_what_is_absent_bears_every_name_that_a_nowcast_would_have() -> None:
     told = list(results(weighed(counting, pieces, SHARE, NONE), ASK))
 
     assert names == [(result.measure, result.subject) for result in told]
-    assert {result.measure for result in told} <= NAMES <= BY_NAME.keys()
+    nowcasts = {measure.name for measure in CATALOGUE if Task.BINARY in measure.nowcast}
+    assert {result.measure for result in told} == nowcasts
 
 
 def test_no_labels_one_class_and_perfect_predictions_have_their_reasons_or_one_sided_intervals() -> None:
@@ -188,6 +192,40 @@ def test_no_labels_one_class_and_perfect_predictions_have_their_reasons_or_one_s
     assert perfect["recall"].interval is not None
     assert 0.8 < perfect["recall"].interval.lower < 0.9
     assert perfect["recall"].interval.upper == 1.0
+
+
+def test_one_answer_for_all_has_bounds_by_those_of_the_recalls_as_scipy_has_them() -> None:
+    counting = binary_counting()
+    always = scored([0.1] * 100 + [0.2] * 15, [0] * 100 + [1] * 15, counting)
+
+    found = by_name(list(results(weighed(counting, [always], np.ones((1, 2)), NONE), ASK)))
+
+    (_, most), (least, _) = (
+        stats.binomtest(*of).proportion_ci(method="wilson") for of in ((0, 15), (100, 100))
+    )
+    for name, value, bounds in (
+        ("average_class_accuracy", 0.5, (least / 2, (1 + most) / 2)),
+        ("harmonic_class_accuracy", 0.0, (0.0, 2 * most / (1 + most))),
+        ("f1", 0.0, (0.0, 2 * 15 * most / (15 + 15 * most))),
+    ):
+        interval = found[name].interval
+        assert found[name].value == value
+        assert interval is not None
+        assert (interval.lower, interval.upper) == pytest.approx(bounds, abs=1e-9), name
+
+
+@pytest.mark.parametrize("n", [7, 15, 235, 749])
+def test_bounds_of_one_answer_for_all_hold_the_value_exactly(n: int) -> None:
+    counting = binary_counting()
+    always = scored([0.1] * 1_890 + [0.2] * n, [0] * 1_890 + [1] * n, counting)
+
+    found = by_name(list(results(weighed(counting, [always], SHARE[:1], NONE), ASK)))
+
+    for name in ("average_class_accuracy", "harmonic_class_accuracy", "f1"):
+        value, interval = found[name].value, found[name].interval
+        assert value is not None
+        assert interval is not None
+        assert interval.lower <= value <= interval.upper, name
 
 
 def test_labels_are_counted_by_class_and_piece() -> None:

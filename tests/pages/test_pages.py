@@ -11,7 +11,9 @@ from looked_at import END, Looked, Pages, bench_of_pages, looking
 from serving import Bench
 
 from monitor.core.clock import DAY, to_iso
-from monitor.pages.asked import newest
+from monitor.core.measurement import Interval, Measurement
+from monitor.measures.rows import newest
+from monitor.measures.worded import with_interval
 from monitor.specs.rows import Drawn
 
 ADDRESSES = [
@@ -20,6 +22,11 @@ ADDRESSES = [
     "/models/late",
     "/models/late?window=1d&measure=accuracy&range=90d",
     "/models/late?as_of=2024-03-21",
+    "/models/late/performance",
+    "/models/late/performance?window=7d&end=2024-04-04",
+    "/models/late/performance?window=7d&end=2024-03-21&as_of=2024-03-25",
+    "/models/bare/performance",
+    "/models/never/performance",
     "/models/late/features",
     "/models/late/features?by=missing_rate&window=1d&sort=name&range=90d",
     "/models/late/alerts",
@@ -94,6 +101,40 @@ def test_alerts_are_those_of_the_command(bench: Bench, pages: Pages) -> None:
     shown = told(bench, "alerts", "--model", "late", "--history")
 
     assert pages.at("/models/late/alerts.json").plain() == shown
+
+
+def test_the_tiles_of_a_window_are_those_of_show_and_the_curve_is_theirs(bench: Bench, pages: Pages) -> None:
+    rows = told(bench, "show", "--model", "late", "--window", "month", "--as-of", to_iso(END))
+    kept = {
+        row["measure"]: row for row in rows
+        if row["window_end"] == "2024-04-01T00:00:00Z" and row["truth"] == "settled"
+        and not (row["subject"] or row["against"] or row["segment"] or row["version"])
+    }  # fmt: skip
+    page = pages.at("/models/late/performance?window=month&end=2024-04-01")
+
+    for measure in ("roc_auc", "ks_separation", "accuracy", "precision", "recall", "brier_score"):
+        result = Measurement(
+            float(str(kept[measure]["value"])),
+            1,
+            interval=Interval(float(str(kept[measure]["lower"])), float(str(kept[measure]["upper"]))),
+        )
+        assert f"{measure} {with_interval(measure, result)}" in page.words
+    assert f"AUC {kept['roc_auc']['value']:.3f} [" in page.words
+    assert "November" not in page.words
+    assert page.words.count("What another threshold would do") == 1
+    plain = pages.at("/models/late/performance.json?window=month&end=2024-04-01").plain()
+    assert {
+        row["measure"]: row["value"]
+        for row in plain
+        if row["measure"] in kept and row["truth"] == "settled" and not (row["subject"] or row["against"])
+    } == {name: row["value"] for name, row in kept.items()}
+
+
+def test_a_window_as_known_then_shows_what_was_kept_alone(pages: Pages) -> None:
+    page = pages.at("/models/late/performance?window=7d&end=2024-03-21&as_of=2024-03-25")
+
+    assert "Counts are those of now alone: as known then only what was kept is shown." in page.words
+    assert "What was said of this window, and when" in page.words
 
 
 def test_an_alert_says_what_the_command_explains(bench: Bench, pages: Pages) -> None:
@@ -232,6 +273,11 @@ def test_every_link_of_a_page_leads_to_a_page(pages: Pages) -> None:
             "/models/lat",
             404,
             'there is no model "lat": there is "late", "bare", "never"; did you mean "late"?',
+        ),
+        (
+            "/models/late/performance?end=2024-03-02",
+            404,
+            "no window month that ends 2024-03-02T00:00:00Z is kept",
         ),
         ("/models/late/features?by=auc", 400, 'by is one of "stability_index", "missing_rate"'),
         ("/models/late/alerts/bus", 404, 'there is no such alert of the rule "bus"'),

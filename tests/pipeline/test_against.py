@@ -126,7 +126,7 @@ def test_the_reference_has_figures_of_its_own_and_the_segment_that_fell_is_named
     fall = table(found(rows, "segment_contribution", "reference"))
     assert fall["segment"][0] == "town=b"
     b = collapsed[(collapsed["town"] == "b") & (collapsed["event"] < end)]
-    assert fall["value"][0] == pytest.approx(accuracy(b, (end - 7 * DAY, end)), abs=1e-6)
+    assert fall["accuracy"][0] == pytest.approx(accuracy(b, (end - 7 * DAY, end)), abs=1e-6)
     assert fall["before"][0] == pytest.approx(accuracy(before[before["town"] == "b"], (0, end)), abs=1e-6)
     assert fall["contribution"][0] == pytest.approx((now - then), abs=0.05)
     assert found(rows, "segment_contribution", "reference").measurement.value == pytest.approx(

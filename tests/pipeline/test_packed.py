@@ -7,10 +7,10 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import MonitorError
 from monitor.pipeline.packed import PackedPanes
 from monitor.records import codec
-from monitor.records.labels.differences import differences_of
+from monitor.records.labels.differences import differences_of, moved_strata
 from monitor.records.pane import PanePart
 from monitor.states.counters import Block, Counters, Layout
-from monitor.states.strata import WHOLE, Strata, Stratum, moved_strata
+from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.fold import fold
 
 LAYOUT = Layout((Block("tally", (5,), "a"), Block("errors", (4, 2), "b", sums=True)))

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.text import MOST_BYTES, name_of, readable
+from monitor.records.reading import canonical
 from monitor.records.rows import MOST_VERSIONS, frequent_versions, version_name
-from monitor.records.values import Categories, canonical, categories, texts
+from monitor.records.values import Categories, categories, texts
 from monitor.states.strata import NONE, OTHER, segment_of
 
 ANY = st.text(st.characters(), max_size=400) | st.text("ab\x00\x1b\u202e\U000e0041é€😀", max_size=400)

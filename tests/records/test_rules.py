@@ -11,7 +11,7 @@ from strategies import AS_OF, PANES, Log, Row, logs
 from monitor.core.clock import HOUR
 from monitor.records.counting import TALLY, VOLUME
 from monitor.records.pane import PanePart
-from monitor.records.values import canonical
+from monitor.records.reading import canonical
 from monitor.states.strata import NONE, WHOLE, value_name
 
 named = st.sampled_from(["binary", "classes"]).flatmap(lambda kind: logs(kind=kind))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.records import values
+from monitor.records.reading import canonical
 from monitor.states.grids import CategoryGrid
 
 
@@ -28,12 +29,12 @@ def chunked(items: list[Any], kind: Any = None) -> pa.ChunkedArray:
     ],
 )  # fmt: skip
 def test_equal_classes_have_one_text(text: str, expected: str) -> None:
-    assert values.canonical(text) == expected
+    assert canonical(text) == expected
 
 
 @given(st.text() | st.floats().map(str) | st.integers().map(str))
 def test_a_canonical_text_is_its_own(text: str) -> None:
-    assert values.canonical(values.canonical(text)) == values.canonical(text)
+    assert canonical(canonical(text)) == canonical(text)
 
 
 @pytest.mark.parametrize(

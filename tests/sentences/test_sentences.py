@@ -114,8 +114,8 @@ def test_delays_and_coverage_of_labels_are_told() -> None:
 
     assert list(labels(known(*rows))) == [
         "Half of them come within 2h 0m, nine of ten within 1d 0h",
-        "Labelled: 7d to 1970-01-01 90.0 % (settled), 1d to 1970-01-01 30.0 % (provisional)",
         "When the next window settles is not known: labels are still coming: wait until the window settles.",
+        "Labelled: 7d to 1970-01-01 90.0 % (settled), 1d to 1970-01-01 30.0 % (provisional)",
     ]
 
 

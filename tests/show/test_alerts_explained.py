@@ -10,7 +10,7 @@ from monitor.alerts.rules import Series
 from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
 from monitor.core.clock import DAY
 from monitor.core.measurement import Detail
-from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.against import FIGURES, segment_columns
 from monitor.show.alerts import ShownAlert, alerts_as_table
 
 RULES = {rule.name: rule for rule in default_rules(ALL)}
@@ -28,15 +28,17 @@ def explained(name: str, breach: Verdict, subject: str = "") -> list[str]:
 
 def test_a_fall_of_performance_names_the_segments() -> None:
     rows = (("region=North", -0.031, 0.612, 0.702, 0.31, 0.3), ("region=South", -0.001, 0.7, 0.702, 0.1, 0.1))
-    fall = replace(BREACH, value=-0.05, limit=-0.036, beside=0.72, cause=Detail(SEGMENTS, rows))
+    fall = replace(
+        BREACH, value=-0.05, limit=-0.036, beside=0.72, cause=Detail(segment_columns("accuracy"), rows)
+    )
 
     place, says, heading, head, first, _ = explained("performance", fall)
 
     assert place == "late, performance/7d"
     assert "roc_auc 0.670, reference 0.720, difference −0.050, limit −0.036 (−5 % of reference)" in says
-    assert heading.strip() == "Segments that contribute most (to accuracy, or to the mean absolute error):"
-    assert head.split()[:2] == ["segment", "contribution"]
-    assert first.split() == ["region=North", "−0.031", "0.612", "0.702", "31.0", "%", "30.0", "%"]
+    assert heading.strip() == "Segments that contribute most to the difference in accuracy:"
+    assert head.split()[:4] == ["segment", "contribution", "accuracy", "before"]
+    assert " ".join(first.split()) == "region=North −3.1 points 61.2 % 70.2 % 31.0 % 30.0 %"
 
 
 def test_without_contributions_the_worst_segments_are_named() -> None:

@@ -6,7 +6,7 @@ import pytest
 from row_examples import row_of
 
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.against import FIGURES, segment_columns
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import differs
@@ -16,7 +16,10 @@ from monitor.show.table import as_table
 
 CELLS = ("cell", "expected", "actual", "contribution")
 THEN = Detail(FIGURES, ((0.731, 0.72, 0.74, 5000),))
-FALL = Detail(SEGMENTS, (("town=b", -0.019, 0.5, 0.73, 0.3, 0.28), ("town=a", -0.002, 0.7, None, 0.2, 0.0)))
+FALL = Detail(
+    segment_columns("accuracy"),
+    (("town=b", -0.019, 0.5, 0.73, 0.3, 0.28), ("town=a", -0.002, 0.7, None, 0.2, 0.0)),
+)
 
 
 def row(
@@ -74,7 +77,9 @@ def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -
     assert accuracy.split()[1:6] == ["71.0", "%", "[70.0,", "72.0]", "900"]
     note = "reference 73.1 %, difference −2.1 points [−3.0, −1.2]; 28d (not_counted)"
     assert accuracy.endswith(note)
-    assert line_of(text, "segment_contribution").endswith("against reference: town=b")
+    assert line_of(text, "segment_contribution").endswith(
+        "against reference: town=b, −1.9 points of accuracy"
+    )
 
 
 def test_shift_against_an_earlier_window_stands_beside_that_against_the_reference() -> None:
@@ -141,7 +146,7 @@ def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curv
         "segment_contribution: −0.019, against reference",
         "roc_auc: 0.800",
     ]
-    assert line_of(text, "town=a").split() == ["town=a", "−0.002", "0.7", "unknown", "20.0", "%", "0", "%"]
+    assert " ".join(line_of(text, "town=a").split()) == "town=a −0.2 points 70.0 % unknown 20.0 % 0 %"
     assert line_of(text, "…") == "… 29 more: --format json"
     assert "0.731" not in text
 

@@ -45,11 +45,22 @@ def test_a_model_is_on_one_screen_whatever_its_names(standing: Standing, width: 
 
 
 @given(st.lists(STANDINGS, min_size=2, max_size=5), st.integers(20, 300))
-def test_several_models_are_a_line_each(standings: list[Standing], width: int) -> None:
-    lines = heads(standings, width)
+def test_several_models_begin_a_line_each(standings: list[Standing], width: int) -> None:
+    lines = [line.text for line in heads(standings, width)]
 
-    assert len(lines) == len(standings)
-    assert max(len(line.text) for line in lines) <= min(max(width, 80), 120)
+    assert len(lines) >= len(standings)
+    assert max(map(len, lines)) <= min(max(width, 80), 120)
+
+
+def test_of_several_models_the_first_reason_is_told_whole() -> None:
+    reason = "performance: roc_auc 0.543, reference 0.698, difference −0.155 [−0.171, −0.139], n 4,204."
+    first = replace(FINE, model="a", because=(reason, "Another.", "One more."))
+    lines = [line.text for line in heads([first, replace(FINE, model="longer name")], 80)]
+
+    assert "".join(line[0] for line in lines).split() == ["a", "l"]
+    told = " ".join(" ".join(lines[:-1]).split())
+    assert told.endswith(f"{reason} (+2 more)")
+    assert all("[−0.171, −0.139]" in line for line in lines if "−0.171" in line)
 
 
 def test_an_interval_stays_in_one_line() -> None:
@@ -75,7 +86,7 @@ def test_what_is_cut_is_said_to_be_cut() -> None:
     assert sum("Reason" in line for line in told) == 3, "each whole"
     assert as_lines([wordy], 80)[-2].text.endswith("x…")
     assert as_lines([wordy], 80)[-1].text == "More: --format json"
-    assert heads([long], 80)[0].text.endswith("… (+19 more)")
+    assert heads([replace(FINE, because=("x " * 2_000, "y"))], 80)[-1].text.endswith("… (+1 more)")
 
 
 def test_a_sentence_is_told_whole_or_not_at_all_and_those_on_performance_stay() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, from_iso, to_datetime
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, from_datetime, from_iso, to_datetime
 from monitor.sources.sql.time_ranges import Comparable, Shape, coalesce, local, merge, text_zones, texts
 
 LO = from_iso("2012-12-30")
@@ -121,6 +121,33 @@ def test_a_condition_holds_every_number_of_its_range(
         assert held
     if fraction == 0.0 and number * factor < lo:
         assert not held, "what is older by a unit, as the newest of the search before, is not read again"
+
+
+@given(
+    st.sampled_from(FORMATS),
+    st.sampled_from([Comparable("t", Shape.TEXT), Comparable("t", Shape.TEXT, zone="Asia/Kolkata")]),
+    MOMENTS,
+    st.integers(1, 3 * MINUTE),
+    st.integers(-MINUTE, 4 * MINUTE),
+)
+def test_a_condition_holds_every_text_of_its_range_and_not_the_newest_before(
+    form: str, column: Comparable, lo: int, width: int, at: int
+) -> None:
+    zone = ZoneInfo(column.zone)
+    written = form if column.zone == "UTC" else form.removesuffix("Z")
+
+    def text_of(us: int) -> tuple[str, int]:
+        """Text of a moment, and the moment that it says: it may leave seconds out."""
+        text = to_datetime(us).astimezone(zone).strftime(written)
+        return text, from_datetime(datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=zone))
+
+    (text, read), (newest, moment) = text_of(lo + at), text_of(lo)
+
+    if lo <= read < lo + width:
+        assert matches(column.condition(lo, lo + width), text)
+    assert not matches(column.condition(moment + 1, moment + 1 + width), newest), "it is not read again"
+    if ":%S" in form and read < lo - SECOND:
+        assert not matches(column.condition(lo, lo + width), text), "nor is what is older by a second"
 
 
 @pytest.mark.parametrize(

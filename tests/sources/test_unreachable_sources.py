@@ -260,11 +260,11 @@ def test_a_url_that_cannot_be_used_is_refused(url: str, reader: str | None, told
 
 
 def test_the_uri_of_libpq_keeps_what_was_given() -> None:
-    from monitor.sources.engines.readers.adbc import _libpq_uri
+    from monitor.specs.urls import libpq_uri
 
     given = make_url("postgresql+psycopg://ann:p%40ss@h:5433/d?sslmode=require&application_name=mine")
 
-    assert _libpq_uri(given) == (
+    assert libpq_uri(*given[1:]) == (
         "postgresql://ann:p%40ss@h:5433/d?application_name=mine&connect_timeout=10&sslmode=require"
     )
 

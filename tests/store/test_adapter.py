@@ -19,7 +19,7 @@ from monitor.specs.rows import Entry, ModelState, PaneFacts, WaitingPane, Window
 from monitor.states.counters import Counters
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading, writing
-from monitor.store.tables import METADATA, panes, references
+from monitor.store.tables import METADATA, VIEWS, panes, references
 
 COUNTING = examples.COUNTING
 RECORDS = COUNTING.stored_as(COUNTING.records)
@@ -31,7 +31,7 @@ def contents(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
             table.name: [
                 tuple(found) for found in connection.execute(select(table).order_by(*table.primary_key))
             ]
-            for table in METADATA.sorted_tables
+            for table in (*METADATA.sorted_tables, *VIEWS.sorted_tables)
         }
 
 

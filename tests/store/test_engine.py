@@ -9,7 +9,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 from store_examples import START, commit, read_only, row
 from waiting import at_once
 
@@ -18,7 +18,7 @@ from monitor.specs.rows import ModelState
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading, writing
 from monitor.store.engine import migrate, open_store, schema_version
-from monitor.store.tables import METADATA
+from monitor.store.tables import METADATA, VIEWS, snapshots
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,6 +28,21 @@ def test_migrations_make_the_tables_of_the_metadata(store: SqlStore) -> None:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
 
         assert compare_metadata(context, METADATA) == []
+
+
+def test_views_have_the_columns_of_the_metadata_and_timestamps_beside_them(store: SqlStore) -> None:
+    times = {"window_end_time", "as_of_time"}
+    with reading(store.engine) as connection:
+        views = inspect(connection)
+
+        found = {
+            name: [column["name"] for column in views.get_columns(name)] for name in views.get_view_names()
+        }
+
+    assert set(found) == {*VIEWS.tables, "snapshots_latest"}
+    for name, columns in found.items():
+        assert columns[:-2] == VIEWS.tables.get(name, snapshots).columns.keys(), name
+        assert set(columns[-2:]) == times
 
 
 def test_modules_that_comments_of_the_store_name_are_there() -> None:
@@ -134,7 +149,7 @@ def test_readers_go_on_while_a_cycle_writes(store: SqlStore) -> None:
     store.commit("late", commit(current=(row("a"),)))
 
     with writing(store.engine) as connection:
-        connection.execute(text("DELETE FROM current"))
+        connection.execute(text("DELETE FROM current_rows"))
         found = store.current()
 
     assert found == [("late", START, row("a"))]

@@ -1,18 +1,21 @@
-"""A store of the first version, with data in every table, is upgraded: every row is still there."""
+"""A store of each earlier version, with data in every table, is upgraded: every row is still there."""
 
+import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, MetaData, Table, inspect, select
+from sqlalchemy import Connection, MetaData, Table, inspect, select, text
 
 from monitor.core.clock import DAY
 from monitor.measures.rows import Truth
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import connect, reading, writing
-from monitor.store.engine import _SCRIPTS, migrate, open_store
-from monitor.store.tables import METADATA
+from monitor.store.engine import _SCRIPTS, _revisions, migrate, open_store, schema_version
+from monitor.store.tables import METADATA, VIEWS
 
 Rows = dict[str, list[dict[str, Any]]]
 FIRST = 3  # rows of each table
@@ -31,12 +34,26 @@ _LATER = {
 }  # columns that old rows lack
 
 
-def made_first(connection: Connection) -> Rows:
-    """Make the first tables, and fill them by their columns' types."""
+KILLED = """
+import os, signal, sys
+from sqlalchemy import Engine, event
+from monitor.store.engine import migrate
+
+def kill(_connection, _cursor, statement, *_others):
+    if statement.strip().startswith(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+event.listen(Engine, "after_cursor_execute", kill)
+migrate(sys.argv[1])
+"""
+
+
+def made(connection: Connection, version: str) -> Rows:
+    """Make the tables of a version, and fill them by their columns' types."""
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
     config.attributes.update(connection=connection, metadata=METADATA)
-    command.upgrade(config, "0001")
+    command.upgrade(config, version)
     tables = MetaData()
     tables.reflect(connection)
     rows: Rows = {}
@@ -63,34 +80,81 @@ def by_type(kind: type, name: str, number: int) -> Any:
 
 
 def stored(connection: Connection, name: str) -> list[dict[str, Any]]:
+    """Rows of a table or a view, of views without the times that are for people."""
     table = Table(name, MetaData(), autoload_with=connection)
-    return [dict(row) for row in connection.execute(select(table)).mappings()]
+    columns = [column for column in table.c if not column.name.endswith("_time")]
+    return [dict(row) for row in connection.execute(select(*columns)).mappings()]
 
 
-def test_every_row_of_the_first_version_is_kept(store_url: str) -> None:
+def assert_kept(connection: Connection, before: Rows) -> None:
+    """Every row of before is there, in a table or a view."""
+    for name, rows in before.items():
+        after = stored(connection, name)
+        wide = [row | {key: _LATER[key] for key in after[0].keys() - row.keys()} for row in rows]
+        assert sorted(after, key=str) == sorted(
+            ({key: row[key] for key in after[0]} for row in wide), key=str
+        )
+
+
+@pytest.mark.parametrize("version", _revisions()[:-1])
+def test_every_row_of_each_earlier_version_is_kept(store_url: str, version: str) -> None:
     engine = connect(store_url)
     with writing(engine) as connection:
-        before = made_first(connection)
+        before = made(connection, version)
 
     migrate(store_url)
 
     with reading(engine) as connection:
-        names = set(inspect(connection).get_table_names()) - {"alembic_version"}
-        after = {name: stored(connection, name) for name in names}
+        found = inspect(connection)
+        assert set(found.get_table_names()) == {*METADATA.tables, "alembic_version"}
+        assert set(found.get_view_names()) == {*VIEWS.tables, "snapshots_latest"}
+        assert_kept(connection, before)
     engine.dispose()
-    assert names == set(METADATA.tables)
-    for name, rows in before.items():
-        wide = [row | {key: _LATER[key] for key in after[name][0].keys() - row.keys()} for row in rows]
-        assert sorted(after[name], key=str) == sorted(
-            ({key: row[key] for key in after[name][0]} for row in wide), key=str
-        ), name
+
+
+@pytest.mark.parametrize("at", ["INSERT INTO snapshot_rows", "CREATE VIEW"])
+def test_a_migration_that_is_killed_changes_nothing_and_is_run_again(store_url: str, at: str) -> None:
+    engine = connect(store_url)
+    with writing(engine) as connection:
+        before = made(connection, "0010")
+
+    killed = subprocess.run([sys.executable, "-c", KILLED, store_url, at], check=False)
+
+    with reading(engine) as connection:
+        assert {name: stored(connection, name) for name in before} == before
+    assert (killed.returncode, schema_version(store_url)) == (-signal.SIGKILL, "0010")
+    migrate(store_url)
+    with reading(engine) as connection:
+        assert_kept(connection, before)
+    engine.dispose()
+
+
+@pytest.mark.postgres
+def test_who_could_read_the_tables_reads_the_views(postgres_url: str) -> None:
+    engine = connect(postgres_url)
+    with writing(engine) as connection:
+        made(connection, "0010")
+        connection.execute(text('CREATE ROLE "an Analyst"'))
+        connection.execute(text('GRANT SELECT ON snapshots, current TO "an Analyst"'))
+    try:
+        migrate(postgres_url)
+
+        with writing(engine) as connection:
+            connection.execute(text('SET LOCAL ROLE "an Analyst"'))
+            for view in (*VIEWS.tables, "snapshots_latest"):
+                assert len(stored(connection, view)) == FIRST
+    finally:
+        with writing(engine) as connection:
+            connection.execute(text('DROP OWNED BY "an Analyst"'))
+            connection.execute(text('DROP ROLE "an Analyst"'))
+        engine.dispose()
 
 
 @pytest.mark.parametrize("as_of", [DAY, 3 * DAY])
 def test_what_was_kept_by_the_first_version_is_shown(store_url: str, as_of: int) -> None:
     engine = connect(store_url)
     with writing(engine) as connection:
-        before = made_first(connection)["snapshots"]
+        before = made(connection, "0001")["snapshots"]
     engine.dispose()
     migrate(store_url)
 

@@ -1,5 +1,7 @@
 """Ends of windows, against the calendar."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,3 +149,29 @@ def test_a_length_or_step_that_panes_do_not_fill_is_refused(name: str, step: int
 def test_panes_that_do_not_fill_a_day_fill_no_month() -> None:
     with pytest.raises(ValueError, match='window "month": the pane must divide every end in UTC, as 1d does'):
         window_of("month", 5 * HOUR)
+
+
+@given(
+    length=st.integers(1, 40 * 24),
+    step=st.integers(1, 80),
+    since=st.integers(-100, 20_000),
+    days=st.integers(1, 200),
+)
+def test_of_kept_windows_those_that_stand_apart_never_overlap(
+    length: int, step: int, since: int, days: int
+) -> None:
+    window = window_of(f"{length}h", HOUR, step * HOUR)
+
+    kept = window.kept_ends(since * DAY, (since + days) * DAY)
+    apart = [end for end in kept if window.stands_apart(end)]
+
+    assert all(window.start(later) >= earlier for later, earlier in pairwise(apart))
+    longest = window.length + 2 * max(window.step, DAY)
+    assert len(apart) >= days * DAY // longest - 1
+
+
+def test_calendar_units_and_windows_as_long_as_their_steps_stand_apart() -> None:
+    for window in (MONTH, window_of("1d", HOUR), window_of("7d", HOUR, 7 * DAY)):
+        ends = window.kept_ends(from_iso("2013-01-01"), from_iso("2013-04-15"))
+
+        assert all(window.stands_apart(end) for end in ends)

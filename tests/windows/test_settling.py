@@ -149,6 +149,17 @@ def test_a_class_with_fewer_than_fifty_delays_has_the_pooled_ones() -> None:
     ]
 
 
+def test_of_several_classes_rare_ones_are_told_where_they_hold_more_than_a_window_may_miss() -> None:
+    common, rare = delays_of((16.0, [96, 4])), delays_of((16.0, [0, 0, 0, 9]))
+
+    one_in_twenty = settling_ages(joined(common, common, rare), EDGES, horizon=10 * SECOND, share=0.95)
+    one_in_ten = settling_ages(
+        joined(common, common, rare, rare, rare), EDGES, horizon=10 * SECOND, share=0.95
+    )
+
+    assert (one_in_twenty.few, one_in_ten.few) == (False, True)
+
+
 def test_without_fifty_delays_of_all_classes_together_windows_wait_for_the_horizon() -> None:
     few = delays_of((16.0, [20]))
     ages = settling_ages(joined(few, few), EDGES, horizon=HORIZON, share=0.95)

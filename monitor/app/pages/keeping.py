@@ -8,8 +8,8 @@ from importlib.metadata import version
 from monitor.app.pages.reading import StoreData
 from monitor.core.clock import MINUTE
 from monitor.core.errors import MonitorError
+from monitor.core.text import content_hash
 from monitor.pages.routes import answer, away
-from monitor.states.grids import content_hash
 from monitor.web.answers import Answer
 
 _MOST = 64

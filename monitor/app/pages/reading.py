@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from monitor.alerts.standing import Seen
 from monitor.app.alert_decisions import listed, seen_models
+from monitor.app.pages.counting import counted
 from monitor.app.wiring import App
-from monitor.pages.asked import Revision
+from monitor.measures.rows import Revision
+from monitor.pages.asked import CountedWindow
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
@@ -45,6 +47,10 @@ class StoreData:
     def rows(self, model: str, which: Drawn) -> list[Revision]:
         """(as of, row) of all kept revisions of a window's ends."""
         return self.app.store.drawn(model, which)
+
+    def counted(self, spec: ModelSpec, start: int, end: int) -> CountedWindow:
+        """Counts of all panes between two moments, as they are now."""
+        return counted(self.app.store, spec, start, end)
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""

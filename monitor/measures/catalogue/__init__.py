@@ -3,6 +3,7 @@
 from monitor.measures.catalogue.calibration import CALIBRATION_ROWS
 from monitor.measures.catalogue.comparison import ARM_ROWS, CHALLENGER_ROWS, SEGMENT_ROWS, SEQUENTIAL_ROWS
 from monitor.measures.catalogue.confusion import CONFUSION_ROWS
+from monitor.measures.catalogue.daily import DAILY_ROWS
 from monitor.measures.catalogue.discrimination import DISCRIMINATION_ROWS
 from monitor.measures.catalogue.estimates import ESTIMATE_ROWS
 from monitor.measures.catalogue.gains import GAIN_ROWS
@@ -31,6 +32,7 @@ CATALOGUE: tuple[Measure, ...] = (
     *ARM_ROWS,
     *SEQUENTIAL_ROWS,
     *CHALLENGER_ROWS,
+    *DAILY_ROWS,
     *LOG_ROWS,
 )
 BY_NAME: dict[str, Measure] = {measure.name: measure for measure in CATALOGUE}

@@ -20,6 +20,7 @@ CONFUSION_ROWS = (
         direction=Direction.HIGHER,
         source="scikit-learn `accuracy_score`; Wilson (1927), JASA 22:209",
         headline=True,
+        nowcast=CLASSES,
     ),
     _rate(
         "error_rate",
@@ -27,6 +28,7 @@ CONFUSION_ROWS = (
         direction=Direction.LOWER,
         source="scikit-learn `zero_one_loss`",
         compared=True,
+        nowcast=CLASSES,
     ),
     _row(
         "majority_accuracy",
@@ -48,6 +50,7 @@ CONFUSION_ROWS = (
         direction=Direction.HIGHER,
         source="scikit-learn `precision_score`",
         headline=True,
+        nowcast=CLASSES,
     ),
     _rate(
         "recall",
@@ -57,6 +60,7 @@ CONFUSION_ROWS = (
         direction=Direction.HIGHER,
         source="scikit-learn `recall_score`",
         headline=True,
+        nowcast=CLASSES,
     ),
     _rate(
         "specificity",
@@ -89,6 +93,7 @@ CONFUSION_ROWS = (
         source="scikit-learn `f1_score`",
         headline=True,
         percent=False,
+        nowcast=CLASSES,
     ),
     _resampled(
         "f2",
@@ -120,6 +125,7 @@ CONFUSION_ROWS = (
         "recall_macro",
         "`average_class_accuracy` under its other name.",
         source="scikit-learn `recall_score(average='macro')`",
+        nowcast=CLASSES,
     ),
     _average_rate(
         "recall_micro",
@@ -172,6 +178,7 @@ CONFUSION_ROWS = (
         "and counted in `absent_classes`; so are records of classes that the model does not know.",
         source="scikit-learn `balanced_accuracy_score`",
         headline=True,
+        nowcast=CLASSES,
     ),
     _resampled(
         "harmonic_class_accuracy",
@@ -181,6 +188,7 @@ CONFUSION_ROWS = (
             "Analytics, ch. 8"
         ),
         headline=True,
+        nowcast=CLASSES,
     ),
     _row(
         "absent_classes",
@@ -194,6 +202,7 @@ CONFUSION_ROWS = (
         source="Wilson (1927), JASA 22:209",
         headline=True,
         exposed=Exposure.STRATA,
+        nowcast=CLASSES,
     ),
     _rate("predicted_rate", "The same share of the predicted class.", source="Wilson (1927), JASA 22:209"),
     _resampled(
@@ -211,6 +220,7 @@ CONFUSION_ROWS = (
         unit=Unit.AMOUNT,
         source="Kelleher, Mac Namee & D'Arcy (2015), ch. 8",
         headline=True,
+        nowcast=CLASSES,
     ),
     _row(
         "confusion_records",

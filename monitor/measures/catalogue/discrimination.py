@@ -64,6 +64,7 @@ DISCRIMINATION_ROWS = (
         source="DeLong et al. (1988), Biometrics 44:837; Newcombe (2006), Statist. Med. 25:559",
         headline=True,
         percent=False,
+        nowcast=BINARY,
     ),
     _higher(
         "ks_separation",
@@ -90,6 +91,7 @@ DISCRIMINATION_ROWS = (
         interval="normal, on the exact second moment; none where the variance is 0",
         source="scikit-learn `brier_score_loss`",
         headline=True,
+        nowcast=CLASSES,
     ),
     _row(
         "log_loss",
@@ -101,6 +103,7 @@ DISCRIMINATION_ROWS = (
         interval="normal, on the exact second moment; none where the variance is 0",
         source="scikit-learn `log_loss`",
         headline=True,
+        nowcast=CLASSES,
     ),
     _row(
         "clipped_records",
@@ -116,6 +119,7 @@ DISCRIMINATION_ROWS = (
         interval="that of `roc_auc`",
         source="Gini index of the ROC curve; Hand & Till (2001), Machine Learning 45:171",
         compared=True,
+        nowcast=BINARY,
     ),
     _row(
         "ks_separation_critical",

@@ -41,6 +41,7 @@ class Family(StrEnum):
     COMPARISON = "comparison"
     LABELS = "labels"
     VOLUME = "volume"
+    DAILY = "daily"  # days against what the weeks before lead one to expect
     LOG = "log"  # of the log as a whole, found by its audit: no window has them
 
 
@@ -66,7 +67,9 @@ BINARY = frozenset({Task.BINARY})
 MANY_CLASSES = frozenset({Task.MULTICLASS})
 CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
 NUMBERS = frozenset({Task.REGRESSION})
-ALWAYS = frozenset({Family.PERFORMANCE, Family.QUALITY, Family.LABELS, Family.VOLUME, Family.LOG})
+ALWAYS = frozenset(
+    {Family.PERFORMANCE, Family.QUALITY, Family.LABELS, Family.VOLUME, Family.DAILY, Family.LOG}
+)
 OPTIONAL_FAMILIES = frozenset(Family) - ALWAYS
 DEFAULT_FAMILIES = {  # averages of two classes say little that the positive one does not
     Task.BINARY: OPTIONAL_FAMILIES - {Family.DISTANCES, Family.AVERAGES},
@@ -138,6 +141,8 @@ class Measure:
         it compares champion and challenger.
     estimates
         name of the measure that it estimates, or whose estimate's error it is; empty: none.
+    nowcast
+        models that have a nowcast of it.
     percent
         False: a ratio that the field tells as 0.731, not as 73.1 %.
     moment
@@ -170,6 +175,7 @@ class Measure:
     cumulative: bool = False
     of_challenger: bool = False
     estimates: str = ""
+    nowcast: frozenset[Task] = frozenset()
     percent: bool = True
     moment: bool = False
     exposed: Exposure = Exposure.NOTHING

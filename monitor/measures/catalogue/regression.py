@@ -37,6 +37,7 @@ REGRESSION_ROWS = (
         ),
         source="scikit-learn `root_mean_squared_error`",
         headline=True,
+        nowcast=NUMBERS,
     ),
     _error(
         "mean_absolute_error",
@@ -44,6 +45,7 @@ REGRESSION_ROWS = (
         interval="normal",
         source="scikit-learn `mean_absolute_error`",
         headline=True,
+        nowcast=NUMBERS,
     ),
     _row(
         "r2_score",
@@ -78,6 +80,7 @@ REGRESSION_ROWS = (
         "Mean error: mean of prediction - label; above 0 the model says too much.",
         interval="normal",
         headline=True,
+        nowcast=NUMBERS,
     ),
     _error(
         "median_absolute_error",

@@ -41,20 +41,20 @@ class RankedProbabilities:
     ----------
     middle, half
         shape (cells,): middle and half the width of each cell.
-    records
-        int64, shape (cells,).
+    weighted
+        sum of the records' middles.
     """
 
     ranked: Ranked
     middle: Floats
     half: Floats
-    records: Ints
+    weighted: Floats
 
     @classmethod
     def of(cls, ranked: Ranked) -> "RankedProbabilities":
         """Probabilities of cells that are bounded: the scores' range is [0, 1]."""
         middle, half = (ranked.lower + ranked.upper) / 2, (ranked.upper - ranked.lower) / 2
-        return cls(ranked, middle, half, ranked.positive + ranked.negative)
+        return cls(ranked, middle, half, ranked.records * middle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +84,13 @@ class Reliability:
     @classmethod
     def of(cls, scored: RankedProbabilities, start: Ints) -> "Reliability":
         """Groups that begin at the given cells."""
-        ranked, n = scored.ranked, scored.records
-        records, positives = np.add.reduceat(n, start), np.add.reduceat(ranked.positive, start)
-        weighted = n * scored.middle
+        ranked, n = scored.ranked, scored.ranked.records
+        records, positives = (np.add.reduceat(side, start).astype(np.int64) for side in (n, ranked.positive))
         mean, off = (
-            np.add.reduceat(weighted, start) / records,
+            np.add.reduceat(scored.weighted, start) / records,
             np.add.reduceat(n * scored.half, start) / records,
         )
-        variance = np.add.reduceat(weighted * (1 - scored.middle), start)
+        variance = np.add.reduceat(scored.weighted * (1 - scored.middle), start)
         last = np.append(start[1:], len(n)) - 1
         return cls(records, positives, mean, off, variance, ranked.lower[last], ranked.upper[start])
 
@@ -112,11 +111,10 @@ def mean_results(scored: RankedProbabilities, level: float = LEVEL) -> Iterator[
         for name in names:
             yield Result(name, "", Measurement.absent(Reason.NO_LABELS, n=0))
         return
-    weighted = scored.records * scored.middle
-    first, second = float(weighted.sum()) / n, float(weighted @ scored.middle) / n
+    first, second = float(scored.weighted.sum()) / n, float(scored.weighted @ scored.middle) / n
     of_positives, off = (
         float(scored.ranked.positive @ scored.middle) / n,
-        float(scored.records @ scored.half) / n,
+        float(scored.ranked.records @ scored.half) / n,
     )
     moments = (first, second, 0.0), (first - p / n, second - 2 * of_positives + p / n, -1.0)
     for name, (value, square, lowest) in zip(names, moments, strict=True):
@@ -235,7 +233,7 @@ def calibrated_gaps(reliability: Reliability, resamples: int, rng: np.random.Gen
 def statistics(resamples: Resamples, scored: RankedProbabilities) -> dict[str, Singles]:
     """Calibration errors of the counts and of each resample."""
     first, group, n = resamples.first, resamples.group, scored.ranked.n
-    mean = np.add.reduceat(scored.records * scored.middle, first) / np.add.reduceat(scored.records, first)
+    mean = np.add.reduceat(scored.weighted, first) / np.add.reduceat(scored.ranked.records, first)
     place = np.searchsorted(group, np.arange(len(first)), side="right") - 1
     members = (place == np.arange(len(group))[:, None]).astype(np.float32)
     weighted = members * mean.astype(np.float32)

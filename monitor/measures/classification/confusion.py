@@ -122,7 +122,7 @@ def results(confusion: Confusion, options: Options, rng: np.random.Generator | N
     subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(confusion.classes)}
     yield from _rates(margins, wanted, subjects, options)
     amounts = amounts_of(confusion.classes, options.profit) if options.profit else None
-    sums = draws(confusion, amounts, resamples, rng or np.random.default_rng(0))
+    sums = draws(confusion, amounts, resamples, rng)
     yield from _resampled(sums, wanted, list(subjects.values()), options)
     if "absent_classes" in wanted:
         yield Result("absent_classes", "", absent_classes(margins))

@@ -50,7 +50,9 @@ class Draws:
     present: Floats
 
 
-def draws(confusion: Confusion, amounts: Floats | None, resamples: int, rng: np.random.Generator) -> Draws:
+def draws(
+    confusion: Confusion, amounts: Floats | None, resamples: int, rng: np.random.Generator | None
+) -> Draws:
     """Sums of the counts and of their resamples.
 
     The cells are drawn from a multinomial distribution; where there are many, each from a Poisson
@@ -61,6 +63,8 @@ def draws(confusion: Confusion, amounts: Floats | None, resamples: int, rng: np.
     ----------
     amounts
         of a record of each cell, shaped as the counts; None: nothing.
+    rng
+        None: no resamples.
     """
     side = len(confusion.counts)
     cells = np.flatnonzero(confusion.counts)
@@ -90,10 +94,10 @@ def sums_of(blocks: Iterable[Floats], cells: Ints, side: int, amounts: Floats | 
     return Draws(n, total, actual, predicted, right, profit, hits, present)
 
 
-def _blocks(counts: Ints, n: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+def _blocks(counts: Ints, n: int, resamples: int, rng: np.random.Generator | None) -> Iterator[Floats]:
     """Blocks of draws of cells, shape (cells, draws): the counts are the first draw of all."""
     first = counts[:, None]
-    if n == 0 or resamples == 0:
+    if n == 0 or resamples == 0 or rng is None:
         yield first.astype(np.float64)
         return
     block = max(1, _BLOCK // len(counts))

@@ -1,7 +1,7 @@
 """Scores: how well a binary model's scores tell the classes apart, and how good they are as probabilities."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -74,11 +74,10 @@ def gini(auc: Measurement) -> Measurement:
     return Measurement(2 * auc.value - 1, auc.n, None, interval, 2 * auc.resolution)
 
 
-def roc_curve(ranked: Ranked, at: Sequence[int]) -> Detail:
+def roc_curve(ranked: Ranked, at: Ints) -> Detail:
     """ROC curve at the given cells: rates of the records whose score is at least the threshold."""
-    cells, start = list(at), (math.inf, 0.0, 0.0)
-    columns = (ranked.lower, ranked.fallout, ranked.recall)
-    shown = (np.append(first, column[cells]) for first, column in zip(start, columns, strict=True))
+    start, columns = (math.inf, 0.0, 0.0), (ranked.lower, ranked.fallout, ranked.recall)
+    shown = (np.concatenate([[first], column[at]]) for first, column in zip(start, columns, strict=True))
     return curve(("threshold", "false_positive_rate", "true_positive_rate"), *shown)
 
 
@@ -115,7 +114,11 @@ def ks_results(ranked: Ranked, spread: Spread | None) -> Iterator[Result]:
     Of several such scores the highest; the upper edge of the cell below it. Its resolution is that cell's
     width: that of the raw scores may lie anywhere in the cell. Undefined where the separation is 0.
     """
-    separation, n = ks_separation(ranked.table, spread), ranked.n
+    yield from _ks_results(ranked, _Sums.of(ranked.table), spread)
+
+
+def _ks_results(ranked: Ranked, sums: "_Sums", spread: Spread | None) -> Iterator[Result]:
+    separation, n = _separation(sums, spread), ranked.n
     yield Result("ks_separation", "", separation)
     if separation.value is None:
         yield Result("ks_separation_threshold", "", separation)
@@ -154,13 +157,14 @@ def loss_results(losses: Sums, options: Options) -> Iterator[Result]:
 
 
 def full_results(
-    ranked: Ranked, options: Options, spreads: Mapping[str, Spread], at: Sequence[int]
+    ranked: Ranked, options: Options, spreads: Mapping[str, Spread], at: Ints
 ) -> Iterator[Result]:
     """All measures of how well the scores tell the classes apart, the ROC curve at the given cells."""
-    auc = roc_auc(ranked.table, options.level)
+    sums = _Sums.of(ranked.table)
+    auc = _area(sums, options.level)
     yield Result("gini", "", gini(auc))
     yield Result("roc_auc", "", replace(auc, detail=roc_curve(ranked, at)) if ranked.two else auc)
-    yield from ks_results(ranked, spreads.get("ks_separation"))
+    yield from _ks_results(ranked, sums, spreads.get("ks_separation"))
     critical = ks_critical(ranked.positives, ranked.negatives, options.level)
     yield Result("ks_separation_critical", "", critical)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
-from monitor.core.typing import Floats, Singles
+from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.classification.discrimination import logit, without_a_class
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import clopper_pearson, normal
@@ -20,7 +20,7 @@ _DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift",
 _PROFIT_CURVE = ("threshold", "profit", "predicted_rate")
 
 
-def average_precision(ranked: Ranked, at: Sequence[int] = (), level: float = LEVEL) -> Measurement:
+def average_precision(ranked: Ranked, at: Ints | None = None, level: float = LEVEL) -> Measurement:
     """Mean of the precision over the positives: Σ (recall_k - recall_k-1) precision_k over descending scores.
 
     Equal scores, and scores of one cell, are one step, as in scikit-learn [1]_. The interval is the delta
@@ -52,8 +52,7 @@ def average_precision(ranked: Ranked, at: Sequence[int] = (), level: float = LEV
     best = ranked.true / np.maximum(ranked.both - ranked.negative, 1)
     worst = (ranked.true - positive + 1) / (ranked.both - positive + 1)
     off = max(float(positive @ (best - precision)), float(positive @ (precision - worst)))
-    cells = list(at)
-    table = curve(_CURVE, ranked.lower[cells], precision[cells], ranked.recall[cells]) if cells else None
+    table = None if at is None else curve(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
     interval = _precision_interval(ranked, precision, value, level)
     return Measurement(value, ranked.n, None, interval, off / p, table)
 
@@ -132,8 +131,8 @@ def _precision_interval(ranked: Ranked, precision: Floats, value: float, level: 
     p = ranked.positives
     if value >= 1:
         return clopper_pearson(p, p, level)
-    after = np.stack([ranked.false, ranked.true]) * (ranked.positive / ranked.both**2)
-    gained, lost = np.cumsum(after[:, ::-1], axis=1)[:, ::-1]
+    rate = ranked.positive / ranked.both**2
+    gained, lost = (np.cumsum((side * rate)[::-1])[::-1] for side in (ranked.false, ranked.true))
     changes = ranked.positive @ (precision - value + gained) ** 2 + ranked.negative @ lost**2
     variance, least = float(changes) / p**2, value * (1 - value) / p
     return logit(value, max(variance, least) if p < FEW else variance, level)
@@ -263,9 +262,7 @@ def profit_statistics(resamples: Resamples, n: int, amounts: Floats) -> dict[str
     return {"best_profit": start + np.maximum(gained.max(axis=0), 0)}
 
 
-def profit_results(
-    ranked: Ranked, amounts: Floats, spread: Spread | None, at: Sequence[int]
-) -> Iterator[Result]:
+def profit_results(ranked: Ranked, amounts: Floats, spread: Spread | None, at: Ints) -> Iterator[Result]:
     """Largest profit of any threshold, with the profit curve at the given cells, and that threshold."""
     if not ranked.two:
         yield Result("best_profit", "", without_a_class(ranked.n))
@@ -274,9 +271,8 @@ def profit_results(
     by_threshold, n = profits(ranked, amounts), ranked.n
     best = int(np.argmax(by_threshold))
     value, threshold = float(by_threshold[best]), float(ranked.lower[best - 1]) if best else math.inf
-    cells = list(at)
-    rates = [0.0, *(ranked.both[cells] / n).tolist()]
-    columns = [math.inf, *ranked.lower[cells].tolist()], [by_threshold[0], *by_threshold[1:][cells]], rates
+    rates = [0.0, *(ranked.both[at] / n).tolist()]
+    columns = [math.inf, *ranked.lower[at].tolist()], [by_threshold[0], *by_threshold[1:][at]], rates
     table = curve(_PROFIT_CURVE, *map(np.asarray, columns))
     interval = spread.basic(value, lowest=n * least_profit(amounts)) if spread else None
     yield Result("best_profit", "", Measurement(value, n, None, interval, 0.0, table))

@@ -53,7 +53,7 @@ def results(scored: Scored, options: Options, rng: np.random.Generator | None) -
     probabilities = None if scored.losses is None else RankedProbabilities.of(ranked)
     amounts = gains.amounts_of(scored.classes, options.profit) if options.profit else None
     intervals = spreads(_statistics(ranked, resamples, probabilities, amounts, options), options.level)
-    at = points(ranked) if ranked.two else []
+    at = points(ranked) if ranked.two else np.empty(0, dtype=np.int64)
     yield from discrimination.full_results(ranked, options, intervals, at)
     yield Result("average_precision", "", gains.average_precision(ranked, at, options.level))
     if Family.GAINS in options.families:

@@ -6,12 +6,10 @@ import numpy as np
 
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures.options import Options, Result
+from monitor.measures.options import LABEL, Options, Result
 from monitor.measures.shift import stability_index as shift
 from monitor.measures.shift.cells import Expected, Subject, mixed_cells
 from monitor.states.views import Histogram
-
-LABEL = "label"  # subject
 
 
 def expected_labels(references: Sequence[tuple[float, Histogram]]) -> Expected:

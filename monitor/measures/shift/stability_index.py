@@ -18,7 +18,6 @@ from monitor.states.grids import Grid, NumericGrid
 
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
 MOVED = 5  # cells that are shown: those that moved most
-SIZES = (0.1, 0.25)  # where the classical bands end: below the first none, above the second significant
 _COMPARED_WITH = ("reference_records",)
 NAMES = ("stability_index", "stability_index_critical", "stability_index_bias")
 
@@ -53,29 +52,6 @@ class Sides:
         if self.expected.m[row] == 0:
             return Reason.NO_REFERENCE
         return self.absent if self.n[row] == 0 else None
-
-
-def band_of(index: float) -> str:
-    """Classical band of a stability index by its size alone: none, minor or significant [1]_.
-
-    The bands know nothing of how many records there are: that is what the critical value is for.
-
-    Parameters
-    ----------
-    index
-        0 or more; no unit.
-
-    References
-    ----------
-    .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley. Chapter 12.
-
-    >>> [band_of(index) for index in (0.0, 0.099, 0.1, 0.25, 0.251, 4.2)]
-    ['none', 'none', 'minor', 'minor', 'significant', 'significant']
-    """
-    small, large = SIZES
-    if index < small:
-        return "none"
-    return "minor" if index <= large else "significant"
 
 
 def results(

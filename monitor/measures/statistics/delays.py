@@ -1,9 +1,16 @@
-"""Delays: within which time a share of what was to come had come."""
+"""Delays: within which time a share of what was to come had come; whether they depend on the score."""
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.states.views import DelayTable
+from monitor.records.counting import DELAY_SUMS
+from monitor.states.sums import HALF
+from monitor.states.views import DelayTable, Sums
+
+_FEW, _SURE, _DEPENDS = 50, 4.0, 0.1  # delays, standard errors, correlation
 
 
 def within(delays: DelayTable, share: float, absent: Reason) -> Measurement:
@@ -37,3 +44,30 @@ def within(delays: DelayTable, share: float, absent: Reason) -> Measurement:
         return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
     lower = delays.edges[cell - 1] if cell else 0.0
     return Measurement(value=delays.edges[cell], n=n, resolution=delays.edges[cell] - lower)
+
+
+def depends(sums: Sequence[Sums]) -> bool:
+    """Whether delays depend on the score within a class, of numbers on the value: what nowcasts assume not.
+
+    The correlation of the logarithm of the delay and the rank is above 0.1 in size, and above 4 standard
+    errors (Fisher's z), in a class.
+
+    Parameters
+    ----------
+    sums
+        of each class: see `Counting.delay_sums`.
+    """
+    return any(_correlation(each) > _DEPENDS for each in sums)
+
+
+def _correlation(sums: Sums) -> float:
+    """Size of a correlation of the delay and the rank; 0 where it may be chance."""
+    n = sums.n("delay")
+    if n < _FEW:
+        return 0.0
+    x, xx, y, yy, xy = (sums.units(term) / (n * HALF) for term in DELAY_SUMS)
+    spread = (xx - x * x) * (yy - y * y)
+    if spread <= 0:
+        return 0.0
+    r = min(abs(xy - x * y) / math.sqrt(spread), 1 - 1e-12)
+    return r if math.atanh(r) * math.sqrt(n - 3) > _SURE else 0.0

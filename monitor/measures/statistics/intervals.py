@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from monitor.core.measurement import LEVEL, Interval, Measurement, RateMethod, Reason
+from monitor.core.measurement import LEVEL, Interval, Measurement, RateMethod, Reason, difference_interval
 from monitor.core.typing import Floats, Singles
 from monitor.states.sums import HALF
 from monitor.states.views import Sums
@@ -112,28 +112,6 @@ def newcombe_difference(
     p1, p2 = first[0] / first[1], second[0] / second[1]
     interval = difference_interval((p1, wilson(*first, level)), (p2, wilson(*second, level)))
     return p1 - p2, Interval(max(-1.0, interval.lower), min(1.0, interval.upper), level)
-
-
-def difference_interval(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:
-    """Interval of a difference of independent values, first - second, made of both intervals [1]_.
-
-    From d - sqrt((v1 - l1)² + (u2 - v2)²) to d + sqrt((u1 - v1)² + (v2 - l2)²), d = v1 - v2.
-
-    Parameters
-    ----------
-    first, second
-        value v, and its interval (l, u).
-
-    References
-    ----------
-    .. [1] Zou & Donner (2008). Construction of confidence limits about effect measures: a general approach.
-       Statistics in Medicine 27:1693-1702, section 2.
-    """
-    (v1, of_first), (v2, of_second) = first, second
-    below = math.hypot(v1 - of_first.lower, of_second.upper - v2)
-    above = math.hypot(of_first.upper - v1, v2 - of_second.lower)
-    difference = v1 - v2
-    return Interval(difference - below, difference + above, of_first.level)
 
 
 def normal(

@@ -33,19 +33,22 @@ class Ranked:
     ----------
     table
         the same cells, ascending.
-    negative, positive
-        int64, shape (cells,).
+    negative, positive, records
+        whole numbers, shape (cells,): records of a class, and of both.
     lower, upper
         a cell holds scores in [lower, upper); -inf and inf where it is open, upper included where it is last.
     true, false, both
         positives, negatives and all records down to each cell, it included: whole numbers.
     recall, fallout
         shares of all positives and of all negatives down to each cell; 0 where there are none.
+    positives, negatives
+        of all cells.
     """
 
     table: ScoreTable
-    negative: Ints
-    positive: Ints
+    negative: Floats
+    positive: Floats
+    records: Floats
     lower: Floats
     upper: Floats
     true: Floats
@@ -53,27 +56,33 @@ class Ranked:
     both: Floats
     recall: Floats
     fallout: Floats
+    positives: int
+    negatives: int
 
     @classmethod
     def of(cls, table: ScoreTable, bounds: Floats) -> "Ranked":
         """Ranked cells of a table of all cells, which lie between successive bounds."""
         used = np.flatnonzero(table.negative + table.positive)
         held = ScoreTable(table.negative[used], table.positive[used])
-        negative, positive = held.negative[::-1], held.positive[::-1]
-        lower, upper = bounds[used[::-1]], bounds[used[::-1] + 1]
-        true, false = np.cumsum(positive, dtype=np.float64), np.cumsum(negative, dtype=np.float64)
-        recall, fallout = (side / max(side[-1:].sum(), 1) for side in (true, false))
-        return cls(held, negative, positive, lower, upper, true, false, true + false, recall, fallout)
-
-    @property
-    def positives(self) -> int:
-        """All positives."""
-        return int(self.true[-1]) if len(self.true) else 0
-
-    @property
-    def negatives(self) -> int:
-        """All negatives."""
-        return int(self.false[-1]) if len(self.false) else 0
+        negative, positive = (side[::-1].astype(np.float64) for side in (held.negative, held.positive))
+        falling = used[::-1]
+        true, false = np.cumsum(positive), np.cumsum(negative)
+        positives, negatives = (int(side[-1]) if len(side) else 0 for side in (true, false))
+        return cls(
+            held,
+            negative,
+            positive,
+            records=negative + positive,
+            lower=bounds[falling],
+            upper=bounds[falling + 1],
+            true=true,
+            false=false,
+            both=true + false,
+            recall=true / max(positives, 1),
+            fallout=false / max(negatives, 1),
+            positives=positives,
+            negatives=negatives,
+        )
 
     @property
     def n(self) -> int:
@@ -86,10 +95,10 @@ class Ranked:
         return self.positives > 0 and self.negatives > 0
 
 
-def points(ranked: Ranked) -> list[int]:
+def points(ranked: Ranked) -> Ints:
     """Few cells that lie evenly along the ROC curve, the last one among them; both classes must be there."""
     along = ranked.recall + ranked.fallout
-    return list(dict.fromkeys(np.searchsorted(along, _ALONG * along[-1]).tolist()))
+    return _distinct(np.searchsorted(along, _ALONG * along[-1]))
 
 
 def curve(columns: tuple[str, ...], *values: Floats) -> Detail:
@@ -128,7 +137,7 @@ class Resamples:
     def of(cls, ranked: Ranked, resamples: int, rng: np.random.Generator) -> "Resamples":
         """Merge the cells, of which there must be one, and resample them."""
         first, group = merged(ranked)
-        sides = [np.add.reduceat(side, first) for side in (ranked.positive, ranked.negative)]
+        sides = [np.add.reduceat(side, first).astype(np.int64) for side in (ranked.positive, ranked.negative)]
         if min(ranked.positives, ranked.negatives) >= NORMAL_FROM:
             positive, negative = np.split(resampled(np.concatenate(sides), resamples, 0), 2)
         else:
@@ -173,10 +182,16 @@ def merged(ranked: Ranked) -> tuple[Ints, Ints]:
     Borders lie at each thirtieth of the records, and at a few more shares near the top. A cell belongs where
     its middle record is: it is never split, so that equal scores stay together.
     """
-    middle = (ranked.both - (ranked.positive + ranked.negative) / 2) / ranked.n
+    middle = (ranked.both - ranked.records / 2) / ranked.n
     at = np.searchsorted(middle, _BORDERS)
-    first, group = (np.unique(starts[starts < len(middle)]) for starts in (at, at[_OF_GROUPS]))
+    first, group = (_distinct(starts[starts < len(middle)]) for starts in (at, at[_OF_GROUPS]))
     return first, np.searchsorted(first, group)
+
+
+def _distinct(ascending: Ints) -> Ints:
+    """Each number once; `numpy.unique` would sort them."""
+    distinct: Ints = ascending[np.append(True, ascending[1:] != ascending[:-1])]
+    return distinct
 
 
 def resampled(counts: Ints, resamples: int, draw: int, weights: Singles | None = None) -> Singles:

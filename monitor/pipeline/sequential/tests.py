@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from monitor.core.clock import to_iso
+from monitor.core.text import content_hash
 from monitor.measures.comparison import challenger, sequential
 from monitor.measures.comparison.arms import Mean, Rate, label_sums, mean_of_sums, outcomes, rates_of, weekly
 from monitor.measures.options import Result
@@ -14,7 +15,6 @@ from monitor.records.pane import Part
 from monitor.records.reading import Arms, Task
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters
-from monitor.states.grids import content_hash
 from monitor.states.pairs import Agreement
 from monitor.states.strata import WHOLE, Strata, Stratum
 

@@ -7,21 +7,21 @@ from typing import TypeAlias
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
     MEANS,
+    OF_MEANS,
+    REFERENCE,
     SegmentMean,
     difference,
     is_comparable,
     is_worse,
-    mean_of,
     mixed,
     segment_contribution,
 )
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import expectation, performance, quality, shift
-from monitor.measures.options import Result
+from monitor.measures.evaluate import expectation, mean_of, performance, quality, shift
+from monitor.measures.options import LABEL, Result
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.shift.label_shift import LABEL
 from monitor.measures.shift.stability_index import absent_results
 from monitor.pipeline.windows.selective import refused, unlike_reference
 from monitor.pipeline.windows.target import Target, folded_part
@@ -35,9 +35,7 @@ from monitor.windows.fold import fold
 Figures: TypeAlias = Mapping[tuple[str, str], Measurement]
 """By measure and subject."""
 
-REFERENCE = "reference"
 _OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
-OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +275,7 @@ def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strat
     if not all(sides):
         return []
     whole = mean_of(counting, now[WHOLE]), mean_of(counting, then[WHOLE])
-    measured = segment_contribution(BY_NAME[fall.measure].direction, *sides, whole)
+    measured = segment_contribution(BY_NAME[fall.measure], *sides, whole)
     return [] if measured is None else [replace(fall, measure=CONTRIBUTION, measurement=measured)]
 
 

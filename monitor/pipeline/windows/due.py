@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Floats, Ints
-from monitor.measures.nowcast import depends
+from monitor.measures.statistics.delays import depends
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import DELAY_EDGES, Counting

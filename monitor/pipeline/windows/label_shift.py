@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.options import Options, Result
+from monitor.measures.options import LABEL, Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import label_shift
 from monitor.measures.shift.cells import Expected
@@ -71,7 +71,7 @@ def _expected(target: Target) -> Expected | None:
 
 
 def _labels(counting: Counting, labels: Counters) -> Histogram:
-    return counting.histogram(labels, label_shift.LABEL)
+    return counting.histogram(labels, LABEL)
 
 
 def _rows(

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from monitor.alerts.rules import Acceptance, Rule, Series
 from monitor.core.typing import Ints
+from monitor.measures.against import REFERENCE
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Caches, NewestSettled
 from monitor.pipeline.model import Model
-from monitor.pipeline.windows.against import REFERENCE
 from monitor.pipeline.windows.due import Due, Truths, due_windows, newest_settled_end, oldest_end
 from monitor.pipeline.windows.log_rows import next_settling_row
 from monitor.pipeline.windows.window_rows import WindowMeasures

@@ -45,17 +45,10 @@ class Target:
     @property
     def options(self) -> Options:
         """Options of the measures."""
-        spec = self.model.spec
-        profit = {(actual, predicted): amount for actual, predicted, amount in spec.profit}
-        options = Options(
-            level=spec.level,
-            resamples=spec.resamples,
-            tops=spec.top_shares,
-            profit=profit,
-            rate_interval=spec.rate_interval,
-            families=spec.families,
-        )
-        return replace(options, threshold=_threshold(self.model, self.caches, options)) if profit else options
+        options = self.model.spec.options
+        if not options.profit:
+            return options
+        return replace(options, threshold=_threshold(self.model, self.caches, options))
 
     @property
     def start(self) -> int:

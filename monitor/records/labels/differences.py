@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from monitor.core.typing import Ints
 from monitor.records.pane import PanePart
-from monitor.states.counters import Counters, Layout, summed
-from monitor.states.strata import Stratum, moved_strata
+from monitor.states.counters import Counters, Layout, Moved, moved_all, summed
+from monitor.states.strata import Strata, Stratum
 
 NEVER = int(np.iinfo(np.int64).min)
 
@@ -158,3 +158,36 @@ def with_differences(
         for place, part, strata in zip(at, stood, moved_strata(layout, moves), strict=True)
         if strata is not None
     }
+
+
+_Move: TypeAlias = tuple[Strata, Iterable[Strata], Iterable[Strata]]
+
+
+def moved_strata(layout: Layout, moves: Iterable[_Move]) -> list[Strata | None]:
+    """Sums without what is taken from each, and with what is added: exactly the sums of what is left.
+
+    None: a count would fall below 0.
+    """
+    empty = Counters.empty(layout)
+    totals: list[Strata] = []
+    keys: list[tuple[int, Stratum]] = []
+    flat: list[Moved] = []
+    for at, (total, *both) in enumerate(moves):
+        sides: dict[Stratum, tuple[list[Counters], list[Counters]]] = {}
+        for side, many in enumerate(both):
+            for strata in many:
+                for stratum, counters in strata.items():
+                    sides.setdefault(stratum, ([], []))[side].append(counters)
+        flat += [(total.get(stratum, empty), *each) for stratum, each in sides.items()]
+        keys += [(at, stratum) for stratum in sides]
+        totals.append(total)
+    moved: list[dict[Stratum, Counters]] = [dict(total) for total in totals]
+    refused = set()
+    for (at, stratum), now in zip(keys, moved_all(layout, flat), strict=True):
+        if now is None:
+            refused.add(at)
+        elif len(now.index):
+            moved[at][stratum] = now
+        else:
+            moved[at].pop(stratum, None)
+    return [None if at in refused else strata for at, strata in enumerate(moved)]

@@ -8,6 +8,7 @@ have 25 groups of the reference's cells, of about equal mass, each with the exac
 
 import numpy as np
 
+from monitor.core.text import content_hash
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.probabilities import MaskedTerms
 from monitor.records.values import Numbers
@@ -51,13 +52,13 @@ def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
     cells = [scale, _SMALLEST, _LARGEST]
     by_label = (4, 2 * (len(LABEL_EDGES) + 1))
     blocks = [
-        Block("errors", (4, len(ERRORS)), grids.content_hash([scale, list(ERRORS)]), sums=True),
-        Block("percentages", (4, len(PERCENTAGES)), grids.content_hash(PERCENTAGES), sums=True),
-        Block("error_cells", (len(ERROR_EDGES) + 1,), grids.content_hash([*cells, _ERROR_RATIO])),
-        Block("label_cells", by_label, grids.content_hash([*cells, _LABEL_RATIO, centre]), sums=True),
+        Block("errors", (4, len(ERRORS)), content_hash([scale, list(ERRORS)]), sums=True),
+        Block("percentages", (4, len(PERCENTAGES)), content_hash(PERCENTAGES), sums=True),
+        Block("error_cells", (len(ERROR_EDGES) + 1,), content_hash([*cells, _ERROR_RATIO])),
+        Block("label_cells", by_label, content_hash([*cells, _LABEL_RATIO, centre]), sums=True),
     ]
     if isinstance(prediction, NumericGrid) and prediction.edges:
-        grid = grids.content_hash([scale, grids.to_json(prediction), PREDICTION_GROUPS, "strata"])
+        grid = content_hash([scale, grids.to_json(prediction), PREDICTION_GROUPS, "strata"])
         blocks.append(Block("prediction_errors", (4, 2 * PREDICTION_GROUPS), grid, sums=True))
     return blocks
 

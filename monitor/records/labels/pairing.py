@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from monitor.core.text import content_hash
 from monitor.core.typing import Bools, Ints
 from monitor.records.values import Categories, Numbers, numbers
 from monitor.states import grids
@@ -47,19 +48,19 @@ def paired_blocks(score: NumericGrid | None, *, probabilistic: bool) -> list[Blo
     probabilistic
         scores are probabilities, which have a log loss.
     """
-    right = Block("paired", (2, 2), grids.content_hash("champion, challenger"))
+    right = Block("paired", (2, 2), content_hash("champion, challenger"))
     if score is None:
         return [right]
     grid, k, j = grids.to_json(score), _count(score, SCORE_CELLS), _count(score, JOINT_CELLS)
-    fine = (2, k), grids.content_hash([grid, SCORE_CELLS])
+    fine = (2, k), content_hash([grid, SCORE_CELLS])
     blocks = [
         right,
         Block("champion_scores", *fine),
         Block("challenger_scores", *fine),
-        Block("paired_joint", (2, j, j), grids.content_hash([grid, JOINT_CELLS])),
+        Block("paired_joint", (2, j, j), content_hash([grid, JOINT_CELLS])),
     ]
     if probabilistic:
-        blocks.append(Block("paired_losses", (2 * len(LOSS_EDGES) + 3,), grids.content_hash(LOSS_EDGES)))
+        blocks.append(Block("paired_losses", (2 * len(LOSS_EDGES) + 3,), content_hash(LOSS_EDGES)))
     return blocks
 
 

@@ -25,7 +25,7 @@ from monitor.specs.model import ModelSpec, Relation
 from monitor.specs.protocols import OTHER_TIMES, Range
 
 _MAY_CHANGE = (
-    "their table may change what it reported: no revision is configured, and its key does not hold "
+    "their table may change what it reported, as no revision is configured and its key does not hold "
     "the time of the report. If rows are only ever added, say append_only = true"
 )
 _TEXTS = ("char", "clob", "text", "string")

@@ -63,13 +63,15 @@ class Comparable:
         return f"{self.sql} >= {interval[0]} AND {self.sql} < {interval[1]}"
 
     def condition(self, lo: int, hi: int) -> str:
-        """Condition of one range of time, widened; of whole numbers its beginning is exact.
+        """Condition of one range of time, widened; what says the moment before its beginning is not in it.
 
         So a search for what is newer does not find the newest again, which may be a whole batch.
         """
         if self.shape is Shape.EPOCH and lo < hi:
             return self._after(lo, self._widened([(lo, hi)])[0][1])
-        return "1 = 1" if self.shape is Shape.UNKNOWN else self.any_of(self.intervals([(lo, hi)]))
+        if self.shape is Shape.UNKNOWN:
+            return "1 = 1"
+        return self._without(lo - 1, self.any_of(self.intervals([(lo, hi)])))
 
     def part(self, span: Range, piece: Range) -> str:
         """Condition of a piece of a range of time.
@@ -86,8 +88,17 @@ class Comparable:
             hi = last if piece[1] >= span[1] else self._cut(piece[1], least, last)
             if self.shape is Shape.EPOCH and piece[0] <= span[0]:
                 return self._after(span[0], hi)
-            return self.any_of(self._literals([(lo, hi)] if lo < hi else []))
+            return self._without(span[0] - 1, self.any_of(self._literals([(lo, hi)] if lo < hi else [])))
         return "1 = 0"
+
+    def _without(self, us: int, condition: str) -> str:
+        """Condition without the texts of a moment, where it is known how they would be written."""
+        first, last = local([(us, us + 1)], self.zone)[0]
+        if self.shape is not Shape.TEXT or self.offsets or last - first > 1 or not _FIRST < us < _LAST:
+            return condition
+        zones = ("", "Z") if self.zone == "UTC" else ("",)
+        said = ", ".join(f"'{text}{zone}'" for text in _said(first) for zone in zones)
+        return f"({condition}) AND {self.sql} NOT IN ({said})"
 
     def _after(self, lo: int, end: int) -> str:
         """Condition of numbers from a moment on, before the end of a unit.
@@ -183,7 +194,7 @@ def local(ranges: Sequence[Range], zone: str) -> list[Range]:
 
 
 def texts(ranges: Sequence[Range]) -> list[Interval]:
-    """Intervals of ISO text: whole minutes, both separators, prefixes without seconds, fraction and zone.
+    """Intervals of ISO text: from a second to a minute, both separators, prefixes of what is written.
 
     `…00Z` sorts after `…00.5Z`, `00:00Z` after `00:00:30Z`, and ` ` before `T`: hence bounds are prefixes, a
     whole day is bounded by its date alone, and a part of a day has an interval for each separator. Ranges
@@ -191,7 +202,7 @@ def texts(ranges: Sequence[Range]) -> list[Interval]:
     """
     intervals: list[Interval] = []
     for lo, hi in ranges:
-        first, last = max(lo, _FIRST) // MINUTE * MINUTE, -(-min(hi, _LAST) // MINUTE) * MINUTE
+        first, last = max(lo, _FIRST) // SECOND * SECOND, -(-min(hi, _LAST) // MINUTE) * MINUTE
         intervals.extend(_text_intervals(first, last))
     return merge(intervals)
 
@@ -236,7 +247,16 @@ def _date(us: int) -> str:
 
 
 def _time(us: int) -> str:
-    return to_datetime(us).strftime("%H:%M")
+    return to_datetime(us).strftime("%H:%M:%S" if us % MINUTE else "%H:%M")
+
+
+def _said(us: int) -> list[str]:
+    """Texts of a moment without a zone: a day, or to the minute, second, … if it is one."""
+    moment = to_datetime(us).replace(tzinfo=None)
+    units = {"minutes": MINUTE, "seconds": SECOND, "milliseconds": 1_000, "microseconds": 1}
+    told = [unit for unit, step in units.items() if us % step == 0]
+    day = [] if us % DAY else [_date(us)]
+    return [*day, *(moment.isoformat(separator, unit) for unit in told for separator in " T")]
 
 
 def _literal(kind: str, us: int, zone: str) -> str:

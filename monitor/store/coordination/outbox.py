@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, delete, fu
 
 from monitor.alerts.messages import Notice
 from monitor.core.clock import DAY
+from monitor.core.text import content_hash
 from monitor.specs.rows import WaitingNotice
-from monitor.states.grids import content_hash
 from monitor.store.connections import reading, writing
 from monitor.store.damage import understood
 from monitor.store.statements import add, database_now

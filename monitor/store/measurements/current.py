@@ -8,17 +8,18 @@ from sqlalchemy import Connection, Select, bindparam, delete, select
 
 from monitor.measures.rows import MeasurementRow
 from monitor.store.measurements.columns import columns_of, row_of, values_of
-from monitor.store.statements import write_many
-from monitor.store.tables import current
+from monitor.store.measurements.series import write_current
+from monitor.store.tables import current, current_rows, series
 
 
 def replace(
     connection: Connection, run: str, model: str, as_of: int, rows: Sequence[MeasurementRow], *, whole: bool
 ) -> None:
     """Put the rows in place of the model's current ones; not whole: of those that no window has."""
-    replaced = delete(current).where(current.c.run == run, current.c.model == model)
-    connection.execute(replaced if whole else replaced.where(current.c.window == ""))
-    write_many(connection, current, [values_of(run, model, as_of, row) for row in rows])
+    replaced = select(series.c.id).where(series.c.run == run, series.c.model == model)
+    replaced = replaced if whole else replaced.where(series.c.window == "")
+    connection.execute(delete(current_rows).where(current_rows.c.series.in_(replaced)))
+    write_current(connection, [values_of(run, model, as_of, row) for row in rows])
 
 
 def read(

@@ -19,9 +19,10 @@ def read(connection: Connection, run: str, model: str, drawn: Drawn) -> list[tup
         snapshots.c.window == drawn.window,
         snapshots.c.window_end > drawn.after,
         snapshots.c.window_end <= drawn.until,
-        snapshots.c.segment == drawn.segment,
-        snapshots.c.version == drawn.version,
     )
+    for name, value in (("segment", drawn.segment), ("version", drawn.version)):
+        if value is not None:
+            query = query.where(snapshots.c[name] == value)
     chosen = {"measure": drawn.measures, "subject": drawn.subjects}
     for name, values in chosen.items():
         if values is not None:

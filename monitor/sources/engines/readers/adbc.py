@@ -5,11 +5,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 import adbc_driver_manager
 import pyarrow as pa
-from sqlalchemy import URL, exc, pool
+from sqlalchemy import exc, pool
 
 from monitor.core.clock import SECOND
 from monitor.core.errors import Trouble
@@ -21,6 +20,7 @@ from monitor.sources.failures import refused, unavailable
 from monitor.sources.sql.statements import Statement
 from monitor.specs.deadlines import CONNECTED, MARK, answered_within, end_marked, libpq_options, within
 from monitor.specs.model import SourceSpec
+from monitor.specs.urls import libpq_uri
 
 _SMALL = 1_000  # rows of a batch of a small query: drivers make room for all of them
 _BYTES_A_ROW = 200  # of a batch in memory: PostgreSQL's batches are asked for by size
@@ -168,7 +168,7 @@ class PostgresReader:
         options = libpq_options(url.query)
         end = partial(end_marked, int(options[MARK]))
         with driver_errors(), within(self._limit, end):
-            uri = _libpq_uri(url.update_query_dict(options))
+            uri = libpq_uri(*url.update_query_dict(options)[1:])
             connection = adbc_driver_postgresql.dbapi.connect(uri, autocommit=True)
         connection.end = end
         return connection
@@ -218,20 +218,3 @@ def _postgres_options(sql: str, rows: int) -> dict[str, str]:
         "adbc.postgresql.batch_size_hint_bytes": str(rows * _BYTES_A_ROW),
         "adbc.postgresql.use_copy": "true" if copied else "false",
     }
-
-
-def _libpq_uri(url: URL) -> str:
-    """URI for libpq: no driver name, an application name, everything encoded as libpq reads it.
-
-    SQLAlchemy leaves spaces as they are, at which libpq refuses a URI and quotes it, or writes them as +,
-    which means itself to libpq.
-    """
-    query = {"application_name": "monitor", "connect_timeout": "10", **url.query}
-    values = {name: (value,) if isinstance(value, str) else value for name, value in sorted(query.items())}
-    pairs = (f"{quote(name, safe='')}={quote(value, safe='')}" for name in values for value in values[name])
-    account = "" if url.username is None else quote(url.username, safe="")
-    account += "" if url.password is None else f":{quote(url.password, safe='')}"
-    host = f"[{url.host}]" if ":" in (url.host or "") else url.host or ""
-    port = "" if url.port is None else f":{url.port}"
-    name = "" if url.database is None else quote(url.database, safe="")
-    return f"postgresql://{account}{'@' if account else ''}{host}{port}/{name}?{'&'.join(pairs)}"

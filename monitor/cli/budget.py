@@ -1,0 +1,47 @@
+"""`monitor budget` and `monitor changes`: what the budget of false alerts allows, and what moves below it."""
+
+from pathlib import Path
+
+import click
+
+from monitor.cli import options
+from monitor.cli.options import exit_on_error, read_settings
+from monitor.show.words import say_lines
+
+_FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+
+
+@click.command()
+@options.config
+@options.model
+@options.run
+@_FORMAT
+@exit_on_error
+def budget(path: Path, model: str | None, run_name: str, form: str) -> None:
+    """Say what false alerts may cost, what fired lately, and how small a change would be found."""
+    _told(path, model, run_name, form, changes=False)
+
+
+@click.command()
+@options.config
+@options.model
+@options.run
+@_FORMAT
+@exit_on_error
+def changes(path: Path, model: str | None, run_name: str, form: str) -> None:
+    """Say what moves, whether or not it is an alert: the most evident first."""
+    _told(path, model, run_name, form, changes=True)
+
+
+def _told(path: Path, model: str | None, run_name: str, form: str, *, changes: bool) -> None:
+    from monitor.app.alert_decisions import spent
+    from monitor.app.kept import to_read
+    from monitor.show.budget import as_plain, budget_lines, change_lines
+
+    with to_read(read_settings(path), path.parent, run_name) as kept:
+        models = spent(kept, model)
+    if form == "json":
+        say_lines(as_plain(models))
+        return
+    lines = change_lines if changes else budget_lines
+    say_lines("\n".join(line for one in models for line in lines(one)))

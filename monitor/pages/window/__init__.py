@@ -1,0 +1,1 @@
+"""One window: its page, and the charts of its exact counts."""

@@ -1,0 +1,362 @@
+"""One window: all charts of its labelled records, from one state, the counts as they are now."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from monitor.core.clock import to_iso
+from monitor.core.errors import AddressError
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.evaluate import best_threshold, performance
+from monitor.measures.options import Options, Result
+from monitor.measures.rows import Revision, Truth, newest
+from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.worded import bounds_of, value_of
+from monitor.pages.asked import Asked, CountedWindow, PageData
+from monitor.pages.figures import Figure
+from monitor.pages.fleet import main_of
+from monitor.pages.model import Link, links_of, spec_of
+from monitor.pages.moments import called, day
+from monitor.pages.window import curves
+from monitor.pages.window.curves import Side
+from monitor.records.labels.pairing import paired_scores
+from monitor.records.reading import Task
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.states.counters import Counters
+from monitor.states.strata import Stratum
+from monitor.windows.ends import Window
+
+_FAR = 1 << 62
+_MOST_ENDS = 60
+TILES = {
+    Task.BINARY: (
+        "roc_auc", "ks_separation", "average_precision", "accuracy", "majority_accuracy", "precision",
+        "recall", "brier_score", "brier_skill_score", "profit",
+    ),
+    Task.MULTICLASS: ("accuracy", "majority_accuracy", "average_class_accuracy", "f1_macro", "log_loss"),
+    Task.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "mean_error", "r2_score"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A measure of the window in words."""
+
+    measure: str
+    value: str
+    bounds: str
+
+
+@dataclass(frozen=True, slots=True)
+class FigureGroup:
+    """Charts that answer one question, so many in a row."""
+
+    title: str
+    columns: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionTable:
+    """Confusion matrix in words: classes, and of each actual one (records, share of the row) by predicted."""
+
+    classes: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, str], ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowPage:
+    """Page of one window.
+
+    Parameters
+    ----------
+    truth
+        of the newest kept revision; `kept`: what that said, with its date.
+    without
+        why there are no charts; empty: there are.
+    revisions
+        (revision, as of, truth, value, interval, n, coverage).
+    """
+
+    model: str
+    name: str
+    truth: str
+    kept: str
+    without: str
+    lost: int
+    windows: tuple[Link, ...]
+    ends: tuple[tuple[str, str, bool], ...]
+    window: str
+    earlier: str
+    later: str
+    slices: tuple[Link, ...]
+    tiles: tuple[Tile, ...]
+    groups: tuple[FigureGroup, ...]
+    confusion: ConfusionTable | None
+    main: str
+    revisions: tuple[tuple[str, ...], ...]
+
+
+def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
+    """Page of one window of a model."""
+    asked.only("window", "end", "segment", "version")
+    spec = spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    names = [each.name for each in spec.windows]
+    window = main_of(spec, asked.choice("window", names, "month" if "month" in names else seen.window))
+    ends = _ends(data, spec, window, asked.as_of)
+    end = _end(asked, window, ends)
+    slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
+    rows = _kept(data, spec, window, end, asked.as_of, slice_)
+    counted = None if end is None or asked.as_of is not None else data.counted(spec, window.start(end), end)
+    results, groups, confusion = _charts(spec, counted, slice_)
+    main = [
+        (kept, row) for kept, row in rows if row.measure == seen.main and not (row.subject or row.against)
+    ]
+    last = main[-1][1] if main else None
+    at = ends.index(end) if end is not None else 0
+    return WindowPage(
+        model=name,
+        name="no window yet" if end is None else called(window, end),
+        truth="" if last is None else str(last.truth),
+        kept=_kept_words(main),
+        without=_without(end, asked, counted, groups, spec),
+        lost=0 if counted is None else counted.lost,
+        windows=links_of(asked, "window", names, window.name),
+        ends=tuple((to_iso(each), called(window, each), each == end) for each in ends[:_MOST_ENDS]),
+        window=window.name,
+        earlier=asked.here(end=to_iso(ends[at + 1])) if at + 1 < len(ends) else "",
+        later=asked.here(end=to_iso(ends[at - 1])) if at > 0 else "",
+        slices=_slices(asked, counted, slice_),
+        tiles=tuple(_tiles(spec, results, rows)),
+        groups=groups,
+        confusion=confusion,
+        main=seen.main,
+        revisions=tuple(_revisions(main)),
+    )
+
+
+def window_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
+    """Kept rows of the window, the newest revision of each."""
+    asked.only("window", "end", "segment", "version")
+    spec = spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    names = [each.name for each in spec.windows]
+    window = main_of(spec, asked.choice("window", names, "month" if "month" in names else seen.window))
+    end = _end(asked, window, _ends(data, spec, window, asked.as_of))
+    slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
+    return newest(_kept(data, spec, window, end, asked.as_of, slice_, details=True))
+
+
+def _ends(data: PageData, spec: ModelSpec, window: Window, as_of: int | None) -> list[int]:
+    """Ends of the kept windows, the newest first."""
+    which = Drawn(window=window.name, after=0, until=_FAR, measures=("records",), subjects=("",), as_of=as_of)
+    return sorted({row.window_end for _, row in data.rows(spec.name, which)}, reverse=True)
+
+
+def _end(asked: Asked, window: Window, ends: Sequence[int]) -> int | None:
+    wanted = asked.moment("end")
+    if wanted is None:
+        return ends[0] if ends else None
+    if wanted not in ends:
+        near = min(ends, key=lambda end: abs(end - wanted), default=None)
+        meant = "" if near is None else f"; the nearest ends {to_iso(near)}"
+        raise AddressError(f"no window {window.name} that ends {to_iso(wanted)} is kept{meant}", 404)
+    return wanted
+
+
+def _kept(
+    data: PageData,
+    spec: ModelSpec,
+    window: Window,
+    end: int | None,
+    as_of: int | None,
+    slice_: Stratum,
+    *,
+    details: bool = False,
+) -> list[Revision]:
+    if end is None:
+        return []
+    which = Drawn(
+        window=window.name,
+        after=end - 1,
+        until=end,
+        as_of=as_of,
+        segment=slice_.segment or "",
+        version=slice_.version or "",
+        details=details,
+    )
+    return data.rows(spec.name, which)
+
+
+def _charts(
+    spec: ModelSpec, counted: CountedWindow | None, slice_: Stratum
+) -> tuple[list[Result], tuple[FigureGroup, ...], ConfusionTable | None]:
+    """Measures and charts of one and the same counts."""
+    labels = None if counted is None else counted.labels.get(slice_)
+    if counted is None or labels is None or counted.counting.label is None:
+        return [], (), None
+    options = _options(spec, counted)
+    results = performance(counted.counting, labels, replace(options, whole=slice_ == Stratum()))
+    if slice_ != Stratum():
+        results = performance(counted.counting, labels, options)
+    if spec.reading.task is Task.REGRESSION:
+        return results, (), None
+    confusion = counted.counting.confusion(labels)
+    table = _confusion(confusion.classes, confusion.counts.tolist())
+    groups = tuple(_of_scores(spec, counted, labels, results, options)) if counted.counting.scored else ()
+    return results, groups, table
+
+
+def _options(spec: ModelSpec, counted: CountedWindow) -> Options:
+    options = spec.options
+    if options.profit and counted.reference is not None:
+        chosen = best_threshold(counted.counting, counted.reference.labels, options)
+        return replace(options, threshold=chosen)
+    return options
+
+
+def _of_scores(
+    spec: ModelSpec, counted: CountedWindow, labels: Counters, results: Sequence[Result], options: Options
+) -> Iterator[FigureGroup]:
+    """Charts of a binary model's scores."""
+    counting = counted.counting
+    ranked = Ranked.of(counting.score_table(labels), counting.score_bounds)
+    if not ranked.two:
+        return
+    sides = [Side("model", "main", ranked)]
+    if counted.reference is not None:
+        of = Ranked.of(counting.score_table(counted.reference.labels), counting.score_bounds)
+        sides += [Side("reference", "reference", of)] if of.two else []
+    rivals = [*sides[:1], *_challenger(counted, labels), *sides[1:]]
+    told = {result.measure: _words(result) for result in results if not result.subject}
+    threshold, classes = spec.reading.threshold, counting.reading.classes
+    yield FigureGroup(
+        "How well does it rank?",
+        "three",
+        (
+            curves.roc(rivals, counting.confusion(labels), f"AUC {told['roc_auc']}"),
+            curves.separation(ranked, told["ks_separation"]),
+            curves.precision_recall(rivals, f"average precision {told['average_precision']}"),
+        ),
+    )
+    meaning = [curves.distribution(sides, counting.score_bounds, classes, threshold)]
+    if counting.probabilistic:
+        error = told.get("expected_calibration_error", "")
+        figure = curves.calibration(ranked, f"expected error {error}", options.level)
+        meaning += [] if figure is None else [figure]
+    yield FigureGroup("What do its scores mean?", "two", tuple(meaning))
+    gain, lift, more, cumulative = curves.by_decile(rivals)
+    yield FigureGroup("Whom does it find?", "four", (gain, cumulative, lift, more))
+    decided = [curves.rates_by_threshold(ranked, threshold)]
+    if options.profit:
+        decided.append(curves.profit_by_threshold(ranked, classes, options.profit, threshold))
+    yield FigureGroup("Is the threshold right?", "two", tuple(decided))
+
+
+def _challenger(counted: CountedWindow, labels: Counters) -> Iterator[Side]:
+    """The challenger's scores on the same records; of its cells only the order is known."""
+    if not (counted.counting.challenged and counted.counting.scored):
+        return
+    table = paired_scores(labels.opened()).challenger
+    ranked = Ranked.of(table, np.arange(len(table.negative) + 1.0))
+    if ranked.two:
+        yield Side("challenger", "third", ranked)
+
+
+def _words(result: Result) -> str:
+    found = result.measurement
+    if found.value is None:
+        return f"({found.reason})"
+    return f"{value_of(result.measure, found.value)} {bounds_of(result.measure, found.interval)}".rstrip()
+
+
+def _confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> ConfusionTable:
+    """The matrix of the classes; what is unseen is a class of its own where there is some."""
+    names = list(classes)
+    unseen = any(row[-1] for row in counts) or any(counts[-1])
+    if unseen:
+        names.append("unseen")
+    rows = tuple(
+        tuple((f"{cell:,}", value_of("recall", cell / (sum(row) or 1))) for cell in row[: len(names)])
+        for row in counts[: len(names)]
+    )
+    return ConfusionTable(tuple(names), rows)
+
+
+def _slices(asked: Asked, counted: CountedWindow | None, chosen: Stratum) -> tuple[Link, ...]:
+    """Links to the versions and segments that are counted apart."""
+    if counted is None or len(counted.labels) < 2:
+        return ()
+    order = sorted(
+        counted.labels, key=lambda each: (each != Stratum(), each.version or "", each.segment or "")
+    )
+    return tuple(
+        Link(
+            each.segment or (f"version {each.version}" if each.version else "the whole"),
+            asked.here(segment=each.segment, version=each.version),
+            each == chosen,
+        )
+        for each in order[:30]
+    )
+
+
+def _tiles(spec: ModelSpec, results: Sequence[Result], rows: Sequence[Revision]) -> Iterator[Tile]:
+    """Headlines: of the counts that are drawn, or, without them, of what is kept."""
+    found = {result.measure: result.measurement for result in results if not result.subject}
+    if not found:
+        kept = (row for _, row in newest(rows) if not (row.subject or row.against))
+        for row in sorted(kept, key=lambda row: row.truth is Truth.SETTLED):
+            found[row.measure] = row.measurement
+    for name in TILES[spec.reading.task]:
+        if name in found and name in BY_NAME and found[name].value is not None:
+            yield Tile(name, value_of(name, found[name].value), bounds_of(name, found[name].interval))
+
+
+def _kept_words(main: Sequence[Revision]) -> str:
+    """What the newest settled revision, or the newest one, said, and when."""
+    settled = [pair for pair in main if pair[1].truth is Truth.SETTLED] or list(main)
+    if not settled:
+        return ""
+    kept, row = settled[-1]
+    value = value_of(row.measure, row.measurement.value)
+    return f"kept {day(kept)}: {row.measure} {value}, n {row.measurement.n:,}, {row.truth}"
+
+
+def _without(
+    end: int | None,
+    asked: Asked,
+    counted: CountedWindow | None,
+    groups: Sequence[FigureGroup],
+    spec: ModelSpec,
+) -> str:
+    """Why there are no charts."""
+    if end is None:
+        return "No window of this kind has been measured yet."
+    if asked.as_of is not None:
+        return "Counts are those of now alone: as known then only what was kept is shown."
+    if spec.labels is None:
+        return "No labels are configured, so there is nothing to draw."
+    if counted is not None and not counted.panes:
+        return (
+            "The panes of this window were counted on other grids, or are gone: only what was kept is shown."
+        )
+    if not groups and spec.reading.task is Task.BINARY:
+        return "No labelled records of both classes, or no score: curves need both."
+    return ""
+
+
+def _revisions(main: Sequence[Revision]) -> Iterator[tuple[str, ...]]:
+    for at, (kept, row) in enumerate(main, start=1):
+        result = row.measurement
+        yield (
+            str(at),
+            day(kept),
+            str(row.truth),
+            str(result.reason) if result.value is None else value_of(row.measure, result.value),
+            bounds_of(row.measure, result.interval),
+            f"{result.n:,}",
+            "" if row.coverage is None else value_of("coverage", row.coverage),
+        )

@@ -1,0 +1,122 @@
+"""Rows of judged days: evidence, size of the change, smallest change that would be found, by subject."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from monitor.core.clock import DAY, to_iso
+from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
+from monitor.evidence.days import NEVER, DayRow
+from monitor.evidence.expected import FEWEST
+from monitor.evidence.telling import Judgement, NotJudged
+from monitor.evidence.watched import Watch, WatchGroup
+from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, CHANGED, DETECTABLE, EVIDENCE
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
+from monitor.records.pane import Part
+
+_SOME = 0.1
+_MONTH = 30  # days
+PERFORMANCE = WatchGroup.PERFORMANCE.value
+_REASONS = {
+    NotJudged.LEARNING: Reason.LEARNING,
+    NotJudged.TOO_FEW: Reason.TOO_FEW,
+    NotJudged.NO_RECORDS: Reason.NO_RECORDS,
+    NotJudged.UNDEFINED: Reason.UNDEFINED,
+}
+_MAIN = {Part.RECORDS: "records", Part.LABELS: ""}
+
+
+def watched_as(subject: str) -> str:
+    """Subject of a watch, of that of a row: performance is of the whole, and its rows name no subject."""
+    return subject or PERFORMANCE
+
+
+def learning_rows(part: Part, end: int, days: int) -> Iterator[MeasurementRow]:
+    """That nothing is judged of a part yet."""
+    because = f"learning: {days} of {FEWEST} days"
+    if part is Part.LABELS and not days:
+        because = "learning: the age at which labels are taken is not known yet"
+    detail = Detail(BECAUSE, ((because,),))
+    result = Measurement(value=None, n=days, reason=Reason.LEARNING, detail=detail)
+    yield _row(EVIDENCE, _MAIN[part], end, result)
+
+
+def rows_of(end: int, told: Iterable[Judgement], *, n: int) -> Iterator[MeasurementRow]:
+    """What is said of a day's subjects.
+
+    Parameters
+    ----------
+    end
+        of the day, microseconds.
+    n
+        its records.
+    """
+    for one in told:
+        subject = "" if one.subject == PERFORMANCE else one.subject
+        reason = None if one.unjudged is None else _REASONS.get(one.unjudged)
+        judged = reason is None or one.evidence > 0  # faults are judged whatever the series
+        yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, _detail(one)))
+        size = one.size if one.index is None else one.index
+        yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason))
+        if one.detectable is not None:
+            smallest = one.detectable if one.detectable_index is None else one.detectable_index
+            yield _row(DETECTABLE, subject, end, _result(smallest, n, None))
+
+
+def budget_rows(end: int, allowed: float, found: int) -> Iterator[MeasurementRow]:
+    """What the budget allows in 30 days, and how many changes were found in the last 30.
+
+    Parameters
+    ----------
+    end
+        of the newest day, microseconds.
+    """
+    yield _row(BUDGET, "", end, Measurement(value=allowed, n=0))
+    yield _row(ALERTS, "", end, Measurement(value=float(found), n=0))
+
+
+def found_lately(rows: Sequence[DayRow]) -> int:
+    """Changes that were found in the 30 days up to the newest row's."""
+    lately = [row for row in rows if row.day > rows[-1].day - _MONTH]
+    return sum(int(((row.since > NEVER) & (row.reset == row.day)).sum()) for row in lately)
+
+
+def with_evidence(rows: Sequence[MeasurementRow], watch: Watch, last: DayRow) -> list[MeasurementRow]:
+    """Rows of the subjects that have a tenth of the evidence that an alert needs, or had it the day before.
+
+    Parameters
+    ----------
+    last
+        of the day before.
+    """
+    had = zip(watch.subjects, last.evidence, strict=True)
+    moved = {"" if name == PERFORMANCE else name for name, evidence in had if evidence >= _SOME}
+    has = (row for row in rows if row.measure == EVIDENCE and (row.measurement.value or 0.0) >= _SOME)
+    moved.update(row.subject for row in has)
+    return [row for row in rows if row.subject in moved]
+
+
+def _result(value: float | None, n: int, reason: Reason | None, detail: Detail | None = None) -> Measurement:
+    absent = None if value is not None else reason or Reason.UNDEFINED
+    return Measurement(value=value, n=n, reason=absent, detail=detail)
+
+
+def _detail(one: Judgement) -> Detail:
+    low, high = (None, None) if one.expected is None else one.expected
+    since = None if one.since is None else to_iso(one.since * DAY)[:10]
+    size = one.size if one.index is None else one.index
+    way = "rises" if one.rises else "falls"
+    what = one.what or ""
+    told = (what, one.level, way, one.value, low, high, size, since, one.months, one.apparent, one.days)
+    return Detail(CHANGED, (told,))
+
+
+def _row(measure: str, subject: str, end: int, result: Measurement) -> MeasurementRow:
+    return MeasurementRow(
+        window=CUMULATIVE,
+        window_end=end,
+        truth=Truth.NONE,
+        version=None,
+        segment=None,
+        measure=measure,
+        subject=subject,
+        measurement=result,
+    )

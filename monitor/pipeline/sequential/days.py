@@ -1,0 +1,156 @@
+"""Which days are judged now, and what they held at their due moments.
+
+Records of a day are due once it is over and `ready_after` has passed, its labels at an age that is learnt
+once. What a day held then comes from its panes, where these show it, else from the source, as of then: a tick
+that comes later, or a process that was killed before it, finds the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+
+from monitor.core.clock import DAY, SECOND
+from monitor.core.typing import Floats, Ints
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
+from monitor.records.counting import DELAY_EDGES
+from monitor.records.pane import Part
+from monitor.specs.reads import counted_ranges
+from monitor.specs.rows import ModelState
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.windows.days import days_from, due, label_age, zone_of_days
+from monitor.windows.fold import fold
+
+_EDGES: Floats = np.asarray(DELAY_EDGES)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DueDay:
+    """A part of a day that is due.
+
+    Parameters
+    ----------
+    at
+        when it is judged, microseconds: at its due moment or, of labels, when their age was learnt.
+    due
+        as of which it is counted.
+    age
+        of its labels, whole days; 0 of records.
+    """
+
+    at: int
+    part: Part
+    start: int
+    end: int
+    due: int
+    age: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedUntil:
+    """Which days were judged last: where those of records and of labels end, and the age of labels taken.
+
+    None: none was, or the age is not known yet.
+    """
+
+    records: int | None = None
+    labels: int | None = None
+    age: int | None = None
+
+
+def due_days(model: Model, panes: Panes, state: ModelState, judged: JudgedUntil, as_of: int) -> list[DueDay]:
+    """Days that have become due since the last ones that were judged, in the order in which they are judged.
+
+    Days that have left the horizon before they were judged never are.
+    """
+    if state.oldest is None:
+        return []
+    spec, zone = model.spec, zone_of_days(model.reading.zone, model.reading.pane)
+    first = max(model.oldest_pane(as_of), model.first_counted(state))
+
+    def days(part: Part, judged_until: int | None, age: int, learnt: int = 0) -> Iterator[DueDay]:
+        for start, end in days_from(max(first, judged_until or 0), zone):
+            moment = due(end, spec.ready_after, spec.every, age * DAY)
+            yield DueDay(max(moment, learnt), part, start, end, moment, age)
+
+    def until_now(many: Iterator[DueDay]) -> list[DueDay]:
+        return list(takewhile(lambda day: day.at <= as_of, many))
+
+    records = until_now(days(Part.RECORDS, judged.records, 0))
+    if not model.reading.labelled:
+        return records
+    age, learnt = judged.age, 0
+    if age is None:
+        age, learnt = _learnt(model, panes, first, records)
+    labels = [] if age is None else until_now(days(Part.LABELS, judged.labels, age, learnt))
+    return sorted([*records, *labels])
+
+
+def _learnt(model: Model, panes: Panes, first: int, records: list[DueDay]) -> tuple[int | None, int]:
+    """Age at which labels are taken, and the moment at which it was learnt: that of a day of records."""
+    if model.spec.settle_after is not None:
+        return -(-model.spec.settle_after // DAY), 0
+    if not records:
+        return None, 0
+    zone = zone_of_days(model.reading.zone, model.reading.pane)
+    days = list(takewhile(lambda day: day[1] <= records[-1].due, days_from(first, zone)))
+    ends = np.asarray([end for _, end in days], dtype=np.int64)
+    longest = int((records[-1].due - ends.min(initial=records[-1].due)) // DAY)
+    ages = np.searchsorted(_EDGES, np.arange(longest + 1) * (DAY / SECOND), side="right")
+    counts = np.asarray([_delays(panes, span)[ages] for span in days], dtype=np.int64).reshape(len(days), -1)
+    for day in records:
+        over = ends <= day.due
+        age = label_age(counts[over], (day.due - ends[over]) // DAY)
+        if age is not None:
+            return age, day.due
+    return None, 0
+
+
+def _delays(panes: Panes, span: tuple[int, int]) -> Ints:
+    """Labels of a day's records by the cells of delays that lie wholly below each edge: cumulative counts."""
+    whole = panes.window(Part.LABELS, *span, strata=False, kept=False).get(WHOLE)
+    if whole is None:
+        return np.zeros(len(_EDGES) + 2, dtype=np.int64)
+    cells = whole.block("delays").sum(axis=0)
+    return np.concatenate([[0], np.cumsum(cells)])
+
+
+def counts_of(
+    model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]
+) -> dict[Stratum, Counters]:
+    """What a part of a day held at its due moment, by stratum. Cost: none, or a read of the day's rows.
+
+    Parameters
+    ----------
+    as_of
+        of the panes.
+    uncounted
+        starts of panes that wait, or lack a part.
+    """
+    if _shown(model, panes, day, as_of, uncounted):
+        return _needed(panes.window(day.part, day.start, day.end, kept=False))
+    starts = np.arange(day.start, day.end, model.reading.pane, dtype=np.int64)
+    ranges = counted_ranges(starts.tolist(), model.reading, day.due)
+    counted = model.source.counted(model.spec, day.part, ranges, model.counting, panes=starts, as_of=day.due)
+    return _needed(fold(model.counting.layout(day.part), (part.strata for part in counted.parts)))
+
+
+def _needed(strata: Strata) -> dict[Stratum, Counters]:
+    """The whole and the versions."""
+    return {stratum: counters for stratum, counters in strata.items() if stratum.segment is None}
+
+
+def _shown(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> bool:
+    """Whether a day's panes hold what was known when it was due: nothing came later."""
+    starts = range(day.start, day.end, model.reading.pane)
+    if day.start < model.oldest_pane(as_of):
+        return False
+    if not uncounted.isdisjoint(starts):
+        return False
+    if day.due == as_of:
+        return True
+    facts = [panes.facts(part).get(start) for part in Part for start in starts]
+    return all(fact is None or fact.newest is None or fact.newest <= day.due for fact in facts)

@@ -1,0 +1,172 @@
+"""What the budget of false alerts allows, and what it has cost; what moves below the limit."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.lifecycle import Alert
+from monitor.core.clock import DAY, to_iso
+from monitor.core.measurement import BECAUSE, Measurement
+from monitor.core.text import json_text, number
+from monitor.measures.catalogue.daily import DETECTABLE, EVIDENCE
+from monitor.measures.rows import MeasurementRow
+from monitor.sentences.changed import changed, is_change
+from monitor.sentences.known import named
+from monitor.sentences.reasons import why
+from monitor.show.words import aligned, counted
+from monitor.specs.model import BudgetSpec
+
+MONTH = 30 * DAY
+_WHOLE = "performance"  # of rows that name no subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """A model's budget, and what is known of its days.
+
+    Parameters
+    ----------
+    budget
+        None: the model has none.
+    as_of
+        of the last cycle, microseconds; None: none ran.
+    alerts
+        that judged days, whatever became of them.
+    rows
+        current ones of the judged days.
+    """
+
+    model: str
+    budget: BudgetSpec | None
+    as_of: int | None
+    alerts: Sequence[Alert]
+    rows: Sequence[MeasurementRow]
+
+    @property
+    def lately(self) -> list[Alert]:
+        """Alerts that fired in the last 30 days."""
+        since = (self.as_of or 0) - MONTH
+        return [alert for alert in self.alerts if alert.fired_at is not None and alert.fired_at > since]
+
+    @property
+    def evidence(self) -> list[MeasurementRow]:
+        """Evidence of each subject, the most first; what cannot be judged is last."""
+        rows = [row for row in self.rows if row.measure == EVIDENCE]
+        return sorted(rows, key=lambda row: (-_apparent(row.measurement), row.subject))
+
+    def of(self, measure: str, subject: str) -> float | None:
+        """Value of another measure of a subject."""
+        values = (
+            row.measurement.value for row in self.rows if (row.measure, row.subject) == (measure, subject)
+        )
+        return next(values, None)
+
+
+def budget_lines(spent: Spent) -> Iterator[str]:
+    """The budget of a model, and a line for each subject."""
+    if spent.budget is None:
+        yield f"{named(spent.model)}: no budget of false alerts: it states rules of its own"
+        return
+    lately, rows = spent.lately, spent.evidence
+    allowed, fired = spent.budget.false_alerts, counted(len(lately), "alert")
+    noun = "false alert" if allowed == 1 else "false alerts"
+    yield (
+        f"{named(spent.model)}: {number(allowed)} {noun} in 30 days, over {counted(len(rows), 'subject')}; "
+        f"{fired} in the last 30 days"
+    )
+    for alert in lately:
+        yield f"  {to_iso(alert.fired_at or 0)[:10]} {alert.series.rule} {_subject(alert.series.subject)}"
+    yield aligned(
+        [
+            ("subject", "evidence", "found in 7 days from", "days", "note"),
+            *(_line(spent, row) for row in rows),
+        ]
+    )
+
+
+def change_lines(spent: Spent) -> Iterator[str]:
+    """What moves: a line for each subject with some evidence, the most first."""
+    moving = [row for row in spent.evidence if _apparent(row.measurement) >= _SOME]
+    if not moving:
+        yield f"{named(spent.model)}: nothing moves that the last weeks do not lead one to expect"
+    for row in moving:
+        detail = row.measurement.detail
+        share = number(min(_apparent(row.measurement), _MOST))
+        words = "" if detail is None else changed(detail, row.window_end)
+        stands = (
+            "an alert stands"
+            if (row.measurement.value or 0.0) > 1
+            else f"{share} of the evidence of an alert"
+        )
+        yield f"{named(spent.model)}: {_subject(row.subject)}: {words} ({stands})"
+
+
+def as_plain(models: Iterable[Spent]) -> str:
+    """JSON list of models."""
+    return json_text([_plain(spent) for spent in models], indent=1)
+
+
+_SOME, _MOST = 0.1, 1e6
+
+
+def _plain(spent: Spent) -> dict[str, object]:
+    stated = None if spent.budget is None else spent.budget.false_alerts
+    return {
+        "model": spent.model,
+        "false_alerts": stated,
+        "alerts_30d": len(spent.lately),
+        "subjects": [
+            {
+                "subject": row.subject,
+                "evidence": row.measurement.value,
+                "apparent": _apparent(row.measurement),
+                "reason": None if row.measurement.reason is None else row.measurement.reason.value,
+                "detectable_change": spent.of(DETECTABLE, row.subject),
+                "days": _days(row.measurement),
+                "words": "" if row.measurement.detail is None else _words(row),
+            }
+            for row in spent.evidence
+        ],
+    }
+
+
+def _words(row: MeasurementRow) -> str:
+    detail = row.measurement.detail
+    return changed(detail, row.window_end) if detail is not None and is_change(detail) else ""
+
+
+def _line(spent: Spent, row: MeasurementRow) -> tuple[str, ...]:
+    result, smallest = row.measurement, spent.of(DETECTABLE, row.subject)
+    evidence = "" if result.value is None else number(min(result.value, _MOST))
+    told = "" if smallest is None else number(smallest)
+    return (_subject(row.subject), evidence, told, str(_days(result)), _note(result))
+
+
+def _note(result: Measurement) -> str:
+    detail = result.detail
+    if result.value is not None:
+        return "an alert stands" if result.value > 1 else ""
+    if detail is not None and detail.columns == BECAUSE and detail.rows:
+        return str(detail.rows[0][0])
+    return why(str(result.reason))
+
+
+def _apparent(result: Measurement) -> float:
+    """Evidence whatever the size; -1 where nothing is judged."""
+    detail = result.detail
+    if detail is None or not is_change(detail):
+        return -1.0 if result.value is None else result.value
+    value = dict(zip(detail.columns, detail.rows[0], strict=True))["apparent"]
+    return float(value) if isinstance(value, float | int) else -1.0
+
+
+def _days(result: Measurement) -> int:
+    """Learned days."""
+    detail = result.detail
+    if detail is None or not is_change(detail):
+        return result.n
+    days = dict(zip(detail.columns, detail.rows[0], strict=True))["days"]
+    return int(days) if isinstance(days, float | int) else 0
+
+
+def _subject(subject: str) -> str:
+    return named(subject) if subject else _WHOLE

@@ -1,0 +1,169 @@
+"""Kept measurements as one Arrow table, by ADBC: values come as they lie, names are joined to them here.
+
+SQLite's ADBC driver brings a library of its own. When it closes a file, the locks go that other connections
+of the same process have on it: this is for processes that write no store, and it opens files to read alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any
+from urllib.parse import quote
+
+import adbc_driver_manager
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlalchemy import URL, ColumnElement, Select, Table, literal_column, select, union_all
+from sqlalchemy.dialects import postgresql, sqlite
+
+from monitor.core.errors import StoreError
+from monitor.core.secrets import hide
+from monitor.measures.rows import Truth
+from monitor.specs.deadlines import libpq_options
+from monitor.specs.urls import libpq_uri
+from monitor.store.connections import parsed, shown
+from monitor.store.tables import details, row_sets, series, snapshot_rows
+
+Ints = npt.NDArray[np.int64]
+
+_DIALECTS = {"sqlite": sqlite.dialect, "postgresql": postgresql.dialect}
+_STRATUM = "segment", "version"
+_SUBJECT = "measure", "subject", "against"
+_WINDOW = "model", "window", "window_end"
+
+
+def read(
+    url: str,
+    run: str,
+    filters: Mapping[str, str],
+    ends: tuple[int | None, int | None],
+    as_of: int | None,
+) -> pa.Table:
+    """Kept measurements with all their columns, in the order of `snapshots.stream`.
+
+    Parameters
+    ----------
+    filters
+        model, window or measure → value.
+    ends
+        bounds (after, up to) of the windows' ends.
+    as_of
+        None: all revisions; else as in `snapshots.history`.
+
+    Raises
+    ------
+    StoreError
+        if the database does not answer, or holds what it should not.
+    """
+    sets = _where(row_sets, run, filters, ends, as_of)
+    named = _where(series, run, filters)
+    rows = select(*snapshot_rows.c).where(snapshot_rows.c.row_set.in_(sets.with_only_columns(row_sets.c.id)))
+    if "measure" in filters:
+        rows = rows.where(snapshot_rows.c.series.in_(named.with_only_columns(series.c.id)))
+    address = parsed(url)
+    with _connected(address) as fetch:
+        kept = fetch(rows)  # first: what they refer to is there then
+        span = pc.min_max(kept["detail"]).as_py()
+        behind = details.c.id.between(span["min"] or 0, span["max"] or 0)
+        texts = fetch(
+            _where(details, run, filters).where(behind).with_only_columns(details.c.id, details.c.text)
+        )
+        return _joined(kept, fetch(sets), fetch(named), texts, newest=as_of is not None)
+
+
+def _where(
+    table: Table,
+    run: str,
+    filters: Mapping[str, str],
+    ends: tuple[int | None, int | None] = (None, None),
+    as_of: int | None = None,
+) -> Select[Any]:
+    """Rows of a table as far as its columns are asked for."""
+    asked = {"run": run, **filters}
+    chosen = [table.c[name] == value for name, value in asked.items() if name in table.c]
+    after, until = ends
+    chosen += [] if after is None else [table.c.window_end > after]
+    chosen += [] if until is None else [table.c.window_end <= until]
+    chosen += [] if as_of is None else [table.c.as_of <= as_of]
+    return select(*table.c).where(*chosen)
+
+
+@contextmanager
+def _connected(address: URL) -> Iterator[Any]:
+    """Function that runs a query."""
+    dialect = _DIALECTS[address.get_backend_name()](paramstyle="named")  # which writes % as it is
+    try:
+        with closing(_connection(address)) as connection, connection.cursor() as cursor:
+
+            def fetch(query: Select[Any]) -> pa.Table:
+                guarded = union_all(select(*map(_typed, query.selected_columns)), query)
+                cursor.execute(str(guarded.compile(dialect=dialect, compile_kwargs={"literal_binds": True})))
+                return cursor.fetch_arrow_table().slice(1)
+
+            yield fetch
+    except (adbc_driver_manager.Error, pa.ArrowException) as error:
+        raise StoreError(f"store {shown(address)}: {hide(str(error)).partition(chr(10))[0]}") from error
+
+
+def _connection(address: URL) -> Any:
+    if address.get_backend_name() == "sqlite":
+        import adbc_driver_sqlite.dbapi
+
+        return adbc_driver_sqlite.dbapi.connect(f"file:{quote(str(address.database))}?mode=ro")
+    import adbc_driver_postgresql.dbapi
+
+    given = address.update_query_dict(libpq_options(address.query))
+    return adbc_driver_postgresql.dbapi.connect(libpq_uri(*given[1:]))
+
+
+def _typed(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A literal of the column's type: SQLite's driver infers types from the first values that come."""
+    literals = {float: "0.0", int: "0", str: "''"}
+    plain = getattr(column.type, "kept", column.type)
+    return literal_column(literals[plain.python_type]).label(column.name)
+
+
+def _joined(kept: pa.Table, sets: pa.Table, series_: pa.Table, texts: pa.Table, *, newest: bool) -> pa.Table:
+    """One table of the rows and of what their numbers stand for."""
+    of_set, of_series = _places(kept["row_set"], sets["id"]), _places(kept["series"], series_["id"])
+    as_of, truth = sets["as_of"].to_numpy()[of_set], _ranks(series_, "truth")[of_series]
+    window, stratum = _ranks(sets, *_WINDOW)[of_set], _ranks(series_, *_STRATUM)[of_series]
+    subject = _ranks(series_, *_SUBJECT)[of_series]
+    order = np.lexsort((subject, truth, as_of, stratum, window))
+    if newest:
+        truths = series_["truth"].to_numpy(zero_copy_only=False)[of_series]
+        order = order[_is_newest(np.column_stack((window, stratum, subject)), as_of, truths)[order]]
+    columns = {name: kept[name].take(order) for name in kept.column_names}
+    columns |= {name: sets[name].take(of_set[order]) for name in sets.column_names}
+    columns |= {name: series_[name].take(of_series[order]) for name in series_.column_names}
+    detail = pc.index_in(columns["detail"], texts["id"].combine_chunks())
+    return pa.table(columns | {"detail": texts["text"].take(detail)})
+
+
+def _places(numbers: pa.ChunkedArray, ids: pa.ChunkedArray) -> Ints:
+    """Place of each number among the ids."""
+    places = pc.index_in(numbers, ids.combine_chunks())
+    if places.null_count:
+        raise pa.ArrowInvalid("rows without a series or a row set")
+    found: Ints = places.to_numpy().astype(np.int64)
+    return found
+
+
+def _ranks(table: pa.Table, *names: str) -> Ints:
+    """Rank of each row by some columns; equal ones have the same."""
+    keys = list(zip(*(table[name].to_pylist() for name in names), strict=True))
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return np.array([ranks[key] for key in keys], dtype=np.int64)
+
+
+def _is_newest(keys: Ints, as_of: Ints, truths: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+    """Whether a row is the newest revision of its key: as `snapshots.history` has it."""
+    key = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+    nowcast, settled = truths == Truth.NOWCAST.value, truths == Truth.SETTLED.value
+    group = 2 * key + nowcast
+    latest = np.full(group.max(initial=0) + 2, np.iinfo(np.int64).min)
+    np.maximum.at(latest, group, as_of)
+    is_newest: npt.NDArray[np.bool_] = as_of == latest[group]
+    is_newest &= ~(nowcast & np.isin(key, key[settled]))
+    return is_newest

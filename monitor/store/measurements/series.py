@@ -1,0 +1,114 @@
+"""Measurement rows into the tables behind the views: what names a row is numbered, and written once."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
+from zlib import crc32
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, select
+
+from monitor.store.statements import Insert, given, insert_given, write_many
+from monitor.store.tables import (
+    current,
+    current_rows,
+    details,
+    row_sets,
+    series,
+    snapshot_rows,
+    snapshots,
+)
+
+Row = tuple[Any, ...]
+Values = dict[str, ColumnElement[Any]]
+
+_NAMES = tuple(snapshots.columns.keys())  # those of `current` too
+_KEPT = (*_NAMES, details.c.checksum.name)
+_SERIES = tuple(name for name in _NAMES if name in series.c)
+_ROW_SET = tuple(name for name in _NAMES if name in row_sets.c)
+_DETAIL = "model", details.c.checksum.name, "detail"
+key_of_kept = itemgetter(*(_NAMES.index(column.name) for column in snapshots.primary_key))
+_TEXT = _NAMES.index("detail")
+
+
+def write_current(connection: Connection, rows: Sequence[Row]) -> None:
+    """Insert rows of `current`, none of which is there; values as `columns.values_of` orders them."""
+    _number_series(connection, rows)
+    write_many(connection, _writing_current(connection.dialect.name), _NAMES, rows)
+
+
+def write_snapshots(connection: Connection, rows: Sequence[Row]) -> None:
+    """Insert rows of `snapshots`, none of which is there; of those with the same key the first."""
+    dialect, kept = connection.dialect.name, {key_of_kept(row): row for row in reversed(rows)}
+    rows = [(*row, None if row[_TEXT] is None else crc32(row[_TEXT].encode())) for row in kept.values()]
+    _number_series(connection, rows)
+    write_many(connection, _numbering_row_sets(dialect), _ROW_SET, _distinct(rows, _ROW_SET))
+    with_detail = [row for row in rows if row[_TEXT] is not None]
+    write_many(connection, _numbering_details(dialect), _DETAIL, _distinct(with_detail, _DETAIL))
+    write_many(connection, _writing_snapshots(dialect), _KEPT, rows)
+
+
+def _number_series(connection: Connection, rows: Sequence[Row]) -> None:
+    write_many(connection, _numbering_series(connection.dialect.name), _SERIES, _distinct(rows, _SERIES))
+
+
+def _distinct(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+    return list(dict.fromkeys(map(itemgetter(*map(_KEPT.index, names)), rows)))
+
+
+@lru_cache(maxsize=2)
+def _numbering_series(dialect: str) -> Insert:
+    values = given(dialect, (series.c[name] for name in _SERIES))
+    # numbers of PostgreSQL's sequences are gone once they are drawn: none is for what is there
+    missing = _missing(series, values) if dialect == "postgresql" else None
+    return insert_given(dialect, series, values, missing).on_conflict_do_nothing()
+
+
+@lru_cache(maxsize=2)
+def _numbering_row_sets(dialect: str) -> Insert:
+    values = given(dialect, (row_sets.c[name] for name in _ROW_SET))
+    return insert_given(dialect, row_sets, values, _missing(row_sets, values))
+
+
+@lru_cache(maxsize=2)
+def _numbering_details(dialect: str) -> Insert:
+    values = given(dialect, (details.c.model, details.c.checksum, snapshots.c.detail))
+    values["text"] = values.pop("detail")
+    return insert_given(dialect, details, values, _missing(details, values))
+
+
+@lru_cache(maxsize=2)
+def _writing_current(dialect: str) -> Insert:
+    values = given(dialect, current.columns)
+    numbers = {"series": _number_of(series, values)}
+    return insert_given(dialect, current_rows, _in_order(current_rows, values | numbers))
+
+
+@lru_cache(maxsize=2)
+def _writing_snapshots(dialect: str) -> Insert:
+    values = given(dialect, (*snapshots.columns, details.c.checksum))
+    numbers = {
+        "row_set": _number_of(row_sets, values),
+        "series": _number_of(series, values),
+        "detail": _number_of(details, values | {"text": values["detail"]}),
+    }
+    return insert_given(dialect, snapshot_rows, _in_order(snapshot_rows, values | numbers))
+
+
+def _in_order(table: Table, values: Values) -> Values:
+    return {column.name: values[column.name] for column in table.c}
+
+
+def _number_of(table: Table, values: Values) -> ColumnElement[int]:
+    # replays write details beside the live run: on PostgreSQL one may be there twice
+    number = table.c.id if table is series else func.min(table.c.id)
+    return select(number).where(_same(table, values)).scalar_subquery()
+
+
+def _missing(table: Table, values: Values) -> ColumnElement[bool]:
+    return ~exists(table.c.id).where(_same(table, values))
+
+
+def _same(table: Table, values: Values) -> ColumnElement[bool]:
+    pairs = [(column, values[column.name]) for column in table.c if column.name in values]
+    return and_(*(ours.is_not_distinct_from(its) if ours.nullable else ours == its for ours, its in pairs))

@@ -1,0 +1,70 @@
+"""Tables of the store: plain, one row a fact, made for an analyst's SQL.
+
+Times are BIGINT microseconds since 1970-01-01 UTC. `window` is a reserved word of PostgreSQL: write it
+qualified, as in ``s.window``.
+
+`version` and `segment` are part of keys, where NULLs would never collide: in the tables the whole has
+the empty text in both, in the rows of `specs.rows` it has None.
+
+The tables are made by `migrations/`; a test holds both equal.
+"""
+
+from monitor.store.damage import guarded
+from monitor.store.tables.columns import METADATA
+from monitor.store.tables.measurements import (
+    VIEWS,
+    current,
+    current_rows,
+    details,
+    row_sets,
+    series,
+    snapshot_rows,
+    snapshots,
+)
+from monitor.store.tables.service import (
+    alerts,
+    configurations,
+    daemons,
+    days,
+    differences,
+    entries,
+    events,
+    leases,
+    models,
+    outbox,
+    panes,
+    provenance,
+    references,
+    waiting,
+    windows,
+)
+
+__all__ = [
+    "METADATA",
+    "VIEWS",
+    "alerts",
+    "configurations",
+    "current",
+    "current_rows",
+    "daemons",
+    "days",
+    "details",
+    "differences",
+    "entries",
+    "events",
+    "leases",
+    "models",
+    "outbox",
+    "panes",
+    "provenance",
+    "references",
+    "row_sets",
+    "series",
+    "snapshot_rows",
+    "snapshots",
+    "waiting",
+    "windows",
+]
+
+guarded(METADATA, outer=frozenset({leases.name}))
+guarded(VIEWS, outer=frozenset())

@@ -1,0 +1,78 @@
+"""Days that are judged once: when they begin, when they are due, at which age their labels are taken. Pure.
+
+A day is due at a moment that follows from the day alone, so that any order of ticks finds the same counts.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from monitor.core.clock import HOUR
+from monitor.core.typing import Floats, Ints
+from monitor.windows.units import largest_pane, newest_start
+
+ENOUGH_DAYS = 14  # of a feed, before its delays tell at which age labels are taken
+TAKEN = 0.6  # share of the labels that will come, by which a day's are taken
+HEARD = 1.5  # times that age the feed must have been heard for: it could have shown longer delays
+
+
+def zone_of_days(zone: str, pane: int) -> str:
+    """Zone whose days are whole panes: the model's own, or UTC.
+
+    >>> from monitor.core.clock import DAY
+    >>> zone_of_days("Europe/Vienna", HOUR), zone_of_days("Europe/Vienna", DAY)
+    ('Europe/Vienna', 'UTC')
+    """
+    return "UTC" if largest_pane("day", zone) % pane else zone
+
+
+def days_from(moment: int, zone: str) -> Iterator[tuple[int, int]]:
+    """(Start, end) of the days of a zone that begin at or after a moment, for ever."""
+    start = newest_start("day", zone, moment)
+    if start < moment:
+        start = _next(start, zone)
+    while True:
+        end = _next(start, zone)
+        yield start, end
+        start = end
+
+
+def due(end: int, ready_after: int, every: int, age: int = 0) -> int:
+    """First tick at which a day is ready and, of its labels, of some age; microseconds.
+
+    >>> from monitor.core.clock import DAY
+    >>> due(2 * DAY, HOUR // 4, HOUR) - 2 * DAY == HOUR
+    True
+    """
+    return -(-(end + age + ready_after) // every) * every
+
+
+def label_age(counts: Ints, observed: Ints) -> int | None:
+    """First whole number of days at which most labels that will come are in; None: not known yet.
+
+    The development of each day's labels, from age to age, is that of all days that have reached it: what lies
+    beyond the right edge of the triangle does not count as missing (chain ladder; Mack (1993), ASTIN Bulletin
+    23:213).
+
+    Parameters
+    ----------
+    counts
+        (days, ages), int64: labels of a day that were reported at most 0, 1, … days after their records.
+    observed
+        int64: the age in days that every record of a day has reached.
+    """
+    ages = int(observed.max(initial=0))
+    if ages < ENOUGH_DAYS or not counts.any():
+        return None
+    share: Floats = np.ones(ages + 1)
+    for age in range(ages - 1, -1, -1):
+        old_enough = observed > age
+        before, after = counts[old_enough, age].sum(), counts[old_enough, age + 1].sum()
+        share[age] = share[age + 1] * (before / after if after else 1.0)
+    reached = np.flatnonzero((share >= TAKEN) & (np.arange(ages + 1) >= 1))
+    age = int(reached[0]) if len(reached) else ages
+    return age if HEARD * age <= ages else None
+
+
+def _next(start: int, zone: str) -> int:
+    return newest_start("day", zone, start + 26 * HOUR)  # a day has 23 to 25 hours

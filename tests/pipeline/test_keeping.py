@@ -1,0 +1,70 @@
+"""Of windows that overlap others of their kind only what is asked for is kept; of the others everything."""
+
+from dataclasses import replace
+
+from row_examples import row_of
+from synthetic import SPEC
+
+from monitor.alerts.rules import Condition, Limit, Rule
+from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Measurement
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.pipeline.keeping import place_of, rows_to_keep
+from monitor.windows.ends import window_of
+
+WEEK = window_of("7d", HOUR)
+SPEC_OF_WEEKS = replace(SPEC, windows=(WEEK, window_of("month", HOUR)), rules=())
+APART, OVERLAPPING = 20_300 * DAY, 20_303 * DAY  # multiples of a week from 1970 on, or not
+NAMES = (
+    "roc_auc",
+    "records",
+    "stability_index",
+    "stability_index_critical",
+    "gini",
+    "jensen_shannon_distance",
+)
+
+
+def rows(end: int, window: str = "7d") -> list[MeasurementRow]:
+    return [
+        row_of(name, Measurement(value=0.5, n=9), window=window, window_end=end, truth=Truth.NONE)
+        for name in NAMES
+    ]
+
+
+def names(kept: list[MeasurementRow]) -> tuple[str, ...]:
+    return tuple(row.measure for row in kept)
+
+
+def test_of_windows_apart_from_one_another_everything_is_kept() -> None:
+    assert APART % (7 * DAY) == 0
+    for due in (rows(APART), rows(OVERLAPPING, "month"), rows(OVERLAPPING, "cumulative")):
+        assert rows_to_keep(SPEC_OF_WEEKS, due, [], (), thin=True) == due
+
+
+def test_of_overlapping_windows_what_nobody_asks_for_is_left_out() -> None:
+    kept = rows_to_keep(SPEC_OF_WEEKS, rows(OVERLAPPING), [], (), thin=True)
+
+    assert names(kept) == NAMES[:4]
+    assert rows_to_keep(SPEC_OF_WEEKS, rows(OVERLAPPING), [], (), thin=False) == rows(OVERLAPPING)
+
+
+def test_what_a_rule_judges_is_kept_of_its_window() -> None:
+    rule = Rule(
+        name="far", measure="jensen_shannon_distance", condition=Condition(above=Limit(0.1)), window="7d"
+    )
+    elsewhere = replace(rule, window="1d")
+
+    for rules, expected in (((rule,), "jensen_shannon_distance"), ((elsewhere,), "stability_index_critical")):
+        kept = rows_to_keep(replace(SPEC_OF_WEEKS, rules=rules), rows(OVERLAPPING), [], (), thin=True)
+
+        assert names(kept)[-1] == expected
+
+
+def test_where_an_alert_changes_the_rows_that_it_was_judged_by_are_kept_whole() -> None:
+    due, newest = rows(OVERLAPPING), rows(OVERLAPPING + HOUR)
+    changed = {place_of(due[0]), place_of(newest[0])}
+
+    kept = rows_to_keep(SPEC_OF_WEEKS, due, [*due, *newest], changed, thin=True)
+
+    assert kept == [*due, *newest]

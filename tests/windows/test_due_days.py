@@ -1,0 +1,77 @@
+"""When days are due, and at which age their labels are taken."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
+from monitor.core.typing import Ints
+from monitor.windows.days import days_from, due, label_age, zone_of_days
+
+
+def test_days_are_those_of_the_zone_however_long() -> None:
+    around = days_from(from_iso("2024-03-30T12:00:00Z"), "Europe/Vienna")
+
+    days = list(islice(around, 2))
+
+    assert days == [
+        (from_iso("2024-03-30T23:00:00Z"), from_iso("2024-03-31T22:00:00Z")),  # 23 hours
+        (from_iso("2024-03-31T22:00:00Z"), from_iso("2024-04-01T22:00:00Z")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("zone", "pane", "expected"),
+    [("Asia/Kolkata", HOUR, "UTC"), ("Asia/Kolkata", 30 * MINUTE, "Asia/Kolkata"), ("UTC", DAY, "UTC")],
+)
+def test_days_that_are_no_whole_panes_are_those_of_utc(zone: str, pane: int, expected: str) -> None:
+    assert zone_of_days(zone, pane) == expected
+
+
+@given(end=st.integers(0, 20_000 * DAY), ready=st.integers(0, 3 * DAY), hours=st.sampled_from([1, 6, 24, 48]))
+def test_a_day_is_due_at_the_first_tick_at_which_it_is_ready(end: int, ready: int, hours: int) -> None:
+    moment = due(end, ready, hours * HOUR)
+
+    assert moment % (hours * HOUR) == 0
+    assert end + ready <= moment < end + ready + hours * HOUR
+
+
+def _triangle(shares: list[float], days: int, records: int, labelled: float) -> tuple[Ints, Ints]:
+    """Cumulative labels of days by age, and the age that each has reached: what lies beyond is not seen."""
+    observed = np.arange(days, 0, -1)
+    within = np.concatenate([shares, np.ones(days + 1)])[: days + 1]
+    counts = np.rint(records * labelled * within).astype(np.int64) * np.ones((days, 1), dtype=np.int64)
+    return np.where(np.arange(days + 1) <= observed[:, None], counts, 0), observed
+
+
+@pytest.mark.parametrize("labelled", [1.0, 0.1])
+@pytest.mark.parametrize(
+    ("shares", "age"),
+    [([0.0, 1.0], 1), ([0.0, 0.3, 0.55, 0.62, 0.9, 1.0], 3), ([0.0] * 10 + [0.5, 0.59, 0.61, 1.0], 12)],
+)
+def test_labels_are_taken_at_the_first_age_at_which_most_that_will_come_are_in(
+    shares: list[float], age: int, labelled: float
+) -> None:
+    counts, observed = _triangle(shares, 40, 1_000, labelled)
+
+    assert label_age(counts, observed) == age
+
+
+def test_the_age_is_not_known_before_the_feed_could_have_shown_longer_delays() -> None:
+    shares = [at / 29 for at in range(30)]
+
+    ages = [label_age(*_triangle(shares, days, 1_000, 1.0)) for days in (13, 14, 20, 26, 27, 40)]
+
+    assert ages[0] is None, "too young a feed"
+    assert ages[-1] == 18
+    assert all(
+        age is None or 1.5 * age <= days for age, days in zip(ages, (13, 14, 20, 26, 27, 40), strict=True)
+    )
+
+
+def test_without_labels_there_is_no_age() -> None:
+    assert label_age(np.zeros((30, 31), dtype=np.int64), np.arange(30, 0, -1)) is None
+    assert label_age(np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64)) is None
