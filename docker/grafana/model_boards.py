@@ -26,6 +26,7 @@ from monitor.alerts.defaults import MAIN
 from monitor.exposition import names
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, DETECTABLE, EVIDENCE
 from monitor.measures.catalogue.measure import Exposure, Family, Measure
 from monitor.records.reading import Task
 
@@ -50,6 +51,7 @@ def model_board(task: Task) -> Board:
         variables=_variables(task, main),
         rows=(
             Row("Now", tuple(_now(main))),
+            Row("What changed, within the budget of false alerts", tuple(_changes())),
             Row("Performance: settled, and nowcasts while labels come", tuple(_performance(task))),
             Row("Before labels come: estimates", tuple(_of_family(Family.ESTIMATE, task))),
             Row("Labels", tuple(_labels())),
@@ -93,6 +95,24 @@ def _now(main: Measure) -> Iterator[Panel]:
     yield Panel(Kind.STAT, "Alerts firing", text, (Query(firing, "firing"),), NUMBER, 0, 4, 4, steps)
 
 
+def _changes() -> Iterator[Panel]:
+    judged = 'model="$model", window="cumulative"'
+    evidence = names.family_name(BY_NAME[EVIDENCE])
+    moving = Query(f"{newest(evidence, judged)} > 0.1", "{{subject}}")
+    text = "Evidence that a subject has changed, as a share of what an alert needs; performance has no name."
+    yield Panel(Kind.LINES, spoken(BY_NAME[EVIDENCE]), text, (moving,), NUMBER, 2, 8)
+    size = newest(names.family_name(BY_NAME[CHANGE]), judged)
+    found = newest(names.family_name(BY_NAME[DETECTABLE]), judged)
+    ratio = Query(f"{size} / {found} > 0.5", "{{subject}}")
+    text = "Size of each change, as a share of the smallest one that would be found within 7 days."
+    yield Panel(Kind.LINES, "Size of changes", text, (ratio,), NUMBER, 2, 8)
+    queries = tuple(
+        Query(newest(names.family_name(BY_NAME[name]), judged), spoken(BY_NAME[name]).lower())
+        for name in (ALERTS, BUDGET)
+    )
+    yield Panel(Kind.LINES, "Changes in 30 days, and the budget", "Stated and found.", queries, NUMBER, 0, 8)
+
+
 def _performance(task: Task) -> Iterator[Panel]:
     return _of_family(Family.PERFORMANCE, task)
 
@@ -118,7 +138,11 @@ def _labels() -> Iterator[Panel]:
         yield lines(BY_NAME[name], ONE, "{{truth}}", width=6)
     queries = tuple(
         Query(newest(names.family_name(BY_NAME[name]), f'{ONE}, truth="provisional"'), name.replace("_", " "))
-        for name in sorted(measure.name for measure in CATALOGUE if Exposure.WHOLE in measure.exposed)
+        for name in sorted(
+            measure.name
+            for measure in CATALOGUE
+            if Exposure.WHOLE in measure.exposed and measure.family is Family.LABELS
+        )
     )
     text = "Labels of the newest window that were replaced, taken back, no values, early or stale."
     yield Panel(Kind.LINES, "What is wrong with labels", text, queries, NUMBER, 0, 12)

@@ -13,7 +13,7 @@ WIDTH = 1000  # units of a stretched path, whatever its width in pixels
 _TOP, _BOTTOM = 8, 22  # pixels above the highest tick and below the lowest one
 _DOT = 2.5
 _TITLE = 16
-_FEW = 6  # ticks, for which there is always room
+_FEW = 6  # ticks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +83,8 @@ def _grid(plot: Plot) -> Iterator[str]:
         end = " first" if part < 0.02 else " last" if part > 0.98 else ""
         x = _number(100 * part)
         yield f'<line class="axis" x1="{x}%" x2="{x}%" y1="{bottom}" y2="{bottom + 4}"/>'
-        many = len(plot.x.ticks) > _FEW
-        odd = "" if not many else " odd" if at % 2 else " second" if at % 4 else ""  # left out in little room
+        many = len(plot.x.ticks) > _FEW  # odd ones go where there is little room, second ones in less
+        odd = " odd" if many and at % 2 else " second" if at % (4 if many else 2) else ""
         yield f'<text class="x{end}{odd}" x="{x}%" y="{bottom + 17}">{text_of(tick.label)}</text>'
     if plot.x.title:
         title = text_of(plot.x.title)

@@ -107,7 +107,7 @@ def test_axes_have_ticks_and_a_title() -> None:
     assert '<text class="y" x="0" dx="-6" y="58" dy="4">50 %</text>' in text
     assert [(found[1], found[2]) for found in re.finditer(r'<text class="(x[^"]*)"[^>]*>([^<]*)<', text)] == [
         ("x first", "0"),
-        ("x", "½"),
+        ("x second", "½"),
         ("x last", "1"),
     ]
     assert ">score →</text>" in text

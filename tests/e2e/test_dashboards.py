@@ -27,7 +27,10 @@ BOARDS = {
 }
 UIDS = {"monitor-fleet", "monitor-shifts", "monitor-comparisons", "monitor-alerts", "monitor-itself"}
 UIDS |= {f"monitor-model-{task}" for task in ("binary", "multiclass", "regression")}
-MAY_BE_EMPTY = ("model_monitor_alert_firing", "model_monitor_alert_pending")  # nothing need be wrong
+MAY_BE_EMPTY = (  # nothing need be wrong, nor need 14 days have been learned
+    *("model_monitor_alert_firing", "model_monitor_alert_pending"),
+    *("model_monitor_evidence", "model_monitor_change"),
+)
 NAMES = ("flight", "animal", "basket")
 
 

@@ -112,13 +112,12 @@ def test_every_row_of_each_earlier_version_is_kept(store_url: str, version: str)
     engine.dispose()
 
 
-@pytest.mark.parametrize("at", ["INSERT INTO snapshot_rows", "CREATE VIEW"])
-def test_a_migration_that_is_killed_changes_nothing_and_is_run_again(store_url: str, at: str) -> None:
+def test_a_migration_that_is_killed_changes_nothing_and_is_run_again(store_url: str) -> None:
     engine = connect(store_url)
     with writing(engine) as connection:
         before = made(connection, "0010")
 
-    killed = subprocess.run([sys.executable, "-c", KILLED, store_url, at], check=False)
+    killed = subprocess.run([sys.executable, "-c", KILLED, store_url, "DROP TABLE"], check=False)
 
     with reading(engine) as connection:
         assert {name: stored(connection, name) for name in before} == before

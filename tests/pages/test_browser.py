@@ -1,0 +1,160 @@
+"""Pages in a real browser: accessible, whole at any width, quiet, usable by keys; the report in print."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import servers
+from axe_playwright_python.sync_playwright import Axe
+from looked_at import END, bench_of_pages
+from playwright.sync_api import Browser, Page, sync_playwright
+from serving import Bench
+
+from monitor.app.pages.keeping import KeptPages
+from monitor.app.pages.reading import StoreData
+from monitor.specs.settings import HttpSpec
+from monitor.web.guard import own_hosts
+from monitor.web.server import Server, make_app
+
+pytestmark = pytest.mark.browser
+QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
+PATHS = (
+    "/",
+    "/models/late",
+    "/models/late?as_of=2024-03-21",
+    "/models/late/performance?window=month&end=2024-04-01",
+    "/models/late/features",
+    "/models/late/alerts",
+    "/models/late/alerts/busy",
+    "/models/never",
+    "/models/nobody",
+)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return bench_of_pages(tmp_path_factory.mktemp("browser"))
+
+
+@pytest.fixture(scope="module")
+def base(bench: Bench) -> Iterator[str]:
+    """Address of a server of the bench's pages."""
+    with bench.app() as app:
+        pages = KeptPages(StoreData(app, lambda: END))
+        web = make_app(
+            None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=own_hosts(HttpSpec())
+        )
+        server = Server(web, port=0)
+        server.start()
+        yield f"http://127.0.0.1:{server.port}"
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    program = servers.program("chromium", package="chromium")
+    with sync_playwright() as started:
+        found = started.chromium.launch(
+            executable_path=program, args=["--headless", "--no-sandbox", "--disable-gpu", *QUIET]
+        )
+        yield found
+        found.close()
+
+
+def opened(browser: Browser, theme: str, width: int, said: list[str]) -> Page:
+    """A page that notes what the browser complains of, and what it asks others for."""
+    page = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme="dark" if theme == "dark" else "light"
+    ).new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    return page
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_pages_are_accessible_whole_and_quiet(browser: Browser, base: str, theme: str, width: int) -> None:
+    said: list[str] = []
+    faults: list[tuple[str, str]] = []
+    page = opened(browser, theme, width, said)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for path in PATHS:
+        page.goto(base + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        faults += [(path, fault["id"]) for fault in Axe().run(page).response["violations"]]
+
+    assert faults == []
+    assert [text for text in said if "404" not in text] == []
+    assert {url for url in asked if not url.startswith((base, "data:,"))} == set()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_labels_of_an_axis_do_not_overlap(browser: Browser, base: str, width: int) -> None:
+    page = opened(browser, "light", width, [])
+    for path in (
+        "/models/late",
+        "/models/late/performance?window=month&end=2024-04-01",
+        "/models/late/features",
+    ):
+        page.goto(base + path)
+        overlaps = page.evaluate(
+            """() => [...document.querySelectorAll("svg.plot")].flatMap((plot) => {
+              const boxes = [...plot.querySelectorAll("text.x")].map((one) => one.getBoundingClientRect());
+              const seen = boxes.filter((box) => box.width).sort((a, b) => a.left - b.left);
+              return seen.slice(1).filter((box, at) => box.left < seen[at].right - 1).map((box) => box.left);
+            })"""
+        )
+        assert overlaps == [], path
+
+
+def test_keys_read_a_chart_and_find_the_filter_and_the_theme_is_kept(browser: Browser, base: str) -> None:
+    page = opened(browser, "light", 1280, [])
+    page.goto(f"{base}/models/late")
+    page.locator("svg.plot[data-at]").first.focus()
+    page.keyboard.press("Home")
+    first = page.locator(".value").first.text_content()
+    page.keyboard.press("ArrowRight")
+    second = page.locator(".value").first.text_content()
+    cells = page.locator("figure.chart").first.locator("tbody tr").nth(1).locator("td")
+
+    assert first
+    assert second
+    assert first != second
+    assert second.startswith(str(cells.first.text_content()))
+
+    page.locator("#theme").click()
+    page.goto(f"{base}/")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.keyboard.press("/")
+    page.keyboard.type("bare")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=bare*")
+    assert page.locator("tbody tr").count() == 1
+
+
+def test_pages_say_the_same_without_a_script(browser: Browser, base: str) -> None:
+    without = browser.new_context(java_script_enabled=False).new_page()
+    without.goto(f"{base}/models/late")
+
+    assert without.locator("h1").text_content() == "late"
+    assert without.locator("svg.plot path.line.main").count() > 3
+    without.locator("details.numbers summary").first.click()
+    assert without.locator("details.numbers table").first.is_visible()
+
+
+def test_a_report_asks_for_nothing_and_prints(browser: Browser, bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    done = bench.monitor("report", "--model", "late", "--window", "month", "--output", str(file))
+    assert done.exit_code == 0, done.stderr
+    said: list[str] = []
+    page = opened(browser, "light", 1280, said)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    printed = page.pdf(prefer_css_page_size=True)
+
+    assert asked == [file.as_uri()]
+    assert said == []
+    assert printed.startswith(b"%PDF")
+    assert printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") >= 3
