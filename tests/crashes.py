@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from monitor.app.running import cycle_once
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, to_iso
 from monitor.records.pane import Part
 from monitor.store import tables
+from monitor.store.adapter import SqlStore
 from monitor.store.engine import migrate
 
 EVERY = 10 * MINUTE
@@ -28,7 +29,13 @@ HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
     *(tables.provenance, tables.events, tables.entries, tables.days, tables.alerts, tables.outbox),
 )
-OF_ITS_OWN = {"run", "rows_read", "id"}  # a cycle that is begun twice reads less the second time
+OF_ITS_OWN = {
+    "run",
+    "rows_read",
+    "id",
+    "label_writes",
+    "holds",
+}  # a cycle that is begun twice reads less the second time
 OF_DELIVERY = {"written_at", "attempts", "next_at", "delivered_at", "given_up_at", "error"}
 RULES = """default_alerts = true
 [[models.alerts]]
@@ -72,29 +79,51 @@ class Seen(NamedTuple):
 
 
 def contents(url: str, run: str = "live") -> Contents:
-    """All that a store keeps of a history, but its name."""
+    """All that a store keeps of a history, but its name; labels parts as they are read."""
     engine = sa.create_engine(url)
     with engine.connect() as connection:
         found = {
             table.name: sorted(
                 repr(tuple(bytes(value) if isinstance(value, memoryview) else value for value in row))
-                for row in connection.execute(sa.select(*_compared(table)).where(table.c.run == run))
+                for row in connection.execute(sa.select(*_compared(table)).where(_of_history(table, run)))
             )
             for table in HISTORY
         }
+    found["labels"] = _labels(SqlStore(engine, run))
     engine.dispose()
     return found
 
 
-def _compared(table: sa.Table) -> list[sa.ColumnElement[Any]]:
-    """Columns that are compared; of labels not when they were counted whole last.
+def _compared(table: sa.Table) -> list[sa.Column[Any]]:
+    left_out = OF_ITS_OWN | OF_DELIVERY if table is tables.outbox else OF_ITS_OWN
+    return [column for column in table.c if column.name not in left_out]
+
+
+def _of_history(table: sa.Table, run: str) -> sa.ColumnElement[bool]:
+    of_run = table.c.run == run
+    return of_run if table is not tables.panes else of_run & (table.c.part == Part.RECORDS.value)
+
+
+def _labels(store: SqlStore) -> list[str]:
+    """With what differences have added; not when they were counted whole last.
 
     Labels of panes whose difference was cut short are counted whole by the next process.
     """
-    left_out = OF_ITS_OWN | OF_DELIVERY if table is tables.outbox else OF_ITS_OWN
-    panes = tables.panes.c
-    of_records = sa.case((panes.part == Part.RECORDS.value, panes.counted_as_of), else_=panes.start)
-    return [of_records if c is panes.counted_as_of else c for c in table.c if c.name not in left_out]
+    facts = [replace(each, counted_as_of=0) for each in store.facts("late", 0) if each.part is Part.LABELS]
+    (key,) = store.reference_keys("late")
+    reference = store.reference(key)
+    assert reference is not None
+    parts = store.load_panes("late", Part.LABELS, [each.start for each in facts], reference.counting)
+    assert len(parts) == len(facts)
+    return [
+        repr(
+            (
+                each,
+                [(name, c.index.tobytes(), c.value.tobytes()) for name, c in sorted(strata.items(), key=str)],
+            )
+        )
+        for each, strata in ((each, parts[each.start].strata) for each in facts)
+    ]
 
 
 class Stop(NamedTuple):
@@ -243,8 +272,8 @@ class Crashes:
     def _added(self, connection: sa.Connection) -> bool:
         """Whether a cycle that is not committed has added labels to panes."""
         query = (
-            "SELECT count(*) FROM panes JOIN models USING (run, model) WHERE run = 'live' "
-            "AND model = 'late' AND labelled_as_of > as_of AND labelled_as_of > counted_as_of"
+            "SELECT count(*) FROM differences JOIN models USING (run, model) WHERE run = 'live' "
+            "AND model = 'late' AND differences.as_of > models.as_of"
         )
         return bool(connection.exec_driver_sql(query).scalar_one())
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from monitor.store.adapter import SqlStore
 
+WRITES = ("note_waiting", "save_panes", "add_differences", "fold_panes", "commit")
+
 
 class Crash(Exception):  # noqa: N818 -- no error of ours
     """The process is gone."""
@@ -17,7 +19,7 @@ class Crashing:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
-        if name not in ("note_waiting", "save_panes", "move_panes", "commit"):
+        if name not in WRITES:
             return method
 
         def called(*args: Any, **options: Any) -> Any:

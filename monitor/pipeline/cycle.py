@@ -189,6 +189,7 @@ def _begun(model: Model, caches: Caches, tick: Tick, state: ModelState) -> _Cycl
         last = read_last(model, tick.as_of if state.as_of is None else state.as_of)
     accepted = accepted_changes(model.store, model.spec, tick.as_of)
     caches.panes.load(model.oldest_needed(tick.as_of, last.settled_ends, accepted.values()))
+    caches.panes.fold(tick.as_of, token=tick.token)
     return _Cycle(model, caches, tick, last, accepted)
 
 

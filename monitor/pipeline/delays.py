@@ -1,6 +1,6 @@
 """Delays of the labels of all panes: added up once, moved as panes are."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,14 +13,18 @@ from monitor.windows.settling import Delays
 _CELLS = len(DELAY_EDGES) + 1
 _EDGES: Floats = np.asarray(DELAY_EDGES)
 _MIDDLES: Floats = (np.append(0.0, _EDGES) + np.append(_EDGES, _EDGES[-1])) / 2 * SECOND
+_LAST = 8  # cells: 8 % of a delay
 LAGS = 64  # steps of a horizon in which one looks back
 
 
 class DelayCounts:
-    """Delays by class and cell, of the whole of all panes. Memory of a pane: its total of each class.
+    """Delays by class and cell, of the whole of all panes. Memory of a pane: 72 bytes a class.
 
     They are added up by step and lag too: by when their records were, in steps of the horizon's 64th or of a
     pane, and how many steps later they were reported.
+
+    Of a pane its total of each class is held, and the last cells of its delays: those that it may be too
+    young to show.
 
     Parameters
     ----------
@@ -33,41 +37,39 @@ class DelayCounts:
         self.step = -(-max(pane, -(-horizon // LAGS)) // pane) * pane
         self._steps: dict[int, Ints] = {}
         self._sum: Ints = np.zeros(classes * _CELLS, dtype=np.int64)
-        self._totals: dict[int, Ints] = {}
-        self._highest: dict[int, int] = {}  # cell that a pane's delays lie in, or below
+        self._starts: Ints = np.empty(0, dtype=np.int64)  # ascending
+        self._totals: Ints = np.empty((0, classes), dtype=np.int64)
+        self._highest: Ints = np.empty(0, dtype=np.int64)  # cell that a pane's delays lie in, or below
+        self._last: Ints = np.empty((0, classes, _LAST), dtype=np.int64)  # in this cell and those before it
 
-    def move(self, panes: Iterable[tuple[int, Counters | None, Counters | None]]) -> None:
-        """Take delays off panes, and add others; None: none.
+    def move(self, start: Ints, index: Ints, value: Ints) -> None:
+        """Add delays to panes, or take them off.
 
         Parameters
         ----------
-        panes
-            start of each, the counters whose delays it loses, and those whose delays it gets.
+        start, index, value
+            int64: starts of panes, positions within the block of delays, how many more there are.
         """
-        held = [
-            (start, side, *_delays(counters))
-            for start, *sides in panes
-            for side, counters in zip((-1, 1), sides, strict=True)
-            if counters is not None
-        ]
-        if not held:
-            return
-        index = np.concatenate([each[2] for each in held])
-        value = np.concatenate([each[3] * each[1] for each in held])
-        lengths = [len(each[2]) for each in held]
-        self._add(np.repeat([each[0] for each in held], lengths), index, value)
-        kind, cell = np.divmod(index, _CELLS)
-        totals, highest = np.zeros((len(held), self._classes), dtype=np.int64), np.zeros(len(held), np.int64)
-        number = np.repeat(np.arange(len(held)), lengths)
-        np.add.at(totals, (number, kind), value)
-        np.maximum.at(highest, number, cell)
-        for at, (start, *_) in enumerate(held):
-            total = self._totals.get(start, 0) + totals[at]
-            self._totals[start] = total
-            self._highest[start] = max(self._highest.get(start, 0), int(highest[at]))
-        for start in {each[0] for each in held}:
-            if not self._totals[start].any():
-                del self._totals[start], self._highest[start]
+        self._add(start, index, value)
+        starts = np.unique(start)
+        new = starts[~np.isin(starts, self._starts)]
+        at = np.searchsorted(self._starts, new)
+        self._starts, self._highest = np.insert(self._starts, at, new), np.insert(self._highest, at, 0)
+        self._totals = np.insert(self._totals, at, 0, axis=0)
+        self._last = np.insert(self._last, at, 0, axis=0)
+        row, (kind, cell) = np.searchsorted(self._starts, start), np.divmod(index, _CELLS)
+        before = self._highest.copy()
+        np.maximum.at(self._highest, row, cell)
+        place = np.arange(_LAST) + (self._highest - before)[:, None, None]
+        last = np.take_along_axis(self._last, np.minimum(place, _LAST - 1), axis=2)
+        self._last = np.where(place < _LAST, last, 0)
+        np.add.at(self._totals, (row, kind), value)
+        place = cell - self._highest[row] + _LAST - 1
+        held = place >= 0
+        np.add.at(self._last, (row[held], kind[held], place[held]), value[held])
+        kept = self._totals.any(axis=1)
+        self._starts, self._highest = self._starts[kept], self._highest[kept]
+        self._totals, self._last = self._totals[kept], self._last[kept]
 
     def _add(self, start: Ints, index: Ints, value: Ints) -> None:
         """Add delays of panes, to their steps too: a pane's records are taken to lie in its middle."""
@@ -117,7 +119,7 @@ class DelayCounts:
         return int(np.diff(heard).max(initial=1)) * self.step
 
     def shown(self, starts: Ints, age: Ints, whole: Callable[[int], Counters]) -> Delays:
-        """Delays that each pane can show. Cost: the panes, and the delays of those that hold longer ones.
+        """Delays that each pane can show. Cost: the panes, and the delays of those that hold far longer ones.
 
         Parameters
         ----------
@@ -128,21 +130,26 @@ class DelayCounts:
         whole
             counters of a pane.
         """
-        mine = np.fromiter(self._totals, dtype=np.int64)
-        last = np.searchsorted(_EDGES, age[np.searchsorted(starts, mine)] / SECOND, side="right") - 1
-        totals = np.asarray(list(self._totals.values())).reshape(-1, self._classes)
+        seconds = age[np.searchsorted(starts, self._starts)] / SECOND
+        last = np.searchsorted(_EDGES, seconds, side="right") - 1
+        cell = self._highest[:, None] + np.arange(1 - _LAST, 1)
+        far = last < cell[:, 0] - 1
+        longer = self._last * ((cell > last[:, None]) & ~far[:, None])[:, None]
+        totals = self._totals - longer.sum(axis=2)
         count, shown = self._sum.copy(), np.zeros((self._classes, _CELLS), dtype=np.int64)
-        for at in np.flatnonzero(np.fromiter(self._highest.values(), np.int64) > last):
-            index, value = _delays(whole(int(mine[at])))
-            longer = index % _CELLS > last[at]
-            count[index[longer]] -= value[longer]
-            np.subtract.at(totals[at], index[longer] // _CELLS, value[longer])
+        for kind in range(self._classes):
+            np.subtract.at(count, kind * _CELLS + np.maximum(cell, 0), longer[:, kind])
+        for at in np.flatnonzero(far):
+            index, value = delays_of(whole(int(self._starts[at])))
+            over = index % _CELLS > last[at]
+            count[index[over]] -= value[over]
+            np.subtract.at(totals[at], index[over] // _CELLS, value[over])
         for kind, total in enumerate(totals.T):
             np.add.at(shown[kind], np.maximum(last, 0), total)
         return Delays(count.reshape(self._classes, _CELLS), shown)
 
 
-def _delays(counters: Counters) -> tuple[Ints, Ints]:
+def delays_of(counters: Counters) -> tuple[Ints, Ints]:
     """Positions within the block of delays, and their counts."""
     where = counters.layout.slice("delays")
     first, last = np.searchsorted(counters.index, (where.start, where.stop)).tolist()

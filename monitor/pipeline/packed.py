@@ -1,20 +1,21 @@
 """One part of a model's panes, packed as in the store, and sums of spans that follow their changes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from monitor.core.clock import DAY, floor_to, to_iso
 from monitor.core.errors import CodecError, damaged
 from monitor.records import codec
-from monitor.states.counters import Counters, Layout, moved_all
-from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.records.labels.differences import Differences, merged, moved_strata
+from monitor.states.counters import Layout
+from monitor.states.strata import WHOLE, Strata
 from monitor.windows.fold import fold
 
 _OPEN = 100_000  # counters of unpacked panes
+_MOST_DIFFERENCES = 200_000  # counters
+_APART = 3  # differences that are not merged yet
 
-Difference: TypeAlias = tuple[int, Strata, Strata]
-"""Start of a pane, what is taken from it, what is added to it."""
 _Sum: TypeAlias = tuple[int, int, bool]
 """Start and end; of all strata, or of the whole alone."""
 
@@ -23,8 +24,9 @@ _Sum: TypeAlias = tuple[int, int, bool]
 class PackedPanes:
     """Packed panes by start, packed sums of days, sums of the spans that the last two cycles asked for.
 
-    Memory: what panes and days take in the store; 16 bytes a non-zero counter of these sums and of panes
-    that are unpacked, which are at most 100,000.
+    What labels have added since lies beside them as differences, and is added to a pane or a day as it is
+    unpacked. Memory: what panes and days take in the store; 16 bytes a counter of the differences, and a
+    non-zero counter of these sums and of panes that are unpacked, which are at most 100,000.
 
     Parameters
     ----------
@@ -32,13 +34,18 @@ class PackedPanes:
         of the model and the part, for messages.
     width
         of a pane, microseconds.
+    refused
+        panes to which differences could not be added, since a count would have fallen below 0: they are as
+        they were before; what was not added, by start.
     """
 
     title: str
     layout: Layout
     width: int
+    refused: dict[int, Sequence[Strata]] = field(default_factory=dict)
     _blobs: dict[int, bytes] = field(default_factory=dict)
-    _days: dict[int, bytes] = field(default_factory=dict)
+    _differences: list[Differences] = field(default_factory=list)
+    _days: dict[int, bytes] = field(default_factory=dict)  # without differences
     _sums: dict[_Sum, Strata] = field(default_factory=dict)
     _opened: dict[int, Strata] = field(default_factory=dict)
     _unpacked: int = 0  # counters of the opened ones
@@ -54,26 +61,71 @@ class PackedPanes:
         self._blobs[start] = blob
         self._days.pop(floor_to(start, DAY), None)
         self._close(start)
+        self._drop_differences([start])
+        self.refused.pop(start, None)
         if strata is not None:
             self._open(start, strata)
 
-    def differ(self, differences: Sequence[Difference]) -> None:
-        """Let the sums follow what has changed of panes."""
+    def differ(self, start: int, taken: Strata, added: Strata) -> None:
+        """Let the sums follow what a pane was, and is now."""
+        self._move_sums(lambda first, end: ([taken], [added]) if first <= start < end else ([], []))
+
+    def move(self, differences: Differences) -> None:
+        """Keep what labels have added to panes; sums and unpacked panes follow."""
+        self._move_sums(lambda first, end: ([], [differences.between(self.layout, first, end)]))
+        self._differences.append(differences)
+        if len(self._differences) > _APART:  # labels of one pane share most of their counters
+            self.merge()
+        opened = [start for start in differences.start.tolist() if start in self._opened]
+        changes = [differences.between(self.layout, start, start + 1) for start in opened]
+        totals = [self._opened[start] for start in opened]
+        moves = [(total, (), (change,)) for total, change in zip(totals, changes, strict=True)]
+        for start, now in zip(opened, moved_strata(self.layout, moves), strict=True):
+            self._close(start)
+            if now is not None:
+                self._open(start, now)
+
+    def _move_sums(self, change: Callable[[int, int], tuple[Sequence[Strata], Sequence[Strata]]]) -> None:
+        """Move the sums by what is taken and added between their bounds; one that cannot be goes."""
+        moves = []
         for (first, end, strata), total in self._sums.items():
-            inside = [(taken, added) for start, taken, added in differences if first <= start < end]
-            if inside:
-                sides = [
-                    [side if strata else _whole(side) for side in each] for each in zip(*inside, strict=True)
-                ]
-                self._sums[first, end, strata] = moved_strata(self.layout, total, *sides)
+            sides = change(first, end)
+            taken, added = sides if strata else ([_whole(each) for each in side] for side in sides)
+            moves.append((total, taken, added))
+        moved = moved_strata(self.layout, moves)
+        self._sums = {span: now for span, now in zip(self._sums, moved, strict=True) if now is not None}
 
     def forget(self, starts: Iterable[int], since: int) -> None:
         """Forget panes, and the days and sums that begin before a moment."""
-        for start in starts:
+        gone = list(starts)
+        self._drop_differences(gone)
+        for start in gone:
             self._blobs.pop(start, None)
             self._close(start)
         self._days = {day: blob for day, blob in self._days.items() if day >= since}
         self._sums = {span: total for span, total in self._sums.items() if span[0] >= since}
+
+    @property
+    def differences(self) -> Sequence[Differences]:
+        """What labels have added since panes were packed, oldest first."""
+        return self._differences
+
+    def is_fold_due(self, as_of: int) -> bool:
+        """Whether differences have waited since another day, or take much memory."""
+        counters = sum(len(differences.key) for differences in self._differences)
+        days = {differences.as_of // DAY for differences in self._differences}
+        return counters > _MOST_DIFFERENCES or bool(days - {as_of // DAY})
+
+    def merge(self) -> None:
+        """Bring the differences together in one."""
+        self._differences = [merged(self._differences)]
+
+    def fold(self, blobs: Mapping[int, bytes]) -> None:
+        """Keep panes to which all differences have been added: there are none any more."""
+        self._differences.clear()
+        self._blobs |= blobs
+        for day in {floor_to(start, DAY) for start in blobs}:
+            self._days.pop(day, None)
 
     def pane(self, start: int) -> Strata:
         """Counters of a pane by stratum; empty where it has no records, or is not there.
@@ -83,17 +135,42 @@ class PackedPanes:
         CodecError
             if its bytes are damaged.
         """
-        blob = self._blobs.get(start)
-        if blob is None:
-            return {}
         strata = self._close(start)
+        if strata is None and start not in self._blobs:
+            return {}
         if strata is None:
-            try:
-                strata = codec.decode(blob, self.layout)
-            except CodecError as error:
-                raise damaged(f"pane {to_iso(start)} of {self.title}", error) from error
+            (strata,) = self.panes([start])
         self._open(start, strata)
         return strata
+
+    def panes(self, starts: Sequence[int]) -> list[Strata]:
+        """The same of some panes that are there: they do not stay unpacked."""
+        packed = [self._packed(start) for start in starts]
+        moves = [
+            (strata, (), [each.between(self.layout, start, start + 1) for each in self._differences])
+            for start, strata in zip(starts, packed, strict=True)
+        ]
+        moved = moved_strata(self.layout, moves)
+        for start, (_, _, changes), now in zip(starts, moves, moved, strict=True):
+            if now is None:
+                self._refuse(start, changes)
+        return [was if now is None else now for was, now in zip(packed, moved, strict=True)]
+
+    def _packed(self, start: int) -> Strata:
+        try:
+            return codec.decode(self._blobs[start], self.layout) if start in self._blobs else {}
+        except CodecError as error:
+            raise damaged(f"pane {to_iso(start)} of {self.title}", error) from error
+
+    def _refuse(self, start: int, changes: Sequence[Strata]) -> None:
+        """A pane stays as it was: what was added to it is taken off the sums."""
+        self.refused[start] = changes
+        self._drop_differences([start])
+        self._move_sums(lambda first, end: (changes, []) if first <= start < end else ([], []))
+
+    def _drop_differences(self, starts: Sequence[int]) -> None:
+        left = (differences.without(starts) for differences in self._differences)
+        self._differences = [differences for differences in left if len(differences.start)]
 
     def _open(self, start: int, strata: Strata) -> None:
         self._opened[start] = strata  # the last one
@@ -134,16 +211,19 @@ class PackedPanes:
             (
                 self._cover(other[0], start) + self._cover(end, other[1]),
                 self._cover(start, other[0]) + self._cover(other[1], end),
-                total,
+                other,
             )
-            for other, total in self._sums.items()
+            for other in self._sums
             if other[2] is strata and other[0] < end and start < other[1]
         ]
         near = min(ways, key=lambda way: len(way[0]) + len(way[1]), default=None)
-        if near is None or len(near[0]) + len(near[1]) >= len(everything):
-            return fold(self.layout, self._pieces(everything, strata=strata))
-        taken, added = (self._pieces(spans, strata=strata) for spans in near[:2])
-        return moved_strata(self.layout, near[2], taken, added)
+        if near is not None and len(near[0]) + len(near[1]) < len(everything):
+            taken, added = (list(self._pieces(spans, strata=strata)) for spans in near[:2])
+            if near[2] in self._sums:  # unless one of these panes was refused, and the sum with it
+                (moved,) = moved_strata(self.layout, [(self._sums[near[2]], taken, added)])
+                if moved is not None:
+                    return moved
+        return fold(self.layout, self._pieces(everything, strata=strata))
 
     def _cover(self, start: int, end: int) -> list[tuple[int, bool]]:
         """Panes and whole days of [start, end), as (start, is it a day); none if it ends before it starts."""
@@ -158,32 +238,13 @@ class PackedPanes:
         return pieces if strata else map(_whole, pieces)
 
     def _day(self, day: int) -> Strata:
-        if day in self._days:
-            return codec.decode(self._days[day], self.layout)
-        total = fold(self.layout, map(self.pane, range(day, day + DAY, min(self.width, DAY))))
-        self._days[day] = codec.encode_strata(total)
-        return total
-
-
-def moved_strata(
-    layout: Layout, total: Strata, taken: Iterable[Strata], added: Iterable[Strata]
-) -> dict[Stratum, Counters]:
-    """A sum of panes without some of them, and with others: exactly the sum of what is left."""
-    sides: dict[Stratum, tuple[list[Counters], list[Counters]]] = {}
-    for side, many in enumerate((taken, added)):
-        for strata in many:
-            for stratum, counters in strata.items():
-                sides.setdefault(stratum, ([], []))[side].append(counters)
-    empty = Counters.empty(layout)
-    moves = [(total.get(stratum, empty), *both) for stratum, both in sides.items()]
-    moved: dict[Stratum, Counters] = dict(total)
-    for stratum, now in zip(sides, moved_all(layout, moves), strict=True):
-        assert now is not None, "what no pane falls below no sum of panes does"
-        if len(now.index):
-            moved[stratum] = now
-        else:
-            moved.pop(stratum, None)
-    return moved
+        panes = range(day, day + DAY, min(self.width, DAY))
+        if day not in self._days:
+            self._days[day] = codec.encode_strata(fold(self.layout, map(self._packed, panes)))
+        changes = [differences.between(self.layout, day, day + DAY) for differences in self._differences]
+        total = codec.decode(self._days[day], self.layout)
+        (moved,) = moved_strata(self.layout, [(total, (), changes)])
+        return fold(self.layout, map(self.pane, panes)) if moved is None else moved
 
 
 def _counters(strata: Strata) -> int:

@@ -1,26 +1,24 @@
 """Counted panes: a cache of the store, packed as there; sums of spans, which move as their panes do."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from operator import attrgetter
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from monitor.core.clock import DAY, floor_to
 from monitor.core.typing import Ints
-from monitor.pipeline.delays import DelayCounts
-from monitor.pipeline.packed import Difference, PackedPanes
+from monitor.pipeline.delays import DelayCounts, delays_of
+from monitor.pipeline.packed import PackedPanes
+from monitor.pipeline.pane_facts import columns_of, left_behind, moved_fact, replaced
 from monitor.records.checksum import wrapped
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart, Part, moved_parts
+from monitor.records.labels.differences import Differences, differences_of
+from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import Store
-from monitor.specs.rows import PaneFacts
+from monitor.specs.rows import FoldedPanes, PaneFacts, WaitingPane
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import WHOLE, Stratum
+from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.settling import Delays, LabelledPanes
-
-_COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "checksum", "labelled_as_of")
-
 
 _AT_ONCE = 200  # panes that are unpacked together
 
@@ -57,6 +55,7 @@ class Panes:
         )
         self._versions: dict[str, int] = {}
         self._loaded = False
+        self._writes = 0  # of labels parts: the next one has the next number
 
     @property
     def versions(self) -> Mapping[str, int]:
@@ -64,13 +63,19 @@ class Panes:
         return self._versions
 
     def load(self, since: int) -> None:
-        """Read the store once; later calls only forget. What is known begins a day before `since`."""
+        """Read the store once; later calls only forget. What is known begins a day before `since`.
+
+        Panes with differences that are not folded yet stay known.
+        """
         since -= DAY
+        labels = self._parts[Part.LABELS]
         for parts in self._parts.values():
             parts.packed.begin()
         if self._loaded:
-            self._forget(since)
+            self._forget(_with_differences(since, labels.packed.differences))
             return
+        self._writes, differences = self._store.differences(self._model, labels.kept_as)
+        since = _with_differences(since, differences)
         for part, parts in self._parts.items():
             facts = [fact for fact in self._store.facts(self._model, since) if fact.part is part]
             parts.facts, parts.columns = {fact.start: fact for fact in facts}, columns_of(facts)
@@ -78,6 +83,8 @@ class Panes:
             current = [fact.start for fact in facts if fact.start not in parts.outdated]
             for first in range(0, len(current), _AT_ONCE):
                 self._load(part, current[first : first + _AT_ONCE])
+        for each in differences:
+            self._follow_difference(each)
         self._loaded = True
 
     def _load(self, part: Part, starts: Sequence[int]) -> None:
@@ -87,10 +94,38 @@ class Panes:
             packed.put(start, blob)
         self._follow(part, [(start, {}, packed.pane(start)) for start in blobs])
 
+    def fold(self, as_of: int, *, token: int | None) -> None:
+        """Add to the stored panes what labels have added since: once a day, or as soon as it is much."""
+        parts = self._parts[Part.LABELS]
+        if not parts.packed.is_fold_due(as_of):
+            return
+        parts.packed.merge()
+        starts = parts.packed.differences[0].start.tolist()
+        blobs: dict[int, bytes] = {}
+        for first in range(0, len(starts), _AT_ONCE):
+            some = starts[first : first + _AT_ONCE]
+            strata = dict(zip(some, parts.packed.panes(some), strict=True))
+            refused = parts.packed.refused
+            kept = [_part(parts.facts[start], strata[start]) for start in some if start not in refused]
+            folded = FoldedPanes(
+                parts=kept,
+                as_of=[parts.facts[part.start].labelled_as_of for part in kept],
+                layout=parts.kept_as if some[-1] == starts[-1] else None,
+                refused=[WaitingPane(start=start, part=Part.LABELS, since=as_of) for start in refused],
+            )
+            stored = self._store.fold_panes(self._model, folded, writes=self._next_write(), token=token)
+            blobs |= zip((part.start for part in kept), stored, strict=True)
+        parts.packed.fold(blobs)
+
+    def _next_write(self) -> int:
+        self._writes += 1
+        return self._writes
+
     def outdated(self, *parts: Part) -> list[int]:
         """Starts of stored panes of which a part that is counted has another layout.
 
-        So are labels that were not counted for a while: they lack, or are of fewer records.
+        So are labels that were not counted for a while: they lack, or are of fewer records; and panes that
+        refused a difference.
 
         Parameters
         ----------
@@ -98,7 +133,11 @@ class Panes:
             which parts; none: any.
         """
         asked = [part for part in parts or Part if part is not Part.LABELS or self._counting.reading.labelled]
-        starts = {start for part in asked for start in self._parts[part].outdated}
+        starts = {
+            start
+            for parts in (self._parts[part] for part in asked)
+            for start in parts.outdated | parts.packed.refused.keys()
+        }
         if Part.LABELS in asked:
             behind = left_behind(*(self._parts[part].columns for part in (Part.RECORDS, Part.LABELS)))
             starts.update(behind.tolist())
@@ -122,12 +161,22 @@ class Panes:
         self, part: Part, panes: Sequence[PanePart], as_of: int, *, mapping: str, token: int | None = None
     ) -> None:
         """Save parts that were counted whole, under the lease that the token is of, and keep them."""
+        if not panes:
+            return
         parts = self._parts[part]
         layout = parts.kept_as
         stood = [parts.packed.pane(pane.start) for pane in panes]
         blobs = self._store.save_panes(
-            self._model, part, panes, layout=layout, mapping=mapping, as_of=as_of, token=token
+            self._model,
+            part,
+            panes,
+            layout=layout,
+            mapping=mapping,
+            as_of=as_of,
+            writes=self._next_write() if part is Part.LABELS else None,
+            token=token,
         )
+        self._take_refused(part, (pane.start for pane in panes))
         for pane, blob in zip(panes, blobs, strict=True):
             parts.packed.put(pane.start, blob, pane.strata)
         self._follow(
@@ -148,7 +197,7 @@ class Panes:
                 checksum=pane.checksum,
             )
         parts.outdated.difference_update(pane.start for pane in panes)
-        parts.columns = _replaced(parts.columns, columns_of(parts.facts[pane.start] for pane in panes))
+        parts.columns = replaced(parts.columns, columns_of(parts.facts[pane.start] for pane in panes))
 
     def move(
         self, pairs: Sequence[tuple[PanePart, PanePart]], as_of: int, *, token: int | None, write: bool
@@ -163,39 +212,22 @@ class Panes:
             False: nothing is kept.
         """
         parts = self._parts[Part.LABELS]
-        stood = [self._stood(after.start) for _, after in pairs]
-        moves = zip(moved_parts(parts.layout, stood, pairs), pairs, strict=True)
-        sound = [(part, pair) for part, pair in moves if part is not None]
-        moved = [part for part, _ in sound]
-        if write:
-            facts = [parts.facts[part.start] for part in moved]
-            blobs = self._store.move_panes(self._model, moved, facts, as_of=as_of, token=token)
-            for part, blob in zip(moved, blobs, strict=True):
-                parts.packed.put(part.start, blob, part.strata)
-            self._follow(Part.LABELS, [(now.start, then.strata, now.strata) for _, (then, now) in sound])
-            for part, fact in zip(moved, facts, strict=True):
-                parts.facts[part.start] = replace(
-                    fact,
-                    labelled_as_of=as_of,
-                    newest=part.newest,
-                    labelled=part.labelled,
-                    checksum=part.checksum,
-                )
-            parts.columns = _replaced(parts.columns, columns_of(parts.facts[part.start] for part in moved))
-        return {part.start for part in moved}
-
-    def _stood(self, start: int) -> PanePart:
-        parts = self._parts[Part.LABELS]
-        facts = parts.facts[start]
-        return PanePart(
-            start,
-            parts.packed.pane(start),
-            facts.rows,
-            facts.newest,
-            facts.records,
-            facts.labelled,
-            facts.checksum,
-        )
+        sound, facts = [], []
+        for before, after in pairs:
+            fact = parts.facts[after.start]
+            if 0 <= fact.labelled + after.labelled - before.labelled <= fact.records:
+                sound.append((before, after))
+                facts.append(moved_fact(fact, before, after, as_of))
+        if write and sound:
+            known = [(fact.start, fact.labelled, fact.checksum, fact.newest) for fact in facts]
+            differences = differences_of(parts.layout.size, sound, known, as_of)
+            self._store.add_differences(
+                self._model, differences, parts.kept_as, writes=self._next_write(), token=token
+            )
+            self._follow_difference(differences)
+            parts.facts |= ((fact.start, fact) for fact in facts)
+            parts.columns = replaced(parts.columns, columns_of(facts))
+        return {fact.start for fact in facts}
 
     def facts(self, part: Part) -> Mapping[int, PaneFacts]:
         """Facts by start."""
@@ -295,22 +327,40 @@ class Panes:
         older = (moved > counted) & (starts + self._counting.reading.pane <= end)
         return [parts.facts[start] for start in starts[older].tolist()]
 
-    def _follow(self, part: Part, differences: Sequence[Difference]) -> None:
-        """Let the versions, the sums and the delays follow."""
-        parts = self._parts[part]
-        for start, _, added in differences:
-            for version in {stratum.version for stratum in added if stratum.version is not None}:
+    def _follow(self, part: Part, changes: Sequence[tuple[int, Strata, Strata]]) -> None:
+        """Let the versions, the sums and the delays follow what panes were, and are now."""
+        for start, before, now in changes:
+            for version in {stratum.version for stratum in now if stratum.version is not None}:
                 self._versions[version] = min(start, self._versions.get(version, start))
-        parts.packed.differ(differences)
-        if part is Part.LABELS and "delays" in parts.layout.by_name:
-            self._delays.move([(start, then.get(WHOLE), now.get(WHOLE)) for start, then, now in differences])
+            self._parts[part].packed.differ(start, before, now)
+        self._move_delays(part, [(start, before, -1) for start, before, _ in changes])
+        self._move_delays(part, [(start, now, 1) for start, _, now in changes])
+
+    def _move_delays(self, part: Part, sides: Iterable[tuple[int, Strata, int]]) -> None:
+        if part is Part.RECORDS or "delays" not in self._parts[part].layout.by_name:
+            return
+        held = [(start, *delays_of(strata[WHOLE]), sign) for start, strata, sign in sides if WHOLE in strata]
+        if held:
+            starts = np.repeat([each[0] for each in held], [len(each[1]) for each in held])
+            index = np.concatenate([each[1] for each in held])
+            self._delays.move(starts, index, np.concatenate([value * sign for _, _, value, sign in held]))
+
+    def _take_refused(self, part: Part, starts: Iterable[int]) -> None:
+        refused = self._parts[part].packed.refused
+        self._move_delays(part, [(start, each, -1) for start in starts for each in refused.pop(start, ())])
+
+    def _follow_difference(self, differences: Differences) -> None:
+        parts = self._parts[Part.LABELS]
+        parts.packed.move(differences)
+        if "delays" in parts.layout.by_name:
+            self._delays.move(*differences.block(parts.layout.slice("delays"), WHOLE))
 
     def _forget(self, since: int) -> None:
         for part, parts in self._parts.items():
             old = int(np.searchsorted(parts.columns[0], since))
             gone = parts.columns[0, :old].tolist()
-            if part is Part.LABELS and "delays" in parts.layout.by_name:
-                self._delays.move([(start, parts.packed.pane(start).get(WHOLE), None) for start in gone])
+            self._take_refused(part, gone)
+            self._move_delays(part, [(start, parts.packed.pane(start), -1) for start in gone])
             parts.packed.forget(gone, since)
             for start in gone:
                 parts.facts.pop(start, None)
@@ -322,33 +372,13 @@ def _packed(model: str, part: Part, counting: Counting) -> PackedPanes:
     return PackedPanes(f'"{model}", part {part.value}', counting.layout(part), counting.reading.pane)
 
 
-def columns_of(facts: Iterable[PaneFacts]) -> Ints:
-    """Columns of facts, int64, ascending by start: see `_COLUMNS`."""
-    rows = sorted(_COLUMNS(fact) for fact in facts)
-    return np.asarray(rows, dtype=np.int64).reshape(-1, 7).T.copy()
+def _with_differences(since: int, differences: Iterable[Differences]) -> int:
+    """The earlier moment: this one, or the start of the oldest pane with differences."""
+    return min([since, *(int(each.start[0]) for each in differences)])
 
 
-def left_behind(records: Ints, labels: Ints) -> Ints:
-    """Starts of panes whose records were counted later than their labels, and are others.
-
-    Parameters
-    ----------
-    records, labels
-        columns of the facts of both parts.
-    """
-    if labels.shape[1] == 0:
-        everything: Ints = records[0]
-        return everything
-    beside = labels[:, np.minimum(np.searchsorted(labels[0], records[0]), labels.shape[1] - 1)]
-    behind = (beside[1] < records[1]) & (beside[3] != records[3])
-    starts: Ints = records[0, (beside[0] != records[0]) | behind]
-    return starts
-
-
-def _replaced(columns: Ints, new: Ints) -> Ints:
-    """Columns with those of the same start replaced."""
-    joined = np.concatenate([columns[:, ~np.isin(columns[0], new[0])], new], axis=1)
-    return joined[:, np.argsort(joined[0])]
+def _part(fact: PaneFacts, strata: Strata) -> PanePart:
+    return PanePart(fact.start, strata, fact.rows, fact.newest, fact.records, fact.labelled, fact.checksum)
 
 
 def _ints(numbers: Iterable[int]) -> Ints:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from monitor.core.errors import DAMAGE, CodecError
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
+from monitor.records.labels.differences import Differences
 from monitor.records.pane import PanePart
 from monitor.records.reading import Arms, Challenger, Reading, Serving, Task
 from monitor.states import grids
@@ -81,7 +82,8 @@ def decode(blob: bytes, layout: Layout) -> Strata:
     CodecError
         if the version is not known, the bytes are damaged, or a position lies outside the layout.
     """
-    named, packed = _open(blob)
+    entries, packed = _open(blob)
+    named = _named(entries)
     counts = [entry[2] for entry in named]
     total = sum(counts)
     integers = unpack(np.frombuffer(packed, dtype=np.uint8), 2 * total)
@@ -102,15 +104,49 @@ def encode_strata(strata: Strata) -> bytes:
     return encode([PanePart(start=0, strata=strata)])[0]
 
 
-def _open(blob: bytes) -> tuple[list[tuple[str | None, str | None, int]], memoryview]:
+def encode_differences(differences: Differences) -> bytes:
+    """Blob of what labels have added to panes; the head is JSON, then integers as in format 1."""
+    panes, counters = len(differences.start), len(differences.key)
+    head = [differences.size, differences.names, panes, counters]
+    text = json.dumps(head, separators=(",", ":")).encode()
+    steps = np.diff(differences.key, prepend=0)
+    integers = np.concatenate([differences.panes.ravel(), steps, differences.value])
+    (body,) = pack_many(integers, [len(integers)])
+    return bytes([VERSION]) + zlib.compress(len(text).to_bytes(_HEAD, "little") + text + body, 1)
+
+
+def decode_differences(blob: bytes, as_of: int) -> Differences:
+    """Return what `encode_differences` made a blob of, equal.
+
+    Raises
+    ------
+    CodecError
+        if the bytes are damaged.
+    """
+    (size, names, panes, counters), packed = _open(blob)
+    integers = unpack(np.frombuffer(packed, dtype=np.uint8), 4 * panes + 2 * counters)
+    facts, steps, value = np.split(integers, [4 * panes, 4 * panes + counters])
+    strata = tuple(Stratum(*name) for name in names)
+    return Differences(as_of, size, strata, facts.reshape(4, panes), np.cumsum(steps), value)
+
+
+def _open(blob: bytes) -> tuple[list[Any], memoryview]:
     if not blob or blob[0] != VERSION:
         raise CodecError(f"format {VERSION} expected: got {blob[0] if blob else 'an empty blob'}")
     try:
         plain = memoryview(zlib.decompress(memoryview(blob)[1:]))
         end = _HEAD + int.from_bytes(plain[:_HEAD], "little")
-        entries: list[Any] = json.loads(bytes(plain[_HEAD:end]))
-        return [_checked(*entry) for entry in entries], plain[end:]
+        head: list[Any] = json.loads(bytes(plain[_HEAD:end]))
     except (zlib.error, *DAMAGE) as error:
+        raise CodecError(f"damaged blob: {error}") from error
+    else:
+        return head, plain[end:]
+
+
+def _named(entries: list[Any]) -> list[tuple[str | None, str | None, int]]:
+    try:
+        return [_checked(*entry) for entry in entries]
+    except DAMAGE as error:
         raise CodecError(f"damaged blob: {error}") from error
 
 

@@ -14,6 +14,7 @@ from monitor.specs.rows import (
     Day,
     Entry,
     Event,
+    FoldedPanes,
     ModelState,
     PaneFacts,
     Provenance,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # what only reads the store does without NumPy and Arrow
 
     from monitor.core.typing import Ints
     from monitor.records.counting import Counting
+    from monitor.records.labels.differences import Differences
     from monitor.records.pane import CountedPanes, PanePart, Part
     from monitor.records.reference import Reference
     from monitor.records.rows import Batches
@@ -210,27 +212,42 @@ class Store(Protocol):
         layout: str,
         mapping: str = "",
         as_of: int,
+        writes: int | None = None,
         token: int | None = None,
     ) -> list[bytes]:
-        """Store parts that were counted whole and take them off the waiting list; what was stored of each."""
+        """Store parts that were counted whole and take them off the waiting list; what was stored of each.
+
+        Parameters
+        ----------
+        writes
+            number of this write of labels parts, see `differences`; None: of a model without differences.
+        """
         ...
 
-    def move_panes(
-        self,
-        model: str,
-        parts: Sequence[PanePart],
-        stood: Sequence[PaneFacts],
-        *,
-        as_of: int,
-        token: int | None = None,
-    ) -> list[bytes]:
-        """Store labels parts that a difference has moved, in place of those with these facts; as above.
+    def differences(self, model: str, layout: str) -> tuple[int, list[Differences]]:
+        """How often labels parts were written; what was added to those of a layout and is not in them yet.
+
+        Facts and panes that are loaded hold it; `load_blobs` gives them without it.
+        """
+        ...
+
+    def add_differences(
+        self, model: str, new: Differences, layout: str, *, writes: int, token: int | None = None
+    ) -> None:
+        """Keep what labels have added to panes, as the write of labels parts with this number.
 
         Raises
         ------
         StoreError
-            if one of them is another by now; nothing is written.
+            if another process has written labels parts meanwhile; nothing is written. So do all writes of
+            labels parts.
         """
+        ...
+
+    def fold_panes(
+        self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None
+    ) -> list[bytes]:
+        """Store labels parts to which all differences were added; what was stored of each."""
         ...
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from monitor.records.pane import Part
+from monitor.records.pane import PanePart, Part
 
 SeenAgain: TypeAlias = tuple[tuple[int, int, int], ...] | None
 
@@ -71,6 +71,26 @@ class PaneFacts:
     records: int
     labelled: int
     checksum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldedPanes:
+    """Labels parts to which all differences were added.
+
+    Parameters
+    ----------
+    as_of
+        of the last difference of each.
+    layout
+        of the differences, which are deleted now; None: others of their panes are still to be stored.
+    refused
+        parts that could not take their differences, and wait.
+    """
+
+    parts: Sequence[PanePart]
+    as_of: Sequence[int]
+    layout: str | None = None
+    refused: Sequence[WaitingPane] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

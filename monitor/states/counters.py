@@ -215,16 +215,15 @@ def moved_all(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:
 
 def _moved(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:
     stood, value = _numbered([(counters,) for counters, _, _ in moves])
-    key, change = _added(
-        _numbered([after for _, _, after in moves]), _numbered([before for _, before, _ in moves], -1)
-    )
+    taken, added = _numbered([side for _, side, _ in moves]), _numbered([side for _, _, side in moves])
+    key, change = summed(np.concatenate([added[0], taken[0]]), np.concatenate([added[1], -taken[1]]))
     position = key % layout.size
     at = np.minimum(np.searchsorted(layout.lo, position), max(len(layout.lo) - 1, 0))
     if len(layout.lo) and (is_lo := layout.lo[at] == position).any():
         carry = (_found(stood, value, key[is_lo])[2] + change[is_lo]) >> sums.BITS
         change[is_lo] -= carry << sums.BITS
         hi = key[is_lo] - position[is_lo] + layout.hi[at[is_lo]]
-        key, change = _added((key, change), (hi, carry))
+        key, change = summed(np.concatenate([key, hi]), np.concatenate([change, carry]))
     place, there, before = _found(stood, value, key)
     total = before + change
     low = key[total < 0]
@@ -245,19 +244,21 @@ def _moved(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:
 _Keyed: TypeAlias = tuple[Ints, Ints]  # number x size of the layout + position, ascending; value
 
 
-def _numbered(many: Sequence[Sequence[Counters]], sign: int = 1) -> _Keyed:
+def _numbered(many: Sequence[Sequence[Counters]]) -> _Keyed:
     none = np.empty(0, dtype=np.int64)
     flat = [(number, counters) for number, each in enumerate(many) for counters in each]
     keys = [counters.index + number * counters.layout.size for number, counters in flat]
-    values = [counters.value for _, counters in flat]
-    return np.concatenate([none, *keys]), np.concatenate([none, *values]) * sign
+    return np.concatenate([none, *keys]), np.concatenate([none, *(counters.value for _, counters in flat)])
 
 
-def _added(first: _Keyed, second: _Keyed) -> _Keyed:
-    key, slot = np.unique(np.concatenate([first[0], second[0]]), return_inverse=True)
-    total = np.zeros(len(key), dtype=np.int64)
-    np.add.at(total, slot, np.concatenate([first[1], second[1]]))
-    return key, total
+def summed(key: Ints, value: Ints) -> _Keyed:
+    """Distinct keys, ascending, and the sums of their values; none whose sum is 0."""
+    order = np.argsort(key, kind="stable")
+    key, value = key[order], value[order]
+    first = np.flatnonzero(np.diff(key, prepend=key[:1] - 1))
+    total = np.add.reduceat(value, first) if len(first) else value
+    kept = total != 0
+    return key[first[kept]], total[kept]
 
 
 def _found(among: Ints, value: Ints, key: Ints) -> tuple[Ints, Bools, Ints]:

@@ -19,6 +19,7 @@ from monitor.specs.rows import (
     Drawn,
     Entry,
     Event,
+    FoldedPanes,
     KeptConfiguration,
     KeptReference,
     ModelState,
@@ -35,6 +36,7 @@ from monitor.store.panes import note_waiting, save_parts, waiting_panes
 
 if TYPE_CHECKING:  # what only reads measurements does without NumPy and Arrow
     from monitor.records.counting import Counting
+    from monitor.records.labels.differences import Differences
     from monitor.records.reference import Reference
 
 _AT_A_TIME = 20_000  # rows of the kept measurements
@@ -89,26 +91,33 @@ class SqlStore:
         layout: str,
         mapping: str = "",
         as_of: int,
+        writes: int | None = None,
         token: int | None = None,
     ) -> list[bytes]:
         """Store counted parts and take them off the waiting list, in one transaction; what was stored."""
+        kept: dict[str, Any] = {"layout": layout, "mapping": mapping, "as_of": as_of, "writes": writes}
         with self._fenced(model, token) as connection:
-            return save_parts(
-                connection, self.run, model, part, panes, layout=layout, mapping=mapping, as_of=as_of
-            )
+            return save_parts(connection, self.run, model, part, panes, **kept)
 
-    def move_panes(
-        self,
-        model: str,
-        parts: Sequence[PanePart],
-        stood: Sequence[PaneFacts],
-        *,
-        as_of: int,
-        token: int | None = None,
-    ) -> list[bytes]:
-        """Store labels parts that a difference has moved, all in place of what stood, or none."""
+    def differences(self, model: str, layout: str) -> tuple[int, list[Differences]]:
+        """How often labels parts were written; what was added to those of a layout and is not in them yet."""
+        with reading(self.engine) as connection:
+            found = [each for of, each in panes.read_differences(connection, self.run, model) if of == layout]
+            return panes.label_writes(connection, self.run, model), found
+
+    def add_differences(
+        self, model: str, new: Differences, layout: str, *, writes: int, token: int | None = None
+    ) -> None:
+        """Keep what labels have added to panes, as the write of labels parts with this number."""
         with self._fenced(model, token) as connection:
-            return panes.move_parts(connection, self.run, model, parts, stood, as_of=as_of)
+            panes.add_differences(connection, self.run, model, new, layout, writes=writes)
+
+    def fold_panes(
+        self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None
+    ) -> list[bytes]:
+        """Store labels parts to which all differences were added; what was stored of each."""
+        with self._fenced(model, token) as connection:
+            return panes.fold(connection, self.run, model, folded, writes=writes)
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""
@@ -171,13 +180,7 @@ class SqlStore:
     def alerts(
         self, model: str | None = None, *, ended: bool = False, as_of: int | None = None
     ) -> list[tuple[str, Alert]]:
-        """(model, alert): those that are pending or firing now, or were so as of a moment.
-
-        Parameters
-        ----------
-        ended
-            those that were over by then too.
-        """
+        """(model, alert): pending or firing now, or as of a moment; `ended`: those over by then too."""
         with reading(self.engine) as connection:
             return alerts.read(connection, self.run, model, ended=ended, as_of=as_of)
 
@@ -309,13 +312,7 @@ class SqlStore:
             return histories.runs(connection, model)
 
     def rename(self, renamed: Sequence[tuple[Event, Mapping[str, str]]]) -> None:
-        """Hand the histories of the events' subjects over to their models, all in one transaction.
-
-        Parameters
-        ----------
-        renamed
-            events, each with the new keys of kept references by their old ones.
-        """
+        """Hand histories of subjects over to their models, with new keys of references by their old ones."""
         with writing(self.engine) as connection:
             for event, keys in renamed:
                 histories.rename(connection, event.subject, event.model, keys)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, func, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import CodecError, StoreError, damaged
 from monitor.records.pane import PanePart, Part
-from monitor.specs.rows import PaneFacts, WaitingPane
+from monitor.specs.rows import FoldedPanes, PaneFacts, WaitingPane
 from monitor.store.damage import understood
 from monitor.store.statements import Insert, insert_of, put
-from monitor.store.tables import panes, waiting
+from monitor.store.tables import differences, models, panes, waiting
 
 if TYPE_CHECKING:
     from monitor.records.counting import Counting
+    from monitor.records.labels.differences import Differences
 
 _AT_ONCE = 1_000  # starts a statement
 
@@ -57,15 +60,13 @@ _COUNTED = delete(waiting).where(
         waiting.c.start == bindparam("of_start"),
     )
 )
-_MOVED = (
+_FOLDED = (
     update(panes)
     .where(
         panes.c.run == bindparam("of_run"),
         panes.c.model == bindparam("of_model"),
         panes.c.part == Part.LABELS.value,
         panes.c.start == bindparam("new_start"),
-        panes.c.counted_as_of == bindparam("stood_counted"),
-        func.coalesce(panes.c.labelled_as_of, panes.c.counted_as_of) == bindparam("stood_labelled"),
     )
     .values(
         labelled_as_of=bindparam("as_of"),
@@ -74,7 +75,13 @@ _MOVED = (
         labelled=bindparam("new_labelled"),
         checksum=bindparam("new_checksum"),
         blob=bindparam("new_blob"),
+        holds=bindparam("new_holds"),
     )
+)
+_DIFFERENCES = (
+    select(differences.c.number, differences.c.as_of, differences.c.layout, differences.c.blob)
+    .where(differences.c.run == bindparam("run"), differences.c.model == bindparam("model"))
+    .order_by(differences.c.number)
 )
 
 
@@ -88,8 +95,14 @@ def save_parts(
     layout: str,
     mapping: str = "",
     as_of: int,
+    writes: int | None = None,
 ) -> list[bytes]:
     """Store parts that were counted whole, in place of what is there, and take them off the waiting list.
+
+    Parameters
+    ----------
+    writes
+        number of this write of labels parts: they hold all differences before it. None: there are none.
 
     Returns
     -------
@@ -100,6 +113,9 @@ def save_parts(
         return []
     key = {"run": run, "model": model, "part": part.value}
     counted = {"layout": layout, "mapping": mapping, "counted_as_of": as_of, "labelled_as_of": as_of}
+    if writes is not None:
+        _take_turn(connection, run, model, writes)
+        counted["holds"] = writes
     rows = _rows(parts)
     put(connection, panes, [key | counted | row for row in rows])
     key = {"of_run": run, "of_model": model, "of_part": part.value}
@@ -125,45 +141,97 @@ def _rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
     ]
 
 
-def move_parts(
-    connection: Connection,
-    run: str,
-    model: str,
-    parts: Sequence[PanePart],
-    stood: Sequence[PaneFacts],
-    *,
-    as_of: int,
-) -> list[bytes]:
-    """Store labels parts that a difference has moved, each in place of the very one that it was added to.
-
-    Returns
-    -------
-    list of bytes
-        the parts as they are stored.
+def _take_turn(connection: Connection, run: str, model: str, writes: int) -> None:
+    """Take the next number of what is written of labels parts: of two processes one gets it.
 
     Raises
     ------
     StoreError
-        if one of them is another by now: nothing is written.
+        if another process has written some meanwhile.
     """
-    if not parts:
-        return []
-    new = _rows(parts)
-    owner = {"of_run": run, "of_model": model, "as_of": as_of}
-    rows = [
-        owner
-        | {f"new_{name}": value for name, value in row.items()}
-        | {"stood_counted": int(facts.counted_as_of), "stood_labelled": int(facts.labelled_as_of)}
-        for row, facts in zip(new, stood, strict=True)
-    ]
-    if connection.execute(_MOVED, rows).rowcount != len(rows):
+    turn = {"run": run, "model": model, "label_writes": writes}
+    if connection.execute(_turn(connection.dialect.name), turn).scalar() is None:
         raise StoreError(f'panes of "{model}": another process has counted them meanwhile')
+
+
+@lru_cache
+def _turn(dialect: str) -> ReturningInsert[int]:
+    statement = insert_of(dialect, models)
+    new = statement.excluded.label_writes
+    return statement.on_conflict_do_update(
+        index_elements=["run", "model"],
+        set_={"label_writes": new},
+        where=func.coalesce(models.c.label_writes, 0) == new - 1,
+    ).returning(models.c.label_writes)
+
+
+def fold(connection: Connection, run: str, model: str, folded: FoldedPanes, *, writes: int) -> list[bytes]:
+    """Store labels parts to which all differences before this write were added; what was stored of each."""
+    _take_turn(connection, run, model, writes)
+    note_waiting(connection, run, model, folded.refused)
+    new = _rows(folded.parts)
+    owner = {"of_run": run, "of_model": model, "new_holds": writes}
+    rows = [
+        owner | {"as_of": int(as_of)} | {f"new_{name}": value for name, value in row.items()}
+        for row, as_of in zip(new, folded.as_of, strict=True)
+    ]
+    if rows:
+        connection.execute(_FOLDED, rows)
+    if folded.layout is not None:
+        before = and_(differences.c.run == run, differences.c.model == model, differences.c.number < writes)
+        connection.execute(delete(differences).where(before, differences.c.layout == folded.layout))
     return [row["blob"] for row in new]
+
+
+def add_differences(
+    connection: Connection, run: str, model: str, new: Differences, layout: str, *, writes: int
+) -> None:
+    """Keep what labels have added to panes."""
+    _take_turn(connection, run, model, writes)
+    row = {"run": run, "model": model, "number": writes, "as_of": int(new.as_of), "layout": layout}
+    from monitor.records import codec
+
+    connection.execute(insert(differences), row | {"blob": codec.encode_differences(new)})
+
+
+def label_writes(connection: Connection, run: str, model: str) -> int:
+    """How often labels parts of a model were written."""
+    found = select(models.c.label_writes).where(models.c.run == run, models.c.model == model)
+    return connection.execute(found).scalar() or 0
+
+
+def read_differences(connection: Connection, run: str, model: str) -> list[tuple[str, Differences]]:
+    """(layout, what labels have added to panes that do not hold it yet), oldest first.
+
+    Raises
+    ------
+    CodecError
+        if a blob cannot be read.
+    """
+    from monitor.records import codec
+
+    found = []
+    for number, as_of, layout, blob in connection.execute(_DIFFERENCES, {"run": run, "model": model}).all():
+        try:
+            each = codec.decode_differences(blob, as_of)
+        except CodecError as error:
+            raise damaged(f'differences {number} of "{model}"', error) from error
+        held = select(panes.c.start).where(
+            panes.c.run == run,
+            panes.c.model == model,
+            panes.c.part == Part.LABELS.value,
+            panes.c.start >= int(each.start[0]),
+            panes.c.holds >= number,
+        )
+        left = each.without(connection.execute(held).scalars())
+        if len(left.start):
+            found.append((layout, left))
+    return found
 
 
 def clear(connection: Connection, run: str, model: str) -> None:
     """Delete a model's panes, and what waits."""
-    for table in (panes, waiting):
+    for table in (panes, differences, waiting):
         connection.execute(delete(table).where(table.c.run == run, table.c.model == model))
 
 
@@ -174,8 +242,13 @@ def facts(connection: Connection, run: str, model: str, since: int) -> list[Pane
         .where(panes.c.run == run, panes.c.model == model, panes.c.start >= since)
         .order_by(panes.c.part, panes.c.start)
     )
+    moved = {
+        start: (each, at)
+        for _, each in read_differences(connection, run, model)
+        for at, start in enumerate(each.start.tolist())
+    }
     with understood(f'table panes, panes of "{model}"'):
-        return [
+        known = [
             PaneFacts(
                 start=start,
                 part=Part(part),
@@ -193,6 +266,16 @@ def facts(connection: Connection, run: str, model: str, since: int) -> list[Pane
                 stored
             )
         ]
+    return [
+        replace(
+            fact,
+            labelled_as_of=moved[fact.start][0].as_of,
+            **moved[fact.start][0].facts(moved[fact.start][1]),
+        )
+        if fact.part is Part.LABELS and fact.start in moved
+        else fact
+        for fact in known
+    ]
 
 
 def load(
@@ -206,8 +289,13 @@ def load(
         if a blob cannot be read; it names the pane.
     """
     from monitor.records import codec
+    from monitor.records.labels.differences import with_differences
 
     layout, loaded = counting.layout(part), {}
+    added: list[Differences] = []
+    if part is Part.LABELS:
+        kept_as = counting.stored_as(layout)
+        added = [each for of, each in read_differences(connection, run, model) if of == kept_as]
     for start, *facts, blob in _stored(connection, run, model, part, starts, counting):
         try:
             strata = codec.decode(blob, layout)
@@ -215,7 +303,7 @@ def load(
             where = f'pane {to_iso(start)} of "{model}", part {part.value}'
             raise damaged(where, error) from error
         loaded[start] = PanePart(start, strata, *facts)
-    return loaded
+    return loaded if not added else with_differences(layout, loaded, added)
 
 
 def load_blobs(

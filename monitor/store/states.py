@@ -28,7 +28,7 @@ def read(connection: Connection, run: str, model: str) -> ModelState:
     row = connection.execute(_STATE, {"run": run, "model": model}).first()
     if row is None:
         return ModelState()
-    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows = row
+    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows, _ = row
     return ModelState(
         as_of=as_of,
         first_as_of=first_as_of,

@@ -53,11 +53,11 @@ def counted_costs(app: App, monkeypatch: pytest.MonkeyPatch) -> Iterator[Costs]:
         monkeypatch.setattr(MeteredSession, name, noted)
 
     def written(_connection: Any, _cursor: Any, statement: str, parameters: Any, *rest: Any) -> None:
-        if statement.startswith(("INSERT", "UPDATE panes")):
+        if statement.startswith("INSERT"):
             rows = parameters if rest[-1] else [parameters]
-            table = "moved" if statement.startswith("UPDATE") else statement.split()[2]
+            table = statement.split()[2]
             costs.written[table] += len(rows)
-            values = (value for row in rows for value in row if table in ("panes", "moved"))
+            values = (value for row in rows for value in row if table in ("panes", "differences"))
             costs.pane_bytes += sum(len(value) for value in values if isinstance(value, bytes | memoryview))
 
     for name in ("read", "batches", "rows", "described"):
@@ -112,7 +112,7 @@ def test_a_cycle_costs_what_is_new_whatever_is_behind_it(
         assert report.label_rows_read == 2 * AN_HOUR + AHEAD
 
     assert costs[3].queries == 27  # three of them look at how times are written
-    once = {"panes": 4, "moved": 1, "waiting": 3, "models": 2, "leases": 1, "provenance": 1}
+    once = {"panes": 4, "differences": 1, "waiting": 3, "models": 4, "leases": 1, "provenance": 1}
     assert costs[3].written == once | {"series": report.measurements, "current_rows": report.measurements}
     assert costs[3].pane_bytes > 0
     assert costs[7] == costs[3]

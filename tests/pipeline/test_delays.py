@@ -5,7 +5,7 @@ import pytest
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.typing import Ints
-from monitor.pipeline.delays import DelayCounts
+from monitor.pipeline.delays import DelayCounts, delays_of
 from monitor.records.counting import DELAY_EDGES
 from monitor.states.counters import Block, Counters, Layout
 
@@ -21,6 +21,13 @@ def whole(rng: np.random.Generator, longest: int) -> Counters:
     cell = np.searchsorted(EDGES, seconds, side="right") + CELLS * rng.integers(0, 2, len(seconds))
     dense[LAYOUT.slice("delays")] = np.bincount(cell, minlength=2 * CELLS)
     return Counters.of(LAYOUT, dense)
+
+
+def move(delays: DelayCounts, start: int, before: Counters | None, after: Counters | None) -> None:
+    for counters, sign in ((before, -1), (after, 1)):
+        if counters is not None:
+            index, value = delays_of(counters)
+            delays.move(np.full(len(index), start), index, sign * value)
 
 
 def from_scratch(panes: dict[int, Counters], starts: Ints, ages: Ints) -> tuple[Ints, Ints]:
@@ -44,12 +51,17 @@ def test_delays_that_panes_can_show_are_those_of_a_count_from_scratch(seed: int)
     for _ in range(200):
         start = int(rng.choice(starts))
         if rng.integers(3) == 0:
-            delays.move([(start, panes.pop(start, None), None)])
+            move(delays, start, panes.pop(start, None), None)
         else:
             new = {int(at): whole(rng, 100_000) for at in rng.choice(starts, rng.integers(1, 9))}
-            delays.move([(at, panes.get(at), counters) for at, counters in new.items()])
+            for at, counters in new.items():
+                move(delays, at, panes.get(at), counters)
             panes |= new
     ages = rng.integers(-HOUR, 2 * DAY, len(starts))
+    longest = [(delays_of(panes[at])[0] % CELLS).max(initial=0) for at in sorted(panes)]
+    just_below = EDGES[np.maximum(longest, 5) - rng.integers(-2, 5, len(longest))] * SECOND
+    near = rng.random(len(longest)) < 0.5
+    ages[np.searchsorted(starts, sorted(panes))[near]] = just_below[near]
 
     found = delays.shown(starts, ages, panes.__getitem__)
 
@@ -68,7 +80,7 @@ def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
     other[LAYOUT.offsets["delays"] + CELLS + 0] = 2
     held: dict[int, Counters] = {}
     for start, dense in ((2 * HOUR, one), (4 * DAY, other), (4 * DAY, other)):
-        delays.move([(start, held.get(start), counters := Counters.of(LAYOUT, dense))])
+        move(delays, start, held.get(start), counters := Counters.of(LAYOUT, dense))
         held[start] = counters
 
     first, count = delays.looked_back(10 * DAY)
@@ -77,5 +89,6 @@ def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
     assert {tuple(at): count[tuple(at)] for at in np.argwhere(count).tolist()} == {(0, 0, 3): 5, (1, 4, 0): 2}
     assert delays.longest_silence(10 * DAY) == DAY  # reports on the days 3 and 4
     assert delays.looked_back(4 * DAY)[1].shape[1] == 1
-    delays.move([(start, counters, None) for start, counters in held.items()])
+    for start, counters in held.items():
+        move(delays, start, counters, None)
     assert delays.looked_back(10 * DAY)[1].shape[1] == 0

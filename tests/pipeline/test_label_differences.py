@@ -18,6 +18,8 @@ from monitor.core.errors import StoreError
 from monitor.pipeline.audit import DECIDED, WRONG
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
+from monitor.records.labels.differences import Differences as Added
+from monitor.records.labels.differences import differences_of
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Arms
 from monitor.specs.model import Relation
@@ -128,14 +130,14 @@ class Differences:
 @dataclass
 class _Watched:
     store: SqlStore
-    differences: Differences
+    seen: Differences
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def move_panes(self, model: str, parts: list[PanePart], *rest: Any, **options: Any) -> list[bytes]:
-        self.differences.moved += len(parts)
-        return self.store.move_panes(model, parts, *rest, **options)
+    def add_differences(self, model: str, new: Added, *rest: Any, **options: Any) -> None:
+        self.seen.moved += len(new.start)
+        self.store.add_differences(model, new, *rest, **options)
 
 
 def monitored(history: History, store: Any, now: int) -> Monitored:
@@ -340,19 +342,27 @@ def test_labels_later_than_the_overlap_are_found_by_the_audit_and_nothing_is_cal
     assert fresh_store.events("late", WRONG) == []
 
 
-def test_a_difference_is_written_in_place_of_the_very_pane_that_it_was_added_to(store: SqlStore) -> None:
+def test_of_two_processes_that_write_labels_one_does(store: SqlStore) -> None:
     daemon = cycled(store, labelled_log(corrected(3, NOON + 5 * HOUR)), NOON + 6 * HOUR)
+    layout = daemon.model.counting.stored_as(daemon.model.counting.labels)
     part, facts = pane_of(daemon.model, NOON, Part.LABELS), at_noon(store)
-    others = [replace(facts, counted_as_of=facts.counted_as_of - 1)]
-    others += [replace(facts, labelled_as_of=facts.labelled_as_of - 1)]
+    writes, _ = store.differences("late", layout)
+    added = differences_of(daemon.model.counting.labels.size, [(part, part)], [(NOON, 7, 8, 9)], NOON + DAY)
 
-    for other in others:
+    for late in (writes, writes - 1, writes + 2):
         with pytest.raises(StoreError, match='panes of "late": another process has counted them meanwhile'):
-            store.move_panes("late", [replace(part, labelled=7)], [other], as_of=NOON + DAY)
+            store.add_differences("late", added, layout, writes=late)
+        with pytest.raises(StoreError, match="another process"):
+            store.save_panes("late", Part.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=late)
 
     assert at_noon(store) == facts
-    store.move_panes("late", [replace(part, labelled=7)], [facts], as_of=NOON + DAY)
-    assert at_noon(store) == replace(facts, labelled=7, labelled_as_of=NOON + DAY)
+    store.add_differences("late", added, layout, writes=writes + 1)
+    moved = replace(facts, labelled=7, checksum=8, newest=9, labelled_as_of=NOON + DAY)
+    assert at_noon(store) == moved
+    assert pane_of(daemon.model, NOON, Part.LABELS).labelled == 7
+    store.save_panes("late", Part.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=writes + 2)
+    assert at_noon(store).labelled == part.labelled, "counted whole since: the difference is in it"
+    assert store.differences("late", layout) == (writes + 2, [])
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["first search", "later search"])

@@ -5,8 +5,10 @@ import pytest
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import MonitorError
-from monitor.pipeline.packed import PackedPanes, moved_strata
+from monitor.pipeline.packed import PackedPanes
 from monitor.records import codec
+from monitor.records.labels.differences import differences_of, moved_strata
+from monitor.records.pane import PanePart
 from monitor.states.counters import Block, Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.fold import fold
@@ -27,6 +29,32 @@ def drawn(rng: np.random.Generator) -> Strata:
     return {name: Counters.of(LAYOUT, dense) for name in chosen}
 
 
+def drawn_again(rng: np.random.Generator, strata: Strata) -> Strata:
+    """Other counts of the same strata, here and there."""
+    return {
+        name: Counters.of(LAYOUT, counters.dense() + rng.integers(0, 2, LAYOUT.size))
+        for name, counters in strata.items()
+    }
+
+
+def pane_of(start: int, strata: Strata) -> PanePart:
+    return PanePart(start=start, strata=strata)
+
+
+def moved(rng: np.random.Generator, packed: PackedPanes, panes: dict[int, Strata]) -> dict[int, Strata]:
+    """Some panes that differences have moved; now and then differences are folded."""
+    some = sorted(start for start in panes if rng.random() < 0.3)
+    pairs = [(pane_of(at, panes[at]), pane_of(at, drawn_again(rng, panes[at]))) for at in some]
+    if some:
+        packed.move(differences_of(LAYOUT.size, pairs, [(at, 0, 0, None) for at in some], as_of=0))
+    if rng.random() < 0.1 and packed.differences:
+        packed.merge()
+        starts = packed.differences[0].start.tolist()
+        packed.fold(dict(zip(starts, map(codec.encode_strata, packed.panes(starts)), strict=True)))
+        assert not packed.differences
+    return {after.start: after.strata for _, after in pairs}
+
+
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("width", [HOUR, 6 * HOUR, DAY])
 def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_before(
@@ -43,7 +71,7 @@ def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_befor
             before = packed.pane(start)
             assert before == panes.get(start, {})
             packed.put(start, codec.encode_strata(strata), strata if rng.random() < 0.5 else None)
-            packed.differ([(start, before, strata)])
+            packed.differ(start, before, strata)
             panes[start] = strata
         if rng.random() < 0.2:
             since = width * int(rng.integers(0, max(1, end // width)))
@@ -51,6 +79,7 @@ def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_befor
             packed.forget(gone, since)
             for start in gone:
                 del panes[start]
+        panes |= moved(rng, packed, panes)
         for _ in range(4):
             last = end - width * int(rng.integers(0, 5))
             first = last - width * int(rng.integers(1, 40))
@@ -65,7 +94,30 @@ def test_what_is_taken_away_wholly_is_gone() -> None:
     one = {WHOLE: Counters.of(LAYOUT, np.ones(LAYOUT.size, dtype=np.int64))}
     both = {**one, NAMES[1]: one[WHOLE]}
 
-    assert moved_strata(LAYOUT, both, [both], [one]) == one
+    assert moved_strata(LAYOUT, [(both, [both], [one]), (one, [both], [])]) == [one, None]
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_pane_that_cannot_take_a_difference_stays_as_it_was_and_sums_with_it(*, opened: bool) -> None:
+    packed, ones = (
+        PackedPanes("late", LAYOUT, HOUR),
+        Counters.of(LAYOUT, np.ones(LAYOUT.size, dtype=np.int64)),
+    )
+    one, two = {WHOLE: ones}, {WHOLE: ones.merge(ones)}
+    for start in range(30):
+        packed.put(start * HOUR, codec.encode_strata(one), one if opened else None)
+    before = packed.window(0, 30 * HOUR, strata=True, kept=True)
+
+    three = {WHOLE: ones.merge(two[WHOLE])}
+    pairs = [(pane_of(0, one), pane_of(0, two)), (pane_of(HOUR, three), pane_of(HOUR, one))]
+    packed.move(differences_of(LAYOUT.size, pairs, [(0, 0, 0, None), (HOUR, 0, 0, None)], as_of=0))
+
+    assert packed.pane(HOUR) == one
+    assert list(packed.refused) == [HOUR]
+    assert packed.pane(0) == two
+    after = packed.window(0, 30 * HOUR, strata=True, kept=True)
+    assert after == fold(LAYOUT, [before, one])
+    assert packed.window(0, DAY, strata=True, kept=False) == fold(LAYOUT, [one] * 25)
 
 
 def test_a_damaged_pane_is_named() -> None:

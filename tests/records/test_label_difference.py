@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from strategies import AS_OF, FIRST, PANES, Log, logs
 
 from monitor.core.clock import HOUR
+from monitor.records import codec
 from monitor.records.labels.count_labels import count_labels, count_labels_twice
-from monitor.records.pane import PanePart, moved_parts
+from monitor.records.labels.differences import Differences, differences_of, merged, with_differences
+from monitor.records.pane import PanePart
 
 NEVER = np.iinfo(np.int64).min
 MOMENTS = st.sampled_from([FIRST - 1, FIRST, FIRST + HOUR, FIRST + 2 * HOUR, FIRST + 2 * HOUR + 1, AS_OF])
@@ -40,15 +42,53 @@ def differences(log: Log, before: list[PanePart]) -> list[tuple[PanePart, PanePa
     )
 
 
+def moved(
+    log: Log, stood: list[PanePart], pairs: list[tuple[PanePart, PanePart]]
+) -> tuple[Differences, list[PanePart]]:
+    """What the pairs add to parts, and these parts with it."""
+    facts = []
+    for part, (before, after) in zip(stood, pairs, strict=True):
+        newest = max((at for at in (part.newest, after.newest) if at is not None), default=None)
+        checksum = (part.checksum - before.checksum + after.checksum) % 2**63
+        facts.append((part.start, part.labelled + after.labelled - before.labelled, checksum, newest))
+    layout = log.counting.labels
+    added = differences_of(layout.size, pairs, facts, AS_OF)
+    return added, list(with_differences(layout, {part.start: part for part in stood}, [added]).values())
+
+
 @settings(max_examples=150, deadline=None)
 @given(logs(), MOMENTS)
 def test_a_difference_is_a_whole_count(log: Log, moment: int) -> None:
     log = with_times(log)
     before = whole(known_until(log, moment))
 
-    moved = moved_parts(log.counting.labels, before, differences(log, before))
+    added, after = moved(log, before, differences(log, before))
 
-    assert moved == whole(log)
+    assert after == whole(log)
+    kept = codec.decode_differences(codec.encode_differences(added), AS_OF)
+    assert with_differences(log.counting.labels, {part.start: part for part in before}, [kept]) == {
+        part.start: part for part in after
+    }
+    assert merged([added]).key.tolist() == added.key.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(logs(), st.lists(MOMENTS, max_size=4))
+def test_differences_merge_in_any_grouping_and_leave_other_panes_alone(log: Log, moments: list[int]) -> None:
+    log, layout = with_times(log), log.counting.labels
+    first = stood = whole(known_until(log, FIRST - 1))
+    all_added = []
+    for moment in sorted({*moments, AS_OF}):
+        added, stood = moved(log, stood, differences(known_until(log, moment), stood))
+        all_added.append(added)
+
+    parts = {part.start: part for part in first}
+    together = {part.start: part for part in whole(log)}
+    assert with_differences(layout, parts, all_added) == together
+    assert with_differences(layout, parts, [merged(all_added[:2]), *all_added[2:]]) == together
+    for start, part in parts.items():
+        left = [each.without([start]) for each in all_added]
+        assert with_differences(layout, parts, left) == together | {start: part}
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,9 +98,9 @@ def test_what_was_added_can_be_taken_away(log: Log, moment: int) -> None:
     before, after = whole(known_until(log, moment)), whole(log)
     pairs = differences(log, before)
 
-    back = moved_parts(log.counting.labels, after, [(new, old) for old, new in pairs])
+    _, back = moved(log, after, [(new, old) for old, new in pairs])
 
-    assert [part and part.strata for part in back] == [part.strata for part in before]
+    assert [part.strata for part in back] == [part.strata for part in before]
 
 
 def test_a_difference_of_other_rows_is_refused() -> None:
@@ -74,12 +114,12 @@ def test_a_difference_of_other_rows_is_refused() -> None:
     none = Log("threshold", tuple(rows), ())
     (twice, *_) = differences(both, whole(none))
 
-    def moved(part: PanePart, before: PanePart, after: PanePart) -> PanePart | None:
-        [made] = moved_parts(both.counting.labels, [part], [(before, after)])
+    def added(part: PanePart, before: PanePart, after: PanePart) -> PanePart:
+        _, (made,) = moved(both, [part], [(before, after)])
         return made
 
-    assert moved(whole(none)[0], *twice) == whole(both)[0]
-    assert moved(whole(both)[0], *twice) is None  # four labels of two records
-    assert moved(whole(none)[0], *reversed(twice)) is None  # a count below 0
-    assert moved(whole(one)[0], *twice) is None
-    assert moved(replace(whole(none)[0], strata={}), *twice) is None
+    assert added(whole(none)[0], *twice) == whole(both)[0]
+    for refused in (whole(none)[0], *reversed(twice)), (whole(one)[0], *twice):
+        assert added(*refused) == refused[0]  # a count below 0
+    without_strata = replace(whole(none)[0], strata={})
+    assert added(without_strata, *twice) == without_strata

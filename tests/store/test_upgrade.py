@@ -26,6 +26,8 @@ _LATER = {
     "seen_again": None,
     "labelled_as_of": None,
     "mapping": None,
+    "holds": None,
+    "label_writes": None,
     "rows_seen_again": None,
     "made_of": "",
     "rows": 0,

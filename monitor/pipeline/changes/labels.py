@@ -84,7 +84,7 @@ def find_labels(
     span = Span(bounds, since, as_of, state.reported_cursor, asked_before(state, reading.tolerance))
     if not has_reported_at:
         span = Span(bounds, None, bounds[1], None)
-    differences = Differences(model, panes, state, span, waiting, lease, write)
+    differences = ByDifference(model, panes, state, span, waiting, lease, write)
     if since is None or not has_reported_at or not by_difference:
         batches = model.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
     else:
@@ -115,7 +115,7 @@ def find_labels(
 
 
 @dataclass(slots=True)
-class Differences:
+class ByDifference:
     """Adds labels to the panes where that is exact.
 
     Parameters

@@ -31,8 +31,21 @@ panes = Table(
     Column("blob", LargeBinary, nullable=False, comment="counters by stratum, see monitor.records.codec"),
     time("labelled_as_of", "as of the last difference of its labels since then", nullable=True),
     Column("mapping", Text, comment="hash of the tables, columns and conditions that it was read by"),
+    Column("holds", BigInteger, comment="of labels: number of the last difference that is in it"),
     PrimaryKeyConstraint("run", "model", "part", "start"),
     comment="counted parts of panes",
+)
+
+differences = Table(
+    "differences",
+    METADATA,
+    *owner(),
+    count("number", "of this write of labels parts, see models.label_writes"),
+    time("as_of", "labels that were known then"),
+    key("hash of what the counters mean", "layout"),
+    Column("blob", LargeBinary, nullable=False, comment="see monitor.records.codec"),
+    PrimaryKeyConstraint("run", "model", "number"),
+    comment="what labels have added to panes since these were stored; added to them once a day",
 )
 
 waiting = Table(
@@ -63,6 +76,7 @@ models = Table(
     ),
     Column("seen_again", Text, comment="labels by pane that the next search for changes sees again, JSON"),
     Column("rows_seen_again", Text, comment="rows by pane that the next search for changes sees again, JSON"),
+    Column("label_writes", BigInteger, comment="how often labels parts of panes were written"),
     PrimaryKeyConstraint("run", "model"),
     comment="where the history of a model stands",
 )

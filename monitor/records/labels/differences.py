@@ -1,0 +1,193 @@
+"""Differences of labels parts: what some records of panes add now, less what they added before."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from monitor.core.typing import Ints
+from monitor.records.pane import PanePart
+from monitor.states.counters import Counters, Layout, Moved, moved_all, summed
+from monitor.states.strata import Strata, Stratum
+
+NEVER = int(np.iinfo(np.int64).min)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Differences:
+    """What was added to the labels parts of some panes; what was taken from them is negative.
+
+    Parameters
+    ----------
+    as_of
+        labels that were known then are in it.
+    size
+        of the layout.
+    names
+        the strata.
+    panes
+        int64, shape (4, panes): start, ascending; labelled records, checksum and newest report from then on.
+        `NEVER`: no label was reported.
+    key
+        int64, ascending: (position of the pane · number of strata + position of the stratum) · size +
+        position of the counter.
+    value
+        int64, not 0: halves of sums need not be in their one form.
+    """
+
+    as_of: int
+    size: int
+    names: tuple[Stratum, ...]
+    panes: Ints
+    key: Ints
+    value: Ints
+
+    @property
+    def start(self) -> Ints:
+        """Starts of the panes."""
+        starts: Ints = self.panes[0]
+        return starts
+
+    @property
+    def _span(self) -> int:
+        return len(self.names) * self.size
+
+    def facts(self, at: int) -> dict[str, Any]:
+        """Labelled records, checksum and newest report of the pane at a position, by name."""
+        _, labelled, checksum, newest = self.panes[:, at].tolist()
+        newest = None if newest == NEVER else newest
+        return {"labelled": labelled, "checksum": checksum, "newest": newest}
+
+    def between(self, layout: Layout, start: int, end: int) -> dict[Stratum, Counters]:
+        """Sum over the panes of [start, end), by stratum; empty where there are none."""
+        panes = np.searchsorted(self.start, (start, end))
+        first, last = np.searchsorted(self.key, panes * self._span).tolist()
+        if first == last:
+            return {}
+        key, value = self.key[first:last] % self._span, self.value[first:last]
+        if panes[1] - panes[0] > 1:
+            key, value = summed(key, value)
+        bounds = np.searchsorted(key, np.arange(len(self.names) + 1) * self.size).tolist()
+        return {
+            name: Counters(layout, key[first:last] - at * self.size, value[first:last])
+            for at, (name, (first, last)) in enumerate(zip(self.names, pairwise(bounds), strict=True))
+            if first < last
+        }
+
+    def block(self, where: slice, stratum: Stratum) -> tuple[Ints, Ints, Ints]:
+        """Starts of panes, positions within a block of a stratum, and what was added there."""
+        at = self.names.index(stratum) if stratum in self.names else len(self.names)
+        pane, place = np.divmod(self.key, max(1, self._span))
+        place -= at * self.size + where.start
+        inside = (place >= 0) & (place < where.stop - where.start)
+        return self.start[pane[inside]], place[inside], self.value[inside]
+
+    def without(self, starts: Iterable[int]) -> "Differences":
+        """The differences of the other panes."""
+        kept = ~np.isin(self.start, np.fromiter(starts, dtype=np.int64))
+        if kept.all():
+            return self
+        pane, place = np.divmod(self.key, max(1, self._span))
+        inside = kept[pane]
+        key = (np.cumsum(kept)[pane[inside]] - 1) * self._span + place[inside]
+        return Differences(self.as_of, self.size, self.names, self.panes[:, kept], key, self.value[inside])
+
+
+def differences_of(
+    size: int,
+    pairs: Sequence[tuple[PanePart, PanePart]],
+    facts: Sequence[tuple[int, int, int, int | None]],
+    as_of: int,
+) -> Differences:
+    """What panes get, ascending by start.
+
+    Parameters
+    ----------
+    pairs
+        what some records of each pane added, and what they add now.
+    facts
+        start, labelled records, checksum and newest report of each pane from now on.
+    """
+    names = tuple(dict.fromkeys(stratum for _, after in pairs for stratum in after.strata))
+    place = {name: at for at, name in enumerate(names)}
+    held = [
+        ((number * len(names) + place[stratum]) * size, counters, sign)
+        for number, pair in enumerate(pairs)
+        for part, sign in zip(pair, (-1, 1), strict=True)
+        for stratum, counters in part.strata.items()
+    ]
+    none = np.empty(0, dtype=np.int64)
+    key = np.concatenate([none, *(counters.index + first for first, counters, _ in held)])
+    value = np.concatenate([none, *(counters.value * sign for _, counters, sign in held)])
+    rows = [(*known, NEVER if newest is None else newest) for *known, newest in facts]
+    key, value = summed(key, value)
+    return Differences(as_of, size, names, np.asarray(rows, dtype=np.int64).T, key, value)
+
+
+def merged(many: Sequence[Differences]) -> Differences:
+    """One after the other, in one: the facts of a pane are those of the last. All are of one layout."""
+    names = tuple(dict.fromkeys(name for each in many for name in each.names))
+    panes = np.concatenate([each.panes for each in many], axis=1)[:, ::-1]
+    start, last = np.unique(panes[0], return_index=True)
+    span, size = len(names) * many[0].size, many[0].size
+    keys = []
+    for each in many:
+        pane, place = np.divmod(each.key, max(1, len(each.names) * size))
+        stratum, position = np.divmod(place, size)
+        named = np.asarray([names.index(name) for name in each.names], dtype=np.int64)
+        keys.append(np.searchsorted(start, each.start)[pane] * span + named[stratum] * size + position)
+    key, value = summed(np.concatenate(keys), np.concatenate([each.value for each in many]))
+    return Differences(many[-1].as_of, size, names, panes[:, last], key, value)
+
+
+def with_differences(
+    layout: Layout, parts: Mapping[int, PanePart], many: Sequence[Differences]
+) -> dict[int, PanePart]:
+    """Parts by start, with what labels have added since; where a count would fall below 0, as they were.
+
+    Equal to whole counts, if all was counted of the same rows.
+    """
+    added = merged(many)
+    at = [place for place, start in enumerate(added.start.tolist()) if start in parts]
+    stood = [parts[int(added.start[place])] for place in at]
+    moves = [(part.strata, (), [added.between(layout, part.start, part.start + 1)]) for part in stood]
+    return dict(parts) | {
+        part.start: replace(part, strata=strata, **added.facts(place))
+        for place, part, strata in zip(at, stood, moved_strata(layout, moves), strict=True)
+        if strata is not None
+    }
+
+
+_Move: TypeAlias = tuple[Strata, Iterable[Strata], Iterable[Strata]]
+
+
+def moved_strata(layout: Layout, moves: Iterable[_Move]) -> list[Strata | None]:
+    """Sums without what is taken from each, and with what is added: exactly the sums of what is left.
+
+    None: a count would fall below 0.
+    """
+    empty = Counters.empty(layout)
+    totals: list[Strata] = []
+    keys: list[tuple[int, Stratum]] = []
+    flat: list[Moved] = []
+    for at, (total, *both) in enumerate(moves):
+        sides: dict[Stratum, tuple[list[Counters], list[Counters]]] = {}
+        for side, many in enumerate(both):
+            for strata in many:
+                for stratum, counters in strata.items():
+                    sides.setdefault(stratum, ([], []))[side].append(counters)
+        flat += [(total.get(stratum, empty), *each) for stratum, each in sides.items()]
+        keys += [(at, stratum) for stratum in sides]
+        totals.append(total)
+    moved: list[dict[Stratum, Counters]] = [dict(total) for total in totals]
+    refused = set()
+    for (at, stratum), now in zip(keys, moved_all(layout, flat), strict=True):
+        if now is None:
+            refused.add(at)
+        elif len(now.index):
+            moved[at][stratum] = now
+        else:
+            moved[at].pop(stratum, None)
+    return [None if at in refused else strata for at, strata in enumerate(moved)]
