@@ -6,12 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from crash_logs import OPTIONS, fill, late_predictions
+from picking import labels_as_read
 from serving import Bench, Database, model
 
 from monitor.app.clocks import system_clock
@@ -105,25 +106,10 @@ def _of_history(table: sa.Table, run: str) -> sa.ColumnElement[bool]:
 
 
 def _labels(store: SqlStore) -> list[str]:
-    """With what differences have added; not when they were counted whole last.
-
-    Labels of panes whose difference was cut short are counted whole by the next process.
-    """
-    facts = [replace(each, counted_as_of=0) for each in store.facts("late", 0) if each.part is Part.LABELS]
     (key,) = store.reference_keys("late")
     reference = store.reference(key)
     assert reference is not None
-    parts = store.load_panes("late", Part.LABELS, [each.start for each in facts], reference.counting)
-    assert len(parts) == len(facts)
-    return [
-        repr(
-            (
-                each,
-                [(name, c.index.tobytes(), c.value.tobytes()) for name, c in sorted(strata.items(), key=str)],
-            )
-        )
-        for each, strata in ((each, parts[each.start].strata) for each in facts)
-    ]
+    return labels_as_read(store, reference.counting)
 
 
 class Stop(NamedTuple):

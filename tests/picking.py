@@ -1,10 +1,12 @@
 """What a test picks out of rows and stores to look at."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.model import Model
+from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts
@@ -33,3 +35,16 @@ def facts_of(store: Store, start: int, model: str = "late") -> dict[Part, PaneFa
 def pane_of(model: Model, start: int, part: Part) -> PanePart:
     """A stored part of a pane, of the layout that the model counts on."""
     return model.store.load_panes(model.name, part, [start], model.counting)[start]
+
+
+def labels_as_read(store: Store, counting: Counting) -> list[str]:
+    """Labels parts of a model with what differences have added; not when they were counted whole last.
+
+    Labels of panes whose difference was cut short are counted whole by the next process.
+    """
+    facts = [replace(each, counted_as_of=0) for each in store.facts("late", 0) if each.part is Part.LABELS]
+    parts = store.load_panes("late", Part.LABELS, [each.start for each in facts], counting)
+    assert len(parts) == len(facts)
+    strata = [sorted(parts[each.start].strata.items(), key=str) for each in facts]
+    held = [[(name, each.index.tobytes(), each.value.tobytes()) for name, each in one] for one in strata]
+    return [repr(pair) for pair in zip(facts, held, strict=True)]
