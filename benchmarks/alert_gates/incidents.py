@@ -174,7 +174,7 @@ def mix(made: Rows, place: Place) -> Done:
         chosen = made[name] > made[name].quantile(0.6)
     share = float(place.rng.uniform(0.2, 0.8))
     replaced = np.flatnonzero(place.some(share))
-    donors = np.flatnonzero(chosen.to_numpy())
+    donors = np.flatnonzero(chosen.to_numpy() if chosen.any() else np.ones(len(made), dtype=bool))
     times = ("id", "event_time", "logged_at", "reported_at", "reported_at_later", "day")
     taken = place.rng.choice(donors, len(replaced))
     for column in made.columns.difference(times):
