@@ -109,7 +109,12 @@ def _create_tables() -> None:
     op.create_table(
         "series",
         sa.Column(
-            "id", sa.Integer(), autoincrement=True, nullable=False, comment="its number in other tables"
+            "id",
+            sa.Integer(),
+            sa.Identity(),
+            autoincrement=True,
+            nullable=False,
+            comment="its number in other tables",
         ),
         *_owner(),
         *(_text(name, comment) for name, comment in _TEXTS.items()),
@@ -123,7 +128,12 @@ def _create_tables() -> None:
     op.create_table(
         "row_sets",
         sa.Column(
-            "id", sa.Integer(), autoincrement=True, nullable=False, comment="its number in other tables"
+            "id",
+            sa.Integer(),
+            sa.Identity(),
+            autoincrement=True,
+            nullable=False,
+            comment="its number in other tables",
         ),
         *_owner(),
         *_moments(),
@@ -140,7 +150,12 @@ def _create_tables() -> None:
     op.create_table(
         "details",
         sa.Column(
-            "id", sa.Integer(), autoincrement=True, nullable=False, comment="its number in other tables"
+            "id",
+            sa.Integer(),
+            sa.Identity(),
+            autoincrement=True,
+            nullable=False,
+            comment="its number in other tables",
         ),
         _text("model", "name of the model"),
         sa.Column(

@@ -1,6 +1,6 @@
 """Columns that many tables have."""
 
-from sqlalchemy import BigInteger, Column, Integer, MetaData, Text
+from sqlalchemy import BigInteger, Column, Identity, Integer, MetaData, Text
 
 NAMES = {
     "pk": "pk_%(table_name)s",
@@ -38,4 +38,6 @@ def count(name: str, comment: str) -> Column[int]:
 
 def number() -> Column[int]:
     """Number by which other tables refer to a row."""
-    return Column("id", Integer, autoincrement=True, nullable=False, comment="its number in other tables")
+    return Column(
+        "id", Integer, Identity(), autoincrement=True, nullable=False, comment="its number in other tables"
+    )  # of identity: who writes rows needs no right on a sequence
