@@ -153,13 +153,15 @@ def test_a_damaged_pane_is_deleted_and_counted_again(directory: Path) -> None:
     first, last = (to_iso(END - DAY), to_iso(END))
     recount = ("recount", "--model", "late", "--from", first, "--to", last, "--config", "config.toml")
     with closing(sqlite3.connect(directory / "monitor.db", isolation_level=None)) as connection:
-        sound = set(connection.execute("SELECT start, part, rows, checksum FROM panes"))
+        # of labels a pane may lack what differences add: these are rows of their own until a day's first cycle
+        asked = "SELECT start, part, rows, CASE part WHEN 'records' THEN checksum END FROM panes"
+        sound = set(connection.execute(asked))
         chosen = f"start = {END - 5 * HOUR}"
         connection.execute(f"UPDATE panes SET blob = x'01' WHERE {chosen}")
         damaged = invoke(*recount)
         connection.execute(f"DELETE FROM panes WHERE {chosen}")
         counted = invoke(*recount)
-        found = set(connection.execute("SELECT start, part, rows, checksum FROM panes"))
+        found = set(connection.execute(asked))
 
     assert (damaged.code, counted) == (1, Answer(0, "", ""))
     assert f'pane {to_iso(END - 5 * HOUR)} of "late"' in damaged.stderr
