@@ -20,7 +20,7 @@ from monitor.core.typing import Floats, Ints
 from monitor.measures.evaluate import performance
 from monitor.measures.nowcast import LEAST_RECORDS, LEAST_SHARE, class_totals, results, weighed
 from monitor.measures.options import Options, Result
-from monitor.pipeline.delays import DelayCounts
+from monitor.pipeline.delays import DelayCounts, delays_of
 from monitor.pipeline.windows.weights import covariance, shares_of
 from monitor.records.counting import DELAY_EDGES, LOSSES, Counting
 from monitor.records.reading import Reading, Task
@@ -224,7 +224,9 @@ def nowcast_of(
     delays = DelayCounts(2, PANE, HORIZON * DAY)
     starts = np.arange(panes, dtype=np.int64) * PANE
     of_pane = dict(zip(starts.tolist(), parts, strict=True))
-    delays.move([(start, None, part) for start, part in of_pane.items()])
+    held = [(start, *delays_of(part)) for start, part in of_pane.items()]
+    at = np.repeat([start for start, _, _ in held], [len(index) for _, index, _ in held])
+    delays.move(at, np.concatenate([each[1] for each in held]), np.concatenate([each[2] for each in held]))
     ages = settling_ages(
         delays.shown(starts, heard - starts - PANE, of_pane.__getitem__),
         np.asarray(DELAY_EDGES),

@@ -153,7 +153,7 @@ def test_a_damaged_pane_is_deleted_and_counted_again(directory: Path) -> None:
     first, last = (to_iso(END - DAY), to_iso(END))
     recount = ("recount", "--model", "late", "--from", first, "--to", last, "--config", "config.toml")
     with closing(sqlite3.connect(directory / "monitor.db", isolation_level=None)) as connection:
-        # of labels a pane may lack what differences add: these are rows of their own until a day's first cycle
+        # of labels a pane lacks what differences add: these are rows of their own until a day's first cycle
         asked = "SELECT start, part, rows, CASE part WHEN 'records' THEN checksum END FROM panes"
         sound = set(connection.execute(asked))
         chosen = f"start = {END - 5 * HOUR}"

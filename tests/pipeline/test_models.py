@@ -1,5 +1,6 @@
 """Models of every kind run through real cycles: without labels, reference, times; of other tasks."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -195,11 +196,12 @@ def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fres
     assert warnings == {("1d", ""), ("7d", "partial")}
 
 
-def test_a_restart_goes_on_as_if_nothing_had_been(fresh_store: SqlStore) -> None:
+def test_a_restart_goes_on_as_if_nothing_had_been(new_store: Callable[[], SqlStore]) -> None:
     """Caches are made of the store alone: a new process reports what the old one would have."""
-    first = monitored_of(LOG.source(), fresh_store, audit_every=3 * DAY)
-    first.replay(START, START + 5 * DAY, DAY)
-    second = monitored_of(LOG.source(), fresh_store, audit_every=3 * DAY)
+    first, store = monitored_of(LOG.source(), new_store(), audit_every=3 * DAY), new_store()
+    for each in (first, monitored_of(LOG.source(), store, audit_every=3 * DAY)):
+        each.replay(START, START + 5 * DAY, DAY)
+    second = monitored_of(LOG.source(), store, audit_every=3 * DAY)
 
     _, again = second.cycle(START + 5 * DAY)
     _, before = first.cycle(START + 5 * DAY)
