@@ -185,6 +185,7 @@ def _sqlite(url: URL) -> Engine:
         event.listen(engine, "connect", watched.opened)
         event.listen(engine, "begin", watched.require_same)
         event.listen(engine, "commit", watched.require_same)
+        event.listen(engine, "close", watched.closed)
     event.listen(engine, "begin", _begin)
     return engine
 
@@ -231,9 +232,12 @@ class WatchedFile:
     def __init__(self, url: URL) -> None:
         self._file, self._shown = sqlite_file(str(url.database)), shown(url)
         self._first: Identity = None
+        self._open: dict[int, dict[Path, Identity]] = {}
 
     def require(self, *_connecting: object) -> None:
-        """Refuse to connect to another file than before.
+        """Refuse to connect to another file than before, or beside one whose log was taken from others.
+
+        A connection that opens makes the log anew that is not there: two would be written for one file.
 
         Raises
         ------
@@ -242,6 +246,8 @@ class WatchedFile:
         """
         if self._first is not None:
             self._compare(self._file, self._first)
+        for files in list(self._open.values()):
+            self._require_same(files)
 
     def opened(self, connection: Any, record: Any) -> None:
         """Remember what a connection has opened."""
@@ -249,7 +255,11 @@ class WatchedFile:
         self._first = self._first or _identity(self._file)
         real = os.path.realpath(self._file)
         files = [self._file, *(Path(f"{real}{beside}") for beside in _BESIDE)]
-        record.info["files"] = {file: _identity(file) for file in files}
+        self._open[id(connection)] = record.info["files"] = {file: _identity(file) for file in files}
+
+    def closed(self, connection: Any, _record: object) -> None:
+        """Forget what a connection had opened: the last to close takes the log away itself."""
+        self._open.pop(id(connection), None)
 
     def require_same(self, connection: Connection) -> None:
         """Refuse to read or write what is no part of the store any more.
@@ -259,8 +269,10 @@ class WatchedFile:
         StoreLost
             if a file that the connection has opened was deleted or replaced.
         """
-        files: dict[Path, Identity] = connection.info["files"]
-        for file, opened in files.items():
+        self._require_same(connection.info["files"])
+
+    def _require_same(self, files: dict[Path, Identity]) -> None:
+        for file, opened in list(files.items()):
             if opened is None:  # what stands beside a new file comes with the first write
                 files[file] = _identity(file)
             else:

@@ -13,7 +13,7 @@ from sqlalchemy import inspect, text
 from store_examples import START, commit, read_only, row
 from waiting import at_once
 
-from monitor.core.errors import StoreError
+from monitor.core.errors import StoreError, StoreLost
 from monitor.specs.rows import ModelState
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading, writing
@@ -201,6 +201,25 @@ def test_a_file_that_was_read_only_is_written_again_by_the_second_try(tmp_path: 
 
     assert store.claim("late", "a", 1) is not None
     store.close()
+
+
+def test_no_second_connection_opens_beside_one_whose_log_was_deleted(tmp_path: Path) -> None:
+    """It would make a log of its own: two connections would write one file through two logs."""
+    file = tmp_path / "monitor.db"
+    store = open_store(f"sqlite:///{file}", "live")
+    store.commit("late", commit())
+    log = Path(f"{file}-wal")
+
+    with reading(store.engine):
+        log.unlink()
+        with pytest.raises(StoreLost, match="-wal was deleted or moved away"), reading(store.engine):
+            pass
+        assert not log.exists()
+
+    store.close()
+    reopened = open_store(f"sqlite:///{file}", "live")  # once nobody has it open, the log is made anew
+    assert reopened.state("late").as_of == START
+    reopened.close()
 
 
 def test_writers_wait_for_one_another(store: SqlStore) -> None:
