@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.links import link
 from monitor.alerts.phrases import annotations, cause_lines, described, figures, place, said
 from monitor.alerts.rules import Rule, Severity
 from monitor.alerts.verdicts import excess
@@ -16,6 +17,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
 
+PAGE = "Page: "  # begins the line of a message that links to the alert's page
 _NAMED = 4  # alerts of one rule that the first line names
 _MOST = 10  # alerts of one rule that a text lists; the payload holds them all
 _OWN = ("summary", "action", "runbook_url", "owner")
@@ -85,6 +87,7 @@ def notices(
     standing: Iterable[Alert],
     recipients: Sequence[Recipient],
     at: int,
+    url: str = "",
 ) -> tuple[Notice, ...]:
     """Notices of a cycle, by rule and kind.
 
@@ -98,6 +101,8 @@ def notices(
         those that are pending or firing after it.
     at
         as of of the cycle.
+    url
+        address of the pages from outside; empty: nothing links to them.
     """
     by_name = {rule.name: rule for rule in rules}
     groups: dict[tuple[str, NoticeKind, Severity], list[Alert]] = {}
@@ -112,7 +117,7 @@ def notices(
             largest = sorted(group, key=lambda alert: (-excess(alert.breach), alert.series))
             turning = {alert.series for alert in group}
             others = sum(alert.series.rule == name and alert.series not in turning for alert in firing)
-            payload = _payload(model, by_name.get(name), kind, largest, others, at)
+            payload = _payload(model, by_name.get(name), kind, largest, others, at, url)
             written.append(
                 Notice(rule=name, kind=kind, severity=severity, as_of=at, channels=channels, payload=payload)
             )
@@ -120,14 +125,16 @@ def notices(
 
 
 def _payload(
-    model: str, rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], others: int, at: int
+    model: str, rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], others: int, at: int, url: str
 ) -> str:
     first = group[0]
+    page = {"page": link(url, model, first)} if url else {}
     unit = BY_NAME[rule.measure].unit.value if rule is not None and rule.measure in BY_NAME else None
     return json.dumps(
         {
             "title": title(model, kind, group),
-            "text": text(model, rule, kind, group, others, at),
+            "text": text(model, rule, kind, group, others, at, **page),
+            **page,
             "kind": kind.value,
             "model": model,
             "rule": first.series.rule,
@@ -182,11 +189,18 @@ def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
 
 
 def text(
-    model: str, rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], others: int, at: int
+    model: str,
+    rule: Rule | None,
+    kind: NoticeKind,
+    group: Sequence[Alert],
+    others: int,
+    at: int,
+    page: str = "",
 ) -> str:
     """Body of a message: plain lines that read well in any font; no name brings a line of its own.
 
-    The first line says it all: which part, value, reference, limit, and what is behind it.
+    The first line says it all: which part, value, reference, limit, and what is behind it. The last one links
+    to the page of the largest alert.
     """
     lines = [_first_line(rule, kind, group), ""]
     asked = "" if rule is None else f" It judges {described(rule)}"
@@ -200,6 +214,7 @@ def text(
     if kind is NoticeKind.FIRING:
         lines += cause_lines(rule, group)
         lines += _advice({} if rule is None else annotations(rule, group[0].breach))
+    lines += ["", f"{PAGE}{page}"] if page else []
     return "\n".join(map(readable, lines)).rstrip("\n")
 
 

@@ -92,6 +92,7 @@ def _under(
             shown=shown,
             recipients=() if notices is NoticeScope.NOTHING else app.settings.recipients(name),
             of_all=notices is NoticeScope.ALL,
+            url=app.settings.http.url or "",
         )
         report, _ = run_cycle(model, caches, tick)
     except Stopped:

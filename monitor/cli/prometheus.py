@@ -65,7 +65,8 @@ def export_rules(path: Path, output: Path | None, runbook: str, **how: Any) -> N
         if own is not None and not leads_somewhere(own):
             rule = "begins with https:// or http://, and is left out"
             say(f"warning: runbook_url of {quoted(model.name)} leads nowhere: an address {rule}", err=True)
-    rules = rules_text(settings.models, Forwarding(runbook=runbook if leads else "", **how))
+    url = settings.http.url or ""
+    rules = rules_text(settings.models, Forwarding(runbook=runbook if leads else "", url=url, **how))
     if output is None:
         say_lines(rules)
         return

@@ -4,6 +4,7 @@ import re
 from dataclasses import MISSING, fields
 from datetime import date
 from typing import Annotated, Any, TypeAlias
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import (
@@ -39,6 +40,7 @@ _FIRST = date(1970, 1, 1)
 _LONGEST = 36_500 * DAY  # a century: sums of durations stay far below the ends of int64
 
 _THRESHOLD = 'a limit is a number, a share of the earlier value as in "-5%", or "critical": got '
+_ADDRESS = r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?(/[A-Za-z0-9._~%/-]*)?"
 _STORES = ("sqlite", "postgresql", "postgres")
 
 
@@ -110,7 +112,7 @@ def _days(value: object) -> object:
 
 
 def _name(value: object) -> object:
-    if isinstance(value, str) and not re.fullmatch(r"[A-Za-z0-9_.-]+", value):
+    if isinstance(value, str) and not re.fullmatch(r"(?!\.{1,2}$)[A-Za-z0-9_.-]+", value):
         raise ValueError(f"a name is made of letters, digits, _, . and -: got {quoted(value)}")
     return value
 
@@ -149,11 +151,20 @@ def _channel_url(value: object) -> object:
 
 
 def _outside_url(value: object) -> object:
-    if isinstance(value, str) and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", value):
+    """Address to which links add a path: http(s), a host, perhaps a port and a path; no user."""
+    if isinstance(value, str) and not _is_address(value):
         raise ValueError(
-            f'an address is a scheme and a host, as in "https://monitor.example": got {quoted(value)}'
+            "an address is http:// or https://, a host, perhaps a port and a path, without user, query and "
+            'fragment, as in "https://monitor.example"; it is not shown here'
         )
     return value.rstrip("/") if isinstance(value, str) else value
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return re.fullmatch(_ADDRESS, text) is not None and urlsplit(text).port != 0
+    except ValueError:  # no port, or no address of IPv6
+        return False
 
 
 def _store_url(value: object) -> object:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from monitor.specs.model import ModelSpec
 
 RUNBOOK = "runbook_url"  # the annotation by its usual name
+PAGE = "page_url"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,8 @@ class Forwarding:
         under which Prometheus scrapes the daemons.
     runbook
         address of the runbook, to which alerts point; empty: they point nowhere.
+    url
+        address of the pages from outside, which begins with a scheme; empty: nothing links to them.
     last_word
         for how long what a daemon said last counts once it does not answer.
     keep_firing_for
@@ -37,6 +40,7 @@ class Forwarding:
 
     job: str = "monitor"
     runbook: str = ""
+    url: str = ""
     last_word: int = 6 * HOUR
     keep_firing_for: int = 5 * MINUTE
     down_after: int = 2 * MINUTE
@@ -45,6 +49,10 @@ class Forwarding:
     def of(self, family: str, *matchers: str) -> str:
         """Selector of a family of the job."""
         return f"{family}{{{', '.join([f'job={quoted(self.job)}', *matchers])}}}"
+
+    def page(self, path: str) -> dict[str, str]:
+        """Annotation that leads to a page, whose path is a template; none where there is no address."""
+        return {PAGE: f"{self.url}{path}"} if self.url else {}
 
     def section(self, name: str) -> dict[str, str]:
         """Annotation that leads to a section of the runbook; none where there is no address."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from monitor.alerts.defaults import NAMES
+from monitor.alerts.links import address, page_of
 from monitor.alerts.phrases import described, has_places
 from monitor.alerts.rules import EVERY, Rule, Severity
 from monitor.core.clock import SECOND, format_duration
@@ -46,6 +47,15 @@ FIRING = "model_monitor:alert_firing"
 OWN_RULE = "a_rule_of_your_own"
 WRITTEN = "# Written by `monitor export-rules`: write it again when models or rules change.\n"
 _OF_ALERT = ("model", "rule", "version", "segment", "window", "subject")  # labels: which alert it is
+
+
+def _escaped(label: str) -> str:
+    """Template: a label's value as part of an address."""
+    return f"{{{{ urlquery $labels.{label} }}}}"
+
+
+_WHICH = "?" + "&".join(f"{label}={_escaped(label)}" for label in ("segment", "subject", "version"))
+"""Template: which alert of a rule an address means; what is empty is the whole."""
 
 
 def of_daemons(how: Forwarding) -> Iterator[AlertingRule]:
@@ -107,6 +117,7 @@ def _own(
     how: Forwarding, name: str, summary: str, expr: str, labels: dict[str, str], hold: int = 0
 ) -> AlertingRule:
     annotations = {"summary": summary} | how.section(name.lower())
+    annotations |= how.page(address(("models", labels["model"]), {})) if "model" in labels else {}
     return AlertingRule(name=name, expr=expr, labels=labels, annotations=annotations, hold=hold)
 
 
@@ -136,6 +147,7 @@ def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
         "summary": f"{model.name}: {_said(how, instead)}",
         "description": literal(described(rule)),
         **how.section(rule.name if rule.name in NAMES else OWN_RULE),
+        **how.page(address(page_of(model.name, rule.name), {}) + _WHICH),
     }
     given = {name: literal(text) for name, text in told.items()}
     return AlertingRule(
@@ -190,6 +202,7 @@ def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
         "summary": "{{ $labels.model }}: " + _said(how, "{{ $labels.rule }}"),
         "description": "These rules of Prometheus do not know this rule: write them again.",
         **how.section(OWN_RULE),
+        **how.page(f"/models/{_escaped('model')}/alerts/{_escaped('rule')}{_WHICH}"),
     }
     expr = "\nunless ".join([FIRING, *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)

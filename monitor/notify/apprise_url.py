@@ -2,12 +2,13 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from monitor.alerts.messages import PAGE
 from monitor.core.errors import NotificationError
 from monitor.core.text import readable, readable_lines
 from monitor.specs.rows import WaitingNotice
@@ -54,17 +55,16 @@ def chat(text: str) -> str:
 _BY_SCHEME: Mapping[str, Markup] = dict.fromkeys(_MAILS, mail) | dict.fromkeys(_PROGRAMS, as_is)
 
 
-def spoken(url: str, title: str, text: str, runbook: str = "") -> tuple[str, str]:
+def spoken(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
     """Title and text as the channel of a URL may be sent them.
 
     Parameters
     ----------
-    runbook
-        the address that the configuration gives: its line is the one link that stays.
+    links
+        lines that stay links: what they lead to is what the configuration gives.
     """
     markup = _BY_SCHEME.get(url.partition("://")[0].lower(), chat)
-    link = f"{_RUNBOOK}{runbook}" if runbook else None
-    lines = (line if line == link else markup(line) for line in readable_lines(text).split("\n"))
+    lines = (line if line in links else markup(line) for line in readable_lines(text).split("\n"))
     return markup(readable(title)), "\n".join(lines)
 
 
@@ -116,7 +116,8 @@ class AppriseUrl:
         sender.add(self._service)
         said = notice.payload
         runbook = readable(said.get("annotations", {}).get("runbook_url", ""))
-        title, text = spoken(self.url, said["title"], said["text"], runbook)
+        links = (f"{_RUNBOOK}{runbook}", f"{PAGE}{said.get('page', '')}")
+        title, text = spoken(self.url, said["title"], said["text"], links)
         with _heard() as warned:
             try:
                 taken = sender.notify(

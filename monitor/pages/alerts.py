@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import State
+from monitor.alerts.links import episode, page_of
 from monitor.alerts.phrases import interval_in_words, limit_in_words, worded
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.moments import day
@@ -81,11 +82,8 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         since=day(alert.since),
         until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {alert.ended}",
         seen_by=shown.seen_by,
-        href=asked.link(
-            "models", shown.model, "alerts", series.rule, since=str(alert.since), subject=series.subject,
-            segment=series.segment, version=series.version, as_of=asked.query.get("as_of"),
-        ),
-    )  # fmt: skip
+        href=asked.link(*page_of(shown.model, series.rule), **episode(alert)),
+    )
 
 
 def _place(shown: ShownAlert) -> tuple[int, int, int, str]:

@@ -1,10 +1,10 @@
 """What a page asks of the store, and what an address asks of a page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
-from urllib.parse import quote, urlencode
 
+from monitor.alerts.links import address
 from monitor.alerts.standing import Seen
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.core.clock import from_iso
@@ -156,17 +156,6 @@ class Asked:
     def here(self, **changed: str | int | None) -> str:
         """Address of this page with some parameters changed; None leaves one out."""
         return address(self.path, {**self.query, **changed})
-
-
-def address(path: Iterable[str], query: Mapping[str, str | int | None]) -> str:
-    """Address of a page.
-
-    >>> address(("models", "a/b"), {"end": "2013-12-01", "as_of": None})
-    '/models/a%2Fb?end=2013-12-01'
-    """
-    given = {name: value for name, value in query.items() if value not in (None, "")}
-    text = "/" + "/".join(quote(part, safe="") for part in path)
-    return f"{text}?{urlencode(given)}" if given else text
 
 
 def found(name: str, names: Sequence[str], what: str) -> str:

@@ -73,7 +73,13 @@ def alerted(
 
 
 def noticed(
-    spec: ModelSpec, outcome: Round, recipients: tuple[Recipient, ...], as_of: int, *, of_all: bool
+    spec: ModelSpec,
+    outcome: Round,
+    recipients: tuple[Recipient, ...],
+    as_of: int,
+    *,
+    of_all: bool,
+    url: str,
 ) -> tuple[Notice, ...]:
     """Notices of a round; nothing is made where nobody is to be told.
 
@@ -81,13 +87,15 @@ def noticed(
     ----------
     of_all
         of all alerts that fire, not only of what fires or ends in this cycle.
+    url
+        see `notices`.
     """
     standing, turned = outcome.standing.values(), list(outcome.turned)
     if of_all:
         turned += [alert for alert in standing if alert.state is State.FIRING and alert not in turned]
     if not (recipients and turned):
         return ()
-    return notices(spec.name, spec.rules, turned, standing, recipients, as_of)
+    return notices(spec.name, spec.rules, turned, standing, recipients, as_of, url)
 
 
 def _judged(

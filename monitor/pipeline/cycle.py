@@ -57,6 +57,8 @@ class Tick:
         who is told of alerts.
     of_all
         whether they are told of all alerts that fire, not only of what fires or ends in the cycle.
+    url
+        address of the pages from outside, to which what they are told links; empty: to none.
     """
 
     as_of: int
@@ -66,6 +68,7 @@ class Tick:
     shown: bool = True
     recipients: tuple[Recipient, ...] = ()
     of_all: bool = False
+    url: str = ""
 
     @property
     def token(self) -> int | None:
@@ -346,7 +349,7 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
         days=results.judged.days,
         alerts=judged.written,
         dropped=judged.dropped,
-        notices=noticed(model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all),
+        notices=noticed(model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url),
         pruned=prunes,
     )
     model.store.commit(model.name, commit, token=tick.token)

@@ -98,7 +98,8 @@ def own_hosts(http: HttpSpec) -> frozenset[str] | None:
     A page of another site can have its own name resolved to this machine, and then read what it is answered
     (DNS rebinding). It has no secret to send; where none is asked for, the name in `Host` gives it away.
     """
-    outside = urlsplit(http.url or "").hostname
+    outside = urlsplit(http.url or "").hostname or ""
+    outside = f"[{outside}]" if ":" in outside else outside
     if http.secret_file is not None or not (_is_loopback(http.host) or outside):
         return None
     return frozenset({"localhost", "127.0.0.1", "[::1]", *([outside] if outside else [])})

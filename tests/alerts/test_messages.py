@@ -264,6 +264,19 @@ def test_the_first_line_names_the_part_the_value_the_reference_and_the_limit_tha
     assert words in first
 
 
+@pytest.mark.parametrize("one", [alert(), over()])
+def test_a_notice_links_to_its_alerts_page_where_there_is_an_address(one: Alert) -> None:
+    (with_link,) = notices("late", [RULE], [one], [], [CHAT], AT, "https://monitor.example/at")
+    (without,) = notices("late", [RULE], [one], [], [CHAT], AT)
+    linked, plain = json.loads(with_link.payload), json.loads(without.payload)
+
+    page = f"https://monitor.example/at/models/late/alerts/missing?since={one.since}&subject=feature%3Aage"
+    assert linked.pop("page") == page
+    text = linked.pop("text")
+    assert text == f"{plain.pop('text')}\n\nPage: {page}"
+    assert linked == plain
+
+
 def test_no_name_from_data_breaks_the_first_line() -> None:
     cells = Detail(("cell", "expected", "actual"), (("a\nb\x1b[31m", 0.1, 0.2),))
     lines = text_of(alert("feature:x\ny", breach=replace(alert().breach, cause=cells))).split("\n")

@@ -6,6 +6,16 @@ from configurations import DURATION, SOURCE, File, model
 from monitor.config.load import settings_of
 from monitor.core.errors import ConfigurationError
 
+NO_ADDRESS = (
+    "http.url: an address is http:// or https://, a host, perhaps a port and a path, without user, query and "
+    'fragment, as in "https://monitor.example"; it is not shown here'
+)
+NO_ADDRESSES = (
+    *("", "monitor.example", "ftp://monitor.example", "https://", "https://ann:pw@monitor.example"),
+    *("https://a?b", "https://a#b", "https://a:0", "https://a:99999", "https://[::x]", "https://a b"),
+    *("https://a/{{ end }}", "https://a/\\n", "https://ä.example", "javascript:alert(1)//"),
+)
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -17,6 +27,7 @@ from monitor.core.errors import ConfigurationError
             '[http]\ntls_key = "tls.key"',
             "http.tls_key: a key belongs to a certificate: tls_certificate is missing",
         ),
+        *((f'[http]\nurl = "{url}"', NO_ADDRESS) for url in NO_ADDRESSES),
         ("store = 5", "store: must be a table: got 5"),
         (
             '[store]\nurl = "monitor.db"',

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote_plus
 
 from click.testing import CliRunner
 
@@ -32,7 +33,7 @@ _SAID = "(said)"
 _OF_ALERT = ("model", "rule", "version", "segment", "window", "subject")
 _LIFE = 10  # steps before something happens
 _LOOKED_UP = re.compile(r"\{\{ with .*? \| query \}\}.*?\{\{ else \}\}(.*)\{\{ end \}\}", re.DOTALL)
-_TEMPLATE = re.compile(r'\{\{ (?:\$labels\.(\w+)|"\{\{") \}\}')
+_TEMPLATE = re.compile(r'\{\{ (?:(urlquery )?\$labels\.(\w+)|"\{\{") \}\}')
 _A, _B = "a:9839", "b:9839"  # two replicas
 _Labels = Mapping[str, str]
 
@@ -100,9 +101,10 @@ def exported_with_tests(
     how = export_rules.make_context("export-rules", given).params
     how = {name: how[name] for name in Forwarding.__dataclass_fields__ if name in how}
     how["runbook"] = how["runbook"] if leads_somewhere(how["runbook"]) else ""
-    models = settings_of(config, env or {}).models
+    settings = settings_of(config, env or {})
+    how["url"] = settings.http.url or ""
     (directory / "tests.yaml").write_text(
-        tests_text(models, Forwarding(**how), "rules.yaml"), encoding="utf-8"
+        tests_text(settings.models, Forwarding(**how), "rules.yaml"), encoding="utf-8"
     )
 
 
@@ -154,7 +156,12 @@ def _filled(text: str, labels: _Labels, said: str | None = None) -> str:
     text = _LOOKED_UP.sub(lambda found: found[1] if said is None else _SAID, text)
     if said is not None and _SAID in text:
         return _filled(text, labels).replace(_SAID, said)
-    return _TEMPLATE.sub(lambda found: labels.get(found[1], "") if found[1] else "{{", text)
+    return _TEMPLATE.sub(lambda found: _value(labels, found[1], found[2]) if found[2] else "{{", text)
+
+
+def _value(labels: _Labels, escaped: str | None, name: str) -> str:
+    value = labels.get(name, "")
+    return quote_plus(value) if escaped else value
 
 
 def _of_daemons(bench: _Bench) -> Iterator[_Case]:

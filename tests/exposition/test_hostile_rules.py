@@ -19,7 +19,7 @@ from monitor.config.load import examine
 from monitor.core.text import double_quoted
 from monitor.exposition.plain_yaml import as_yaml
 
-HEAD = '[sources.log]\nurl = "sqlite:///log.db"\n'
+HEAD = '[http]\nurl = "https://monitor.example/at"\n[sources.log]\nurl = "sqlite:///log.db"\n'
 QUICK = ("--last-word", "20m", "--keep-firing-for", "1m")  # leaves out the tests that take a day
 PIECES = (
     *("{{ $value }}", "{{ $labels.model }}", "{{ end }}", "{{-", "{{{", "}}", '{{ "{{" }}', "{{/* x */}}"),

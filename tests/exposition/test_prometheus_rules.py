@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import servers
+import yaml
 from click.testing import CliRunner, Result
 from rule_tests import exported_with_tests
 from serving import model
@@ -16,7 +17,20 @@ from monitor.config.load import settings_of
 from monitor.core.measurement import Reason
 from monitor.exposition.forwarding import Forwarding
 from monitor.exposition.prometheus_rules import ALERT as OWN_ALERT
-from monitor.exposition.prometheus_rules import ITSELF, OWN_RULE, alert_name, rules_text
+from monitor.exposition.prometheus_rules import (
+    ASIDE,
+    DOWN,
+    ITSELF,
+    NEVER_RAN,
+    NO_DATA,
+    NOTICES_STUCK,
+    OWN_RULE,
+    RELOAD_FAILED,
+    REPLICA_DOWN,
+    STALE,
+    alert_name,
+    rules_text,
+)
 from monitor.measures.catalogue import BY_NAME
 from monitor.specs.model import ModelSpec
 
@@ -130,6 +144,29 @@ def test_the_tests_that_are_written_notice_rules_that_are_wrong(
 
     assert done.returncode == 1
     assert told in done.stdout + done.stderr
+
+
+def test_every_alert_of_a_model_links_to_its_page_where_there_is_an_address(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f"{HEAD}{model('late')}", encoding="utf-8")
+    without = exported(config).stdout
+    config.write_text(f'[http]\nurl = "https://monitor.example/"\n{HEAD}{model("late")}', encoding="utf-8")
+    groups = yaml.safe_load(exported(config).stdout)["groups"]
+
+    pages = {
+        rule["alert"]: rule["annotations"].get("page_url")
+        for group in groups
+        for rule in group["rules"]
+        if "alert" in rule
+    }
+    assert "page_url" not in without
+    assert {pages[name] for name in (STALE, NEVER_RAN, NO_DATA)} == {"https://monitor.example/models/late"}
+    assert pages["ModelChanged"] == (
+        "https://monitor.example/models/late/alerts/changed?segment={{ urlquery $labels.segment }}"
+        "&subject={{ urlquery $labels.subject }}&version={{ urlquery $labels.version }}"
+    )
+    linked = {name for name, page in pages.items() if page is not None}
+    assert set(pages) - linked == {DOWN, REPLICA_DOWN, RELOAD_FAILED, ASIDE, NOTICES_STUCK}
 
 
 def test_the_rules_in_the_containers_are_those_of_the_demo() -> None:

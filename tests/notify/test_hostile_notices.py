@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from email.message import EmailMessage
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 from hostile_texts import CORPUS, EVIL, FORGED, HOSTILE, MARKUP, acting, assert_quiet, marked_up
@@ -16,6 +17,7 @@ from monitor.alerts.rules import Condition, Limit, Rule, Series
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY
 from monitor.core.measurement import Detail
+from monitor.notify.apprise_url import spoken
 from monitor.notify.channels import open_channel
 from monitor.specs.rows import WaitingNotice
 
@@ -119,6 +121,24 @@ def test_a_name_brings_no_line_into_a_notice(name: str, other: str) -> None:
     assert len(lines) == len(LINES)
     assert all(line.startswith(begin) for line, begin in zip(lines[1:], LINES[1:], strict=True))
     assert sorted(one["version"] for one in said["alerts"]) == sorted([name, other])
+
+
+@given(name=HOSTILE)
+@settings(max_examples=60)
+def test_a_link_to_an_alert_leads_to_it_whatever_names_hold_and_stays_a_link_in_a_chat(name: str) -> None:
+    series = Series(name, version=name, segment=f"{name}={name}", window="7d", subject=f"feature:{name}")
+    alert = firing(series, Verdict(outcome=Outcome.BREACH, window_end=AT, value=0.2, n=1), AT)
+    (notice,) = notices(name, [], [alert], [], [Recipient("chat")], AT, "https://monitor.example")
+    payload = json.loads(notice.payload)
+    parts = urlsplit(payload["page"])
+
+    assert (parts.scheme, parts.netloc, parts.fragment) == ("https", "monitor.example", "")
+    assert [unquote(part) for part in parts.path.split("/")] == ["", "models", name, "alerts", name]
+    named = {"subject": series.subject, "segment": series.segment, "version": name, "since": str(alert.since)}
+    assert dict(parse_qsl(parts.query)) == named
+    assert payload["text"].endswith(f"\n\nPage: {payload['page']}")
+    _, text = spoken("slack://a/b/c", payload["title"], payload["text"], [f"Page: {payload['page']}"])
+    assert text.split("\n")[-1] == f"Page: {payload['page']}"
 
 
 @given(name=HOSTILE)

@@ -10,6 +10,7 @@ import pytest
 from looked_at import END, Looked, Pages, bench_of_pages, looking
 from serving import Bench
 
+from monitor.alerts.links import link
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.measures.rows import newest
@@ -147,6 +148,25 @@ def test_an_alert_says_what_the_command_explains(bench: Bench, pages: Pages) -> 
     assert pages.at("/models/late/alerts/busy.json").plain() == [
         one for one in told(bench, "alerts", "--model", "late") if one["rule"] == "busy"
     ]
+
+
+def test_links_of_notices_and_of_prometheus_lead_to_the_page_of_their_alert(
+    bench: Bench, pages: Pages
+) -> None:
+    with bench.app() as app:
+        alerts = [alert for _, alert in app.store.alerts("late", ended=True)]
+
+    assert {alert.series.rule for alert in alerts} >= {"busy"}
+    for alert in alerts:
+        (told_of,) = pages.at(link("", "late", alert).replace("?", ".json?")).plain()
+        series = alert.series
+        assert (told_of["rule"], told_of["subject"], told_of["since"]) == (
+            *(series.rule, series.subject),
+            to_iso(alert.since),
+        )
+    of_prometheus = pages.at("/models/late/alerts/busy?segment=&subject=&version=")
+    assert of_prometheus.status == 200
+    assert of_prometheus.words == pages.at("/models/late/alerts/busy").words
 
 
 def test_the_features_are_those_of_show_in_the_order_of_their_newest_values(

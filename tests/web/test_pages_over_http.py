@@ -124,6 +124,7 @@ def test_a_page_is_shown_under_its_own_hosts_alone(host: str, status: int) -> No
             True,
             {"localhost", "127.0.0.1", "[::1]", "monitor.example"},
         ),
+        (HttpSpec(url="http://[FD00::1]:81"), True, {"localhost", "127.0.0.1", "[::1]", "[fd00::1]"}),
         (HttpSpec(pages=False), False, {"localhost", "127.0.0.1", "[::1]"}),
         (HttpSpec(host="192.0.2.1"), False, None),
         (HttpSpec(host="192.0.2.1", secret_file="s"), True, None),  # noqa: S106 -- a file's name
