@@ -40,6 +40,19 @@ def interval(
     return _small("strip", parts, label)
 
 
+def share(value: float, reference: float, most: float, label: str) -> str:
+    """A share as a bar, and that of the reference as a line across it; both end at `most`.
+
+    >>> share(0.2, 0.1, 0.4, "a").count("<rect"), 'x="3.0" width="53.0"' in share(0.2, 0.1, 0.4, "a")
+    (1, True)
+    """
+    axis = Axis(0.0, most)
+    wide = (_WIDE - 2 * _EDGE) * axis.part(value)
+    bar = f'<rect class="bar main" x="{_EDGE}.0" width="{wide:.1f}" y="7" height="12"/>'
+    line = f'<path class="line now" d="M{_across(axis, reference)} {_EDGE}v{_TALL - 2 * _EDGE}"/>'
+    return _small("spark", [bar, line], label)
+
+
 def _of(mark: Mark, x: Axis, y: Axis) -> list[str]:
     def down(value: float) -> str:
         return f"{_EDGE + (_TALL - 2 * _EDGE) * (1 - y.part(value)):.1f}"

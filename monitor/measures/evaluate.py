@@ -83,7 +83,9 @@ def best_threshold(counting: Counting, labels: Counters, options: Options) -> fl
     return scores.best_threshold(scored, options)
 
 
-def expectation(counting: Counting, reference: Counters | Mixture, *, features: bool = True) -> Expected:
+def expectation(
+    counting: Counting, reference: Counters | Mixture, *, features: bool = True, only: str = ""
+) -> Expected:
     """What a reference, or several, lead one to expect of outputs and features: made once, used often.
 
     Parameters
@@ -92,6 +94,8 @@ def expectation(counting: Counting, reference: Counters | Mixture, *, features: 
         records part.
     features
         False for versions, segments and arms, whose features are not counted.
+    only
+        the one output or feature; empty: all of them.
     """
     parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
     for _, counters in parts:
@@ -99,7 +103,7 @@ def expectation(counting: Counting, reference: Counters | Mixture, *, features: 
     subjects = tuple(
         Subject(name, grid, counting.records.offsets[name])
         for name, grid in counting.outputs.items()
-        if features or not name.startswith(FEATURE)
+        if (features or not name.startswith(FEATURE)) and only in ("", name)
     )
     moments = {
         name: mixed([(share, moments_of(counting.moments(counters), name)) for share, counters in parts])

@@ -37,6 +37,8 @@ class Options:
         on the score, chosen elsewhere, that a profit is measured at; None: there is none.
     whole
         False for versions, segments and arms: headline measures without detail are enough.
+    detailed
+        whether details are whole: the corners of curves, all cells of an index; else some points and cells.
     families
         of measures that are wanted, of those that a model may leave out.
     """
@@ -50,6 +52,7 @@ class Options:
     rate_interval: RateMethod = RATE_METHOD
     threshold: float | None = None
     whole: bool = True
+    detailed: bool = False
     families: frozenset[Family] = OPTIONAL_FAMILIES
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from monitor.alerts.lifecycle import State
 from monitor.alerts.phrases import annotations, cause_table, described, heading, said, still
+from monitor.alerts.verdicts import COUNTED
 from monitor.charts.marks import Dots, Mark, RuleLine, Shade
 from monitor.charts.scales import linear
 from monitor.core.clock import DAY, to_iso
@@ -13,11 +14,12 @@ from monitor.core.errors import AddressError
 from monitor.core.measurement import Detail
 from monitor.exposition.forwarding import leads_somewhere
 from monitor.measures.against import FIGURES
+from monitor.measures.options import FEATURE
 from monitor.measures.worded import differs, limit_of
 from monitor.pages.alerts import AlertLine, alert_line, chosen
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
-from monitor.pages.model import spec_of
+from monitor.pages.model import Link, spec_of
 from monitor.pages.moments import time_axis
 from monitor.pages.series import WindowReading, readings
 from monitor.show.alerts import ShownAlert
@@ -53,6 +55,7 @@ class AlertPage:
     cause: tuple[tuple[str, ...], ...]
     action: str
     runbook: str
+    features: tuple[Link, ...]
     commands: tuple[str, ...]
     others: tuple[AlertLine, ...]
     earlier: tuple[AlertLine, ...]
@@ -97,6 +100,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
         cause=tuple(table[: _MOST + 1]),
         action=notes.get("action", ""),
         runbook=runbook if leads_somewhere(runbook) else "",
+        features=tuple(_features(data, asked, shown)),
         commands=tuple(_commands(shown)),
         others=tuple(alert_line(asked, one) for one in _latest(others)),
         earlier=tuple(alert_line(asked, one) for one in _latest(earlier)),
@@ -124,6 +128,22 @@ def found_alert(
         told = ", ".join(rules) or "none has fired"
         raise AddressError(f'there is no such alert of the rule "{rule_name}"; alerts are of: {told}', 404)
     return max(meant, key=lambda one: one.alert.since), alerts
+
+
+def _features(data: PageData, asked: Asked, shown: ShownAlert) -> Iterator[Link]:
+    """Pages of the features that the alert is about, in the window of its newest breach."""
+    series, breach = shown.alert.series, shown.alert.breach
+    names = [series.subject.removeprefix(FEATURE)] if series.subject.startswith(FEATURE) else []
+    if breach.cause is not None and breach.cause.columns == COUNTED:
+        names += [str(row[0]).removeprefix(FEATURE) for row in breach.cause.rows[:_MOST]]
+    if not names or not series.window:
+        return
+    at = breach.window_end
+    which = Drawn(window=series.window, after=at - 1, until=at, measures=("records",), subjects=("",))
+    end = to_iso(at) if data.rows(shown.model, which) else None  # the newest one, where it is not kept
+    for name in names:
+        link = asked.link("models", shown.model, "feature", name=name, window=series.window, end=end)
+        yield Link(name, link, False)
 
 
 def _title(cause: Detail | None) -> str:

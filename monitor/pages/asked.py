@@ -1,6 +1,6 @@
 """What a page asks of the store, and what an address asks of a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -9,8 +9,10 @@ from monitor.alerts.standing import Seen
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.core.clock import from_iso
 from monitor.core.errors import AddressError
+from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
 from monitor.records.counting import Counting
+from monitor.records.pane import Part
 from monitor.records.reference import Reference
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
@@ -66,8 +68,14 @@ class PageData(Protocol):
         """(as of, row) of all kept revisions of a window's ends, by end and as of."""
         ...
 
-    def counted(self, spec: ModelSpec, start: int, end: int) -> CountedWindow:
-        """Counts of all panes between two moments, as they are now."""
+    def counted(
+        self, spec: ModelSpec, start: int, end: int, parts: Collection[Part] = tuple(Part)
+    ) -> CountedWindow:
+        """Counts of all panes between two moments, as they are now; of other parts than these none."""
+        ...
+
+    def spans(self, model: str, counting: Counting, block: str, bounds: Sequence[int]) -> list[Ints | None]:
+        """Counts of a block of the records between each two of the bounds; None: no pane is there."""
         ...
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:

@@ -184,13 +184,13 @@ def _figures(
     yield timeline(measure, readings(rows, window, measure), window, axis, reference=reference, marks=marks)
     right, always = (readings(rows, window, name) for name in CONSTANT)
     if right and always:
-        yield _beside(
+        yield beside(
             timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
             "accuracy",
             line(always, window),
             LegendKey("line", "second", "always saying the more frequent class"),
             "is it better than a constant answer?",
-            [value_of("accuracy", one.value) for one in _aligned(right, always)],
+            [value_of("accuracy", one.value) for one in aligned(right, always)],
         )
     brier = readings(rows, window, "brier_score")
     if brier and measure != "brier_score":
@@ -201,24 +201,24 @@ def _figures(
         )
     guess, real = (readings(rows, window, name) for name in (f"estimated_{seen.main}", seen.main))
     if guess and real:
-        yield _beside(
+        yield beside(
             timeline(seen.main, real, window, axis, height=120, title="Before labels arrive"),
             seen.main,
             line(guess, window),
             LegendKey("line", "estimate", "estimated from scores alone"),
             "the estimate is known at the window's end; labels follow",
-            [value_of(seen.main, one.value) for one in _aligned(real, guess)],
+            [value_of(seen.main, one.value) for one in aligned(real, guess)],
         )
     yield from _shift(rows, window, axis)
 
 
-def _aligned(one: Sequence[WindowReading], other: Sequence[WindowReading]) -> list[WindowReading]:
+def aligned(one: Sequence[WindowReading], other: Sequence[WindowReading]) -> list[WindowReading]:
     """The other readings of the same windows, the own one where there is none."""
     there = {each.end: each for each in other}
     return [there.get(each.end, each) for each in one]
 
 
-def _beside(
+def beside(
     figure: Figure,
     measure: str,
     points: Sequence[tuple[float, float | None]],
@@ -255,8 +255,8 @@ def _shift(rows: Sequence[Revision], window: Window, axis: Axis) -> Iterator[Fig
         )
         figure = timeline(INDEX, index, window, axis, height=120, title=title, marks=limits, note=note)
         key = LegendKey("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
-        cells = [value_of(INDEX, one.value) for one in _aligned(index, critical)]
-        figure = _beside(figure, INDEX, line(critical, window), key, note, cells, SIZES)
+        cells = [value_of(INDEX, one.value) for one in aligned(index, critical)]
+        figure = beside(figure, INDEX, line(critical, window), key, note, cells, SIZES)
         yield replace(figure, legend=(*figure.legend, LegendKey("line", "limit", "classical bands")))
         return
 

@@ -48,6 +48,16 @@ def day(us: int, zone: str = "UTC") -> str:
     return f"{at.day} {at:%b %Y}{time}"
 
 
+def day_of_month(us: int, zone: str = "UTC") -> str:
+    """Day without its year, as an axis has room for it.
+
+    >>> day_of_month(0)
+    '1 Jan'
+    """
+    at = to_datetime(us).astimezone(ZoneInfo(zone))
+    return f"{at.day} {at:%b}"
+
+
 def lasting(us: int) -> str:
     """Length of time in one unit, as a table has room for it.
 
@@ -80,5 +90,5 @@ def _tick(at: int, unit: str, zone: str) -> str:
     """January is called by its year."""
     local = to_datetime(at).astimezone(ZoneInfo(zone))
     if unit in ("day", "week"):
-        return f"{local.day} {local:%b}"
+        return day_of_month(at, zone)
     return f"{local:%Y}" if local.month == 1 else f"{local:%b}"

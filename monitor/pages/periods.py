@@ -38,7 +38,7 @@ class Period:
     shift: str
     critical: str
     moved: str
-    most: tuple[tuple[str, str], ...]
+    most: tuple[tuple[str, str, str], ...]
     truth: str
     revisions: int
 
@@ -116,7 +116,14 @@ def _period(asked: Asked, window: Window, end: int, rows: Sequence[Revision], se
         shift="" if shift is None else told(shift),
         critical="" if critical is None else told(critical),
         moved=f"{len(large)} of {len(features)}" if features else "",
-        most=tuple((name.removeprefix("feature:"), value_of(INDEX, large[name])) for name in most),
+        most=tuple(
+            (
+                one := name.removeprefix("feature:"),
+                value_of(INDEX, large[name]),
+                asked.link("models", seen.model, "feature", name=one, window=window.name, end=to_iso(end)),
+            )
+            for name in most
+        ),
         truth="" if main is None else str(main.truth),
         revisions=len({as_of for as_of, row in rows if row.measure == seen.main and not row.against}),
     )  # fmt: skip

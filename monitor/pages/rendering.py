@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.charts.heat import cells, spans
 from monitor.charts.plot import drawn
-from monitor.charts.spark import interval, spark
+from monitor.charts.spark import interval, share, spark
 from monitor.core.text import content_hash, readable
 
 if TYPE_CHECKING:
@@ -62,7 +62,14 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         auto_reload=False,
     )
-    charts = {"drawn": drawn, "cells": cells, "spans": spans, "spark": spark, "strip": interval}
+    charts = {
+        "drawn": drawn,
+        "cells": cells,
+        "spans": spans,
+        "spark": spark,
+        "strip": interval,
+        "share": share,
+    }
     for name, chart in charts.items():  # they escape every text themselves
         with_templates.filters[name] = lambda *given, of=chart, **named: Markup(of(*given, **named))  # noqa: S704
     with_templates.filters |= {"shown": shown, "readable": readable}

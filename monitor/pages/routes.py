@@ -12,7 +12,8 @@ from monitor.core.text import json_text
 from monitor.pages.alert import alert_page, found_alert
 from monitor.pages.alerts import alert_list, chosen
 from monitor.pages.asked import KEPT, Asked, PageData
-from monitor.pages.features import features, features_rows
+from monitor.pages.features.heat_map import features, features_rows
+from monitor.pages.features.one import feature_page, feature_rows
 from monitor.pages.fleet import fleet
 from monitor.pages.model import Link, overview, spec_of
 from monitor.pages.moments import day
@@ -89,6 +90,10 @@ def _features_plain(data: PageData, asked: Asked, name: str) -> str:
     return as_json([(name, kept, row) for kept, row in features_rows(data, asked, name)])
 
 
+def _feature_plain(data: PageData, asked: Asked, name: str) -> str:
+    return as_json([(name, kept, row) for kept, row in feature_rows(data, asked, name)])
+
+
 def _alert_plain(data: PageData, asked: Asked, name: str, rule: str) -> str:
     return alerts_as_json([found_alert(data, asked, name, rule)[0]])
 
@@ -103,15 +108,16 @@ _PAGES = {
     ("models", "*"): _Page("model", overview, _model_plain),
     ("models", "*", "performance"): _Page("window", window_page, _window_plain),
     ("models", "*", "features"): _Page("features", features, _features_plain),
+    ("models", "*", "feature"): _Page("feature", feature_page, _feature_plain),
     ("models", "*", "alerts", "*"): _Page("alert", alert_page, _alert_plain),
     ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain),
 }
 TABS = (
-    ("Overview", ()),
+    ("Overview", ("",)),
     ("Performance", ("performance",)),
-    ("Features", ("features",)),
+    ("Features", ("features", "feature")),
     ("Alerts", ("alerts",)),
-)
+)  # (name, what follows the model in the addresses of its pages)
 
 
 def answer(data: PageData, path: str, query: str) -> Answer:
@@ -165,16 +171,16 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
     """What surrounds a page of a model, or of none."""
     model = given[0] if given else ""
     at = data.now() if asked.as_of is None else asked.as_of
-    places = f"/static/{assets_hash()}"
+    assets = f"/static/{assets_hash()}"
     here = asked.here()
     path, _, query = here.partition("?")
     tabs = tuple(
         Link(
             text,
-            asked.link("models", model, *rest),
-            asked.path[2:] == rest or asked.path[2:3] == rest[:1] != (),
+            asked.link("models", model, *filter(None, places[:1])),
+            "".join(asked.path[2:3]) in places,
         )
-        for text, rest in TABS
+        for text, places in TABS
     )
     return Frame(
         title=" ".join((*given, *asked.path[2:3])) or "models",
@@ -188,8 +194,8 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
         here=path,
         now=asked.here(as_of=None),
         json=f"{path if path != '/' else '/'}.json" + (f"?{query}" if query else ""),
-        sheet=f"{places}/pages.css",
-        script=f"{places}/pages.js",
+        sheet=f"{assets}/pages.css",
+        script=f"{assets}/pages.js",
         crumbs=(Link(model, asked.link("models", model), False),) if model else (),
         tabs=tabs if model else (),
         report=False,

@@ -24,6 +24,8 @@ PATHS = (
     "/models/late?as_of=2024-03-21",
     "/models/late/performance?window=month&end=2024-04-01",
     "/models/late/features",
+    "/models/late/feature?name=amount&window=month&end=2024-04-01",
+    "/models/late/feature?name=group&window=month&end=2024-04-01",
     "/models/late/alerts",
     "/models/late/alerts/busy",
     "/models/never",
@@ -96,6 +98,7 @@ def test_labels_of_an_axis_do_not_overlap(browser: Browser, base: str, width: in
         "/models/late",
         "/models/late/performance?window=month&end=2024-04-01",
         "/models/late/features",
+        "/models/late/feature?name=amount&window=month&end=2024-04-01",
     ):
         page.goto(base + path)
         overlaps = page.evaluate(

@@ -30,6 +30,8 @@ ADDRESSES = [
     "/models/never/performance",
     "/models/late/features",
     "/models/late/features?by=missing_rate&window=1d&sort=name&range=90d",
+    "/models/late/feature?name=amount",
+    "/models/late/feature?name=group&window=7d&end=2024-03-21&as_of=2024-03-25",
     "/models/late/alerts",
     "/models/late/alerts/busy",
     "/models/bare",

@@ -1,33 +1,35 @@
 """Counts of a window from the store alone: its panes, added up, on the grids of the kept reference."""
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from monitor.app.wiring import resolved
+from monitor.core.typing import Ints
 from monitor.pages.asked import CountedWindow
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference, counting_without_reference
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import Strata, Stratum
+from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.store.adapter import SqlStore
 
 MOST = 1_500  # panes of a window; of more the newest
 
 
-def counted(store: SqlStore, spec: ModelSpec, start: int, end: int) -> CountedWindow:
+def counted(store: SqlStore, spec: ModelSpec, start: int, end: int, which: Collection[Part]) -> CountedWindow:
     """Counts of all panes between two moments, as they are now; panes on other grids are left out."""
     reference = _reference(store, spec)
     counting = counting_without_reference(spec.reading) if reference is None else reference.counting
     width = counting.reading.pane
     starts = list(range(start, end, width))[-MOST:]
-    parts = {part: store.load_panes(spec.name, part, starts, counting) for part in Part}
+    parts = {part: store.load_panes(spec.name, part, starts, counting) for part in which}
     there = {fact.start for fact in store.facts(spec.name, start) if fact.start < end}
     labels, records = (
-        _added(parts[part].values(), counting.layout(part)) for part in (Part.LABELS, Part.RECORDS)
+        _added(parts.get(part, {}).values(), counting.layout(part)) for part in (Part.LABELS, Part.RECORDS)
     )
-    used = set(parts[Part.LABELS]) & set(parts[Part.RECORDS])
+    used = set.intersection(*(set(parts[part]) for part in which))
     return CountedWindow(
         counting=counting,
         labels=labels,
@@ -36,6 +38,20 @@ def counted(store: SqlStore, spec: ModelSpec, start: int, end: int) -> CountedWi
         panes=len(used),
         lost=len(there - used),
     )
+
+
+def spans(
+    store: SqlStore, model: str, counting: Counting, block: str, bounds: Sequence[int]
+) -> list[Ints | None]:
+    """Counts of a block of the records between each two of the bounds; None: no pane of it is there."""
+    starts = list(range(bounds[0], bounds[-1], counting.reading.pane))[-MOST:]
+    parts = store.load_panes(model, Part.RECORDS, starts, counting)
+    sums: list[Ints | None] = [None] * (len(bounds) - 1)
+    for start, part in parts.items():
+        at = bisect_right(bounds, start) - 1
+        counts, before = part.strata[WHOLE].block(block), sums[at]
+        sums[at] = counts if before is None else before + counts
+    return sums
 
 
 def _reference(store: SqlStore, spec: ModelSpec) -> Reference | None:

@@ -1,14 +1,17 @@
 """What pages ask of a store."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.standing import Seen
 from monitor.app.alert_decisions import listed, seen_models
-from monitor.app.pages.counting import counted
+from monitor.app.pages.counting import counted, spans
 from monitor.app.wiring import App
+from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
 from monitor.pages.asked import CountedWindow
+from monitor.records.counting import Counting
+from monitor.records.pane import Part
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
@@ -48,9 +51,15 @@ class StoreData:
         """(as of, row) of all kept revisions of a window's ends."""
         return self.app.store.drawn(model, which)
 
-    def counted(self, spec: ModelSpec, start: int, end: int) -> CountedWindow:
+    def counted(
+        self, spec: ModelSpec, start: int, end: int, parts: Collection[Part] = tuple(Part)
+    ) -> CountedWindow:
         """Counts of all panes between two moments, as they are now."""
-        return counted(self.app.store, spec, start, end)
+        return counted(self.app.store, spec, start, end, parts)
+
+    def spans(self, model: str, counting: Counting, block: str, bounds: Sequence[int]) -> list[Ints | None]:
+        """Counts of a block of the records between each two of the bounds, as they are now."""
+        return spans(self.app.store, model, counting, block, bounds)
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""

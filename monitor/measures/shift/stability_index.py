@@ -17,7 +17,7 @@ from monitor.measures.shift.cells import Expected, Steps, samples, two_digits
 from monitor.states.grids import Grid, NumericGrid
 
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
-MOVED = 5  # cells that are shown: those that moved most
+MOVED = 5  # cells that are shown where not all are: those that moved most
 _COMPARED_WITH = ("reference_records",)
 NAMES = ("stability_index", "stability_index_critical", "stability_index_bias")
 
@@ -102,7 +102,7 @@ def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
     -------
     list of Measurement
         or ``no_reference``, ``no_records``, ``too_few``, ``undefined``. Of the whole its detail are the
-        cells that contribute most, and their shares.
+        cells that contribute most, or, if `detailed`, all that hold a record, and their shares.
 
     Notes
     -----
@@ -117,7 +117,8 @@ def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
     values = terms.sum(axis=1).tolist()
     used = ((expected.table + sides.current) > 0).sum(axis=1)
     few = (sides.n < options.min_per_cell * used).tolist()
-    order = np.argsort(-terms, axis=1, kind="stable")[:, :MOVED].tolist() if options.whole else None
+    most = terms.shape[1] if options.detailed else MOVED
+    order = np.argsort(-terms, axis=1, kind="stable")[:, :most].tolist() if options.whole else None
     before, now = _shares(expected.table, expected.m), _shares(sides.current, sides.n)
     indices = []
     for row, value in enumerate(values):
@@ -211,7 +212,7 @@ def _moved(
     rows = [
         (expected.name_of(row, slot), *figures)
         for slot, *figures in zip(order, before, now, terms, strict=True)
-        if figures[-1] > 0
+        if figures[-1] > 0 or (len(order) > MOVED and max(figures) > 0)
     ]
     return Detail(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from monitor.core.clock import to_iso
-from monitor.core.errors import AddressError
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import best_threshold, performance
 from monitor.measures.options import Options, Result
@@ -15,9 +13,9 @@ from monitor.measures.statistics.ranked import Ranked
 from monitor.measures.worded import bounds_of, value_of
 from monitor.pages.asked import Asked, CountedWindow, PageData
 from monitor.pages.figures import Figure
-from monitor.pages.fleet import main_of
-from monitor.pages.model import Link, links_of, spec_of
-from monitor.pages.moments import called, day
+from monitor.pages.model import Link, spec_of
+from monitor.pages.moments import day
+from monitor.pages.picking import Picked, picked
 from monitor.pages.window import curves
 from monitor.pages.window.curves import Side
 from monitor.records.labels.pairing import paired_scores
@@ -28,8 +26,6 @@ from monitor.states.counters import Counters
 from monitor.states.strata import Stratum
 from monitor.windows.ends import Window
 
-_FAR = 1 << 62
-_MOST_ENDS = 60
 TILES = {
     Task.BINARY: (
         "roc_auc", "ks_separation", "average_precision", "accuracy", "majority_accuracy", "precision",
@@ -81,16 +77,11 @@ class WindowPage:
     """
 
     model: str
-    name: str
+    pick: Picked
     truth: str
     kept: str
     without: str
     lost: int
-    windows: tuple[Link, ...]
-    ends: tuple[tuple[str, str, bool], ...]
-    window: str
-    earlier: str
-    later: str
     slices: tuple[Link, ...]
     tiles: tuple[Tile, ...]
     groups: tuple[FigureGroup, ...]
@@ -104,10 +95,8 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     asked.only("window", "end", "segment", "version")
     spec = spec_of(data, name)
     (seen,) = data.seen(name, asked.as_of)
-    names = [each.name for each in spec.windows]
-    window = main_of(spec, asked.choice("window", names, "month" if "month" in names else seen.window))
-    ends = _ends(data, spec, window, asked.as_of)
-    end = _end(asked, window, ends)
+    pick = picked(data, asked, spec, seen)
+    window, end = pick.window, pick.end
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
     rows = _kept(data, spec, window, end, asked.as_of, slice_)
     counted = None if end is None or asked.as_of is not None else data.counted(spec, window.start(end), end)
@@ -116,19 +105,13 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
         (kept, row) for kept, row in rows if row.measure == seen.main and not (row.subject or row.against)
     ]
     last = main[-1][1] if main else None
-    at = ends.index(end) if end is not None else 0
     return WindowPage(
         model=name,
-        name="no window yet" if end is None else called(window, end),
         truth="" if last is None else str(last.truth),
         kept=_kept_words(main),
         without=_without(end, asked, counted, groups, spec),
         lost=0 if counted is None else counted.lost,
-        windows=links_of(asked, "window", names, window.name),
-        ends=tuple((to_iso(each), called(window, each), each == end) for each in ends[:_MOST_ENDS]),
-        window=window.name,
-        earlier=asked.here(end=to_iso(ends[at + 1])) if at + 1 < len(ends) else "",
-        later=asked.here(end=to_iso(ends[at - 1])) if at > 0 else "",
+        pick=pick,
         slices=_slices(asked, counted, slice_),
         tiles=tuple(_tiles(spec, results, rows)),
         groups=groups,
@@ -143,28 +126,9 @@ def window_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
     asked.only("window", "end", "segment", "version")
     spec = spec_of(data, name)
     (seen,) = data.seen(name, asked.as_of)
-    names = [each.name for each in spec.windows]
-    window = main_of(spec, asked.choice("window", names, "month" if "month" in names else seen.window))
-    end = _end(asked, window, _ends(data, spec, window, asked.as_of))
+    pick = picked(data, asked, spec, seen)
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
-    return newest(_kept(data, spec, window, end, asked.as_of, slice_, details=True))
-
-
-def _ends(data: PageData, spec: ModelSpec, window: Window, as_of: int | None) -> list[int]:
-    """Ends of the kept windows, the newest first."""
-    which = Drawn(window=window.name, after=0, until=_FAR, measures=("records",), subjects=("",), as_of=as_of)
-    return sorted({row.window_end for _, row in data.rows(spec.name, which)}, reverse=True)
-
-
-def _end(asked: Asked, window: Window, ends: Sequence[int]) -> int | None:
-    wanted = asked.moment("end")
-    if wanted is None:
-        return ends[0] if ends else None
-    if wanted not in ends:
-        near = min(ends, key=lambda end: abs(end - wanted), default=None)
-        meant = "" if near is None else f"; the nearest ends {to_iso(near)}"
-        raise AddressError(f"no window {window.name} that ends {to_iso(wanted)} is kept{meant}", 404)
-    return wanted
+    return newest(_kept(data, spec, pick.window, pick.end, asked.as_of, slice_, details=True))
 
 
 def _kept(

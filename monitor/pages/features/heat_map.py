@@ -8,7 +8,7 @@ from monitor.alerts.standing import Seen
 from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, to_iso
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import SIZES, value_of
@@ -37,6 +37,7 @@ class HeatRow:
     """A feature: a class of each window, None: nothing is known; its newest and largest value in words."""
 
     name: str
+    href: str
     looks: tuple[str | None, ...]
     now: str
     largest: str
@@ -73,7 +74,13 @@ def features(data: PageData, asked: Asked, name: str) -> Features:
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
     ends, values, limits = _values(data, spec, seen, window, by, RANGES[span])
-    rows = _ordered([_row(by, one, ends, values[one], limits.get(one, {})) for one in values], sort)
+    rows = _ordered(
+        [
+            _row(by, one, _href(asked, name, one, window, ends), ends, values[one], limits.get(one, {}))
+            for one in values
+        ],
+        sort,
+    )
     axis = _columns(window, ends)
     moved = None
     if axis is not None and by == INDEX:
@@ -165,6 +172,7 @@ def class_of(by: str, value: float | None, limit: float | None) -> str | None:
 def _row(
     by: str,
     name: str,
+    href: str,
     ends: Sequence[int],
     values: Mapping[int, float | None],
     limits: Mapping[int, float | None],
@@ -178,8 +186,13 @@ def _row(
     lasting = next((at for at, is_large in enumerate(reversed(large)) if not is_large), len(large))
     began = large.index(True) if True in large else len(large)
     told = ["" if value is None else value_of(by, value) for value in (now, largest)]
-    row = HeatRow(name, looks, told[0], told[1], (looks[-1] if looks else None) or "")
+    row = HeatRow(name, href, looks, told[0], told[1], (looks[-1] if looks else None) or "")
     return row, (now or 0.0, largest or 0.0, lasting, began)
+
+
+def _href(asked: Asked, model: str, feature: str, window: Window, ends: Sequence[int]) -> str:
+    end = to_iso(ends[-1]) if ends else None
+    return asked.link("models", model, "feature", name=feature, window=window.name, end=end)
 
 
 def _ordered(

@@ -1,0 +1,1 @@
+"""Features: which of them moved, over time; one of them against the reference."""

@@ -1,0 +1,291 @@
+"""One feature: its values in a window against the reference, which cells moved, where they went by week."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from monitor.alerts.standing import Seen
+from monitor.charts.marks import RuleLine, Shade
+from monitor.charts.scales import logarithmic
+from monitor.core.clock import DAY, floor_to
+from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.measures.catalogue.measure import Family
+from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import FEATURE, Options
+from monitor.measures.rows import Revision, newest
+from monitor.measures.shift.cells import Expected
+from monitor.measures.shift.values import quality_results
+from monitor.measures.worded import SIZES, bounds_of, cell_of, value_of
+from monitor.pages.asked import Asked, CountedWindow, PageData, found
+from monitor.pages.features import drawings
+from monitor.pages.features.weeks import LEGEND, MOST, WEEK, WeekMap, week_bounds, week_map
+from monitor.pages.figures import Figure, LegendKey, timeline
+from monitor.pages.model import aligned, beside, spec_of
+from monitor.pages.moments import time_axis
+from monitor.pages.picking import Picked, picked
+from monitor.pages.series import line, readings
+from monitor.pages.window.page import Tile
+from monitor.records.pane import Part
+from monitor.records.reference import Reference
+from monitor.sentences.inputs import INDEX
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.states.grids import NumericGrid
+from monitor.states.strata import WHOLE
+from monitor.windows.ends import Window
+
+_CRITICAL = f"{INDEX}_critical"
+_BESIDE = {INDEX: _CRITICAL}  # what a tile names beside its value
+_TILES = (INDEX, "ks_distance", "mean", "standard_deviation", "missing_rate", "unseen_rate", "invalid_rate")
+_OF_REFERENCE = ("missing_rate", "unseen_rate", "invalid_rate")
+_BEFORE = 180 * DAY
+Known = Mapping[str, Measurement]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCell:
+    """A cell of the stability index: its shares, and what it contributes, as numbers and in words."""
+
+    name: str
+    now: float
+    then: float
+    words: tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeaturePage:
+    """Page of one feature.
+
+    Parameters
+    ----------
+    without
+        why there are no charts of the window; empty: there are.
+    widest
+        largest share of a cell, at which their bars end.
+    """
+
+    model: str
+    feature: str
+    pick: Picked
+    without: str
+    lost: int
+    tiles: tuple[Tile, ...]
+    figures: tuple[Figure, ...]
+    cells: tuple[IndexCell, ...]
+    widest: float
+    over_time: Figure | None
+    weeks: WeekMap | None
+    legend: tuple[tuple[str, str], ...] = LEGEND
+
+
+def feature_page(data: PageData, asked: Asked, name: str) -> FeaturePage:
+    """Page of one feature of a model."""
+    spec, seen, feature, pick = _asked(data, asked, name)
+    kept = _kept(data, spec, pick, feature, asked.as_of)
+    counted = None
+    if pick.end is not None and asked.as_of is None:
+        start = pick.window.start(pick.end)
+        counted = data.counted(spec, start, pick.end, (Part.RECORDS,))
+    known: Known = {row.measure: row.measurement for _, row in newest(kept) if not row.against}
+    reference, weeks = None, None
+    figures: tuple[Figure, ...] = ()
+    if counted is not None and _has(counted, feature) and counted.reference is not None:
+        reference = counted.reference
+        expected = expectation(counted.counting, reference.records, only=f"{FEATURE}{feature}")
+        known = _measured(counted, expected, spec.options, feature)
+        figures = tuple(_figures(counted, feature, known, pick.name))
+        weeks = _weeks(data, spec, seen, pick, counted, expected)
+    cells = _cells(known.get(INDEX))
+    return FeaturePage(
+        model=name,
+        feature=feature,
+        pick=pick,
+        without=_without(pick, counted, feature, figures),
+        lost=0 if counted is None else counted.lost,
+        tiles=tuple(_tiles(known, {} if reference is None else _rates(reference, feature))),
+        figures=figures,
+        cells=cells,
+        widest=max((max(cell.now, cell.then) for cell in cells), default=1.0) or 1.0,
+        over_time=_over_time(data, spec, seen, pick, feature),
+        weeks=weeks,
+    )
+
+
+def feature_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
+    """Kept rows of the feature in the window, the newest revision of each."""
+    spec, _, feature, pick = _asked(data, asked, name)
+    return newest(_kept(data, spec, pick, feature, asked.as_of))
+
+
+def _asked(data: PageData, asked: Asked, name: str) -> tuple[ModelSpec, Seen, str, Picked]:
+    asked.only("name", "window", "end")
+    spec = spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    known = {row.subject.removeprefix(FEATURE) for row in seen.rows if row.subject.startswith(FEATURE)}
+    names = sorted({*spec.reading.numeric, *spec.reading.categorical, *known})
+    return spec, seen, found(asked.query.get("name", ""), names, "feature"), picked(data, asked, spec, seen)
+
+
+def _kept(data: PageData, spec: ModelSpec, pick: Picked, feature: str, as_of: int | None) -> list[Revision]:
+    if pick.end is None:
+        return []
+    which = Drawn(
+        window=pick.window.name,
+        after=pick.end - 1,
+        until=pick.end,
+        subjects=(f"{FEATURE}{feature}",),
+        as_of=as_of,
+        details=True,
+    )
+    return data.rows(spec.name, which)
+
+
+def _has(counted: CountedWindow, feature: str) -> bool:
+    return WHOLE in counted.records and feature in dict(counted.counting.features)
+
+
+def _measured(counted: CountedWindow, expected: Expected, options: Options, feature: str) -> Known:
+    """What is measured of the counts, by name: the same figures as those that are kept of them."""
+    records, subject = counted.records[WHOLE], f"{FEATURE}{feature}"
+    options = replace(options, families=options.families - {Family.DISTANCES}, detailed=True)
+    histogram = counted.counting.histogram(records, subject)
+    results = [
+        *shift(counted.counting, expected, records, options),
+        *quality_results(subject, histogram, Reason.NO_RECORDS, options.level),
+    ]
+    return {result.measure: result.measurement for result in results}
+
+
+def _rates(reference: Reference, feature: str) -> Known:
+    """Rates of the reference's own values that are none."""
+    subject = f"{FEATURE}{feature}"
+    histogram = reference.counting.histogram(reference.records, subject)
+    return {
+        each.measure: each.measurement for each in quality_results(subject, histogram, Reason.NO_REFERENCE)
+    }
+
+
+def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
+    for measure in _TILES:
+        result = known.get(measure)
+        if result is None or result.value is None:
+            continue
+        beside = known.get(_BESIDE.get(measure, ""))
+        note = bounds_of(measure, result.interval)
+        if beside is not None and beside.value is not None:
+            note = f"critical {value_of(_CRITICAL, beside.value)}"
+        if measure in of_reference and of_reference[measure].value is not None:
+            note = f"reference {value_of(measure, of_reference[measure].value)}"
+        yield Tile(measure, value_of(measure, result.value), note)
+    if INDEX in known:
+        yield Tile("records", f"{known[INDEX].n:,}", "")
+
+
+def _figures(counted: CountedWindow, feature: str, known: Known, period: str) -> Iterator[Figure]:
+    """Charts of a number; of a category the cells say all."""
+    subject = f"{FEATURE}{feature}"
+    histogram = counted.counting.histogram(counted.records[WHOLE], subject)
+    if counted.reference is None or not isinstance(histogram.grid, NumericGrid):
+        return
+    of = counted.counting.histogram(counted.reference.records, subject)
+    compared = drawings.Compared.of(feature, histogram.grid, histogram.regular, of.regular, period)
+    if compared is None:
+        return
+    yield drawings.distribution(compared)
+    distance = known.get("ks_distance")
+    if distance is not None and distance.value is not None:
+        yield drawings.cumulative(compared, value_of("ks_distance", distance.value))
+
+
+def _cells(index: Measurement | None) -> tuple[IndexCell, ...]:
+    """Cells of the index, those that contribute most first."""
+    detail: Detail | None = None if index is None else index.detail
+    if detail is None or detail.columns != ("cell", "expected", "actual", "contribution"):
+        return ()
+    return tuple(
+        IndexCell(
+            str(cell),
+            float(now or 0),
+            float(then or 0),
+            (cell_of("contribution", part), cell_of("actual", now), cell_of("expected", then)),
+        )
+        for cell, then, now, part in detail.rows
+    )
+
+
+def _over_time(data: PageData, spec: ModelSpec, seen: Seen, pick: Picked, feature: str) -> Figure | None:
+    """The stability index by the shortest windows that have one; None: none has."""
+    shortest_first = sorted(spec.windows, key=lambda each: each.length)
+    figures = (_index_of(data, spec, seen, pick, feature, window) for window in shortest_first)
+    return next((figure for figure in figures if figure is not None), None)
+
+
+def _index_of(
+    data: PageData, spec: ModelSpec, seen: Seen, pick: Picked, feature: str, window: Window
+) -> Figure | None:
+    """The stability index by windows of one kind, the shown window shaded; None: none has a value."""
+    if pick.end is None or seen.as_of is None:
+        return None
+    subject, until = f"{FEATURE}{feature}", min(seen.as_of, pick.end + _BEFORE // 2)
+    which = Drawn(
+        window=window.name,
+        after=until - _BEFORE if window.length <= DAY else 0,
+        until=until,
+        measures=(INDEX, _CRITICAL),
+        subjects=(subject,),
+        as_of=seen.as_of,
+    )
+    rows = data.rows(spec.name, which)
+    index, critical = (readings(rows, window, name, subject) for name in (INDEX, _CRITICAL))
+    if not any(one.value is not None for one in index):
+        return None
+    axis = time_axis(window.start(index[0].end), index[-1].end, window.zone)
+    shade = Shade(float(pick.window.start(pick.end)), float(pick.end))
+    limits = [RuleLine(size, "y", "limit") for size in SIZES]
+    title, note = f"{INDEX} by {window.name}", "logarithmic; shaded: the window that is shown"
+    figure = timeline(INDEX, index, window, axis, marks=(shade, *limits), title=title, note=note)
+    key = LegendKey("line", "chance", "critical value")
+    cells = [value_of(INDEX, one.value) for one in aligned(index, critical)]
+    figure = beside(figure, INDEX, line(critical, window), key, note, cells)
+    levels = [one.value for one in (*index, *critical) if one.value is not None]
+    bands = LegendKey("line", "limit", f"classical bands {SIZES[0]:g} and {SIZES[1]:g}")
+    plot = replace(figure.plot, y=logarithmic([*levels, *SIZES]))
+    return replace(figure, plot=plot, legend=(*figure.legend, bands))
+
+
+def _weeks(
+    data: PageData, spec: ModelSpec, seen: Seen, pick: Picked, counted: CountedWindow, expected: Expected
+) -> WeekMap | None:
+    """Weeks up to the last cycle, or up to the window that is shown where that is much older."""
+    if pick.end is None or seen.as_of is None:
+        return None
+    last = floor_to(seen.as_of, counted.counting.reading.pane)
+    bounds = week_bounds(last if last - pick.end <= (MOST // 2) * WEEK else pick.end)
+    subject = expected.subjects[0]
+    counts = data.spans(spec.name, counted.counting, subject.name, bounds)
+    numeric = isinstance(subject.grid, NumericGrid)
+    return week_map(expected, bounds, counts, pick.window.zone, numeric=numeric)
+
+
+def _without(pick: Picked, counted: CountedWindow | None, feature: str, figures: Sequence[Figure]) -> str:
+    """Why there are no charts of the window."""
+    if pick.end is None:
+        return "No window of this kind has been measured yet."
+    if counted is None:
+        return "Counts are those of now alone: as known then only what was kept is shown."
+    grid = dict(counted.counting.features).get(feature)
+    reasons = (
+        (
+            counted.reference is None,
+            "There is no reference, which would give features their cells.",
+        ),
+        (
+            not counted.panes,
+            "The panes of this window were counted on other grids, or are gone: only what was kept is shown.",
+        ),
+        (grid is None, "The reference has no such column, so the feature is not counted."),
+        (
+            isinstance(grid, NumericGrid) and not figures,
+            "The window, or the reference, has no number of this feature to draw.",
+        ),
+    )
+    return next((reason for is_so, reason in reasons if is_so), "")

@@ -1,0 +1,225 @@
+"""The page of one feature: its charts are its counts, its figures those of show."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from looked_at import END, START, Pages, bench_of_pages, looking
+from serving import Bench, predictions, reference
+
+from monitor.charts.plot import drawn
+from monitor.core.clock import from_iso
+from monitor.core.text import number
+from monitor.measures.worded import value_of
+from monitor.pages.features import drawings
+from monitor.pages.features.drawings import Compared
+from monitor.pages.features.weeks import MOST, WEEK
+from monitor.pages.figures import Figure
+from monitor.states.grids import NumericGrid, feature_grid
+
+AMOUNT = "/models/late/feature?name=amount&window=month&end=2024-04-01"
+GROUP = "/models/late/feature?name=group&window=month&end=2024-04-01"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return bench_of_pages(tmp_path_factory.mktemp("feature"))
+
+
+@pytest.fixture(scope="module")
+def pages(bench: Bench) -> Iterator[Pages]:
+    with looking(bench) as found:
+        yield found
+
+
+def kept(bench: Bench, subject: str) -> dict[str, dict[str, Any]]:
+    """What show says of a feature in March."""
+    done = bench.monitor(
+        "show", "--model", "late", "--window", "month", "--all", "--history", "--format", "json"
+    )
+    return {
+        row["measure"]: row
+        for row in json.loads(done.stdout)
+        if row["subject"] == subject
+        and row["window_end"] == "2024-04-01T00:00:00Z"
+        and not (row["against"] or row["segment"] or row["version"])
+    }
+
+
+def cells_of(text: str) -> list[list[str]]:
+    """Rows of the table of cells: name, index, window, reference."""
+    table = text[text.index('aria-label="Cells of the stability index"') :].partition("</table>")[0]
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th>(.*?)</tr>", table)
+    return [[name, *re.findall(r'<td class="num">(.*?)</td>', rest)] for name, rest in rows]
+
+
+@pytest.mark.parametrize(("address", "subject"), [(AMOUNT, "feature:amount"), (GROUP, "feature:group")])
+def test_the_tiles_of_a_feature_are_those_of_show(
+    bench: Bench, pages: Pages, address: str, subject: str
+) -> None:
+    rows, page = kept(bench, subject), pages.at(address)
+    names = {"stability_index", "ks_distance", "mean", "missing_rate", "unseen_rate", "invalid_rate"} & set(
+        rows
+    )
+    tiles = dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?) <span", page.text))
+
+    assert {"stability_index", "missing_rate"} <= names
+    assert {name: tiles[name].replace("&lt;", "<") for name in names} == {
+        name: value_of(name, rows[name]["value"]) for name in names
+    }
+    plain = {row["measure"]: row["value"] for row in pages.at(address.replace("?", ".json?")).plain()}
+    assert {name: plain[name] for name in names} == {name: rows[name]["value"] for name in names}
+
+
+def test_the_cells_of_a_category_are_counted_from_the_log(bench: Bench, pages: Pages) -> None:
+    march = [row["group"] for row in predictions(1_600, START, END) if row["event_time"] < "2024-04-01"]
+    now, then = Counter(march), Counter(row["group"] for row in reference())
+    told = {name: cells for name, *cells in cells_of(pages.at(GROUP).text)}
+
+    assert {name: cells[1:] for name, cells in told.items()} == {
+        name: [
+            value_of("missing_rate", now[name] / len(march)),
+            value_of("missing_rate", then[name] / sum(then.values())),
+        ]
+        for name in now
+    }
+
+
+def test_all_cells_of_the_index_add_up_to_it(bench: Bench, pages: Pages) -> None:
+    index = kept(bench, "feature:amount")["stability_index"]["value"]
+    parts = [float(cells[1]) for cells in cells_of(pages.at(AMOUNT).text)]
+
+    assert len(parts) == 10
+    assert parts == sorted(parts, reverse=True)
+    assert sum(parts) == pytest.approx(index, rel=1e-3)
+
+
+def test_the_weeks_of_a_feature_are_counted_from_the_log(pages: Pages) -> None:
+    rows = predictions(1_600, START, END)
+    begins = [END - at * WEEK for at in range(MOST, 0, -1)]
+    weeks = [[row["group"] for row in rows if at <= from_iso(row["event_time"]) < at + WEEK] for at in begins]
+    weeks = [week for week in weeks if week]
+    text = pages.at(GROUP).text
+    table = text[text.index('aria-label="Shares of the cells by week"') :].partition("</table>")[0]
+    heads = re.findall(r'<th scope="col">(.*?)</th>', table)[1:]
+    body = [re.findall(r"<td>(.*?)</td>", row)[1:] for row in table.split("<tr>")[2:]]
+
+    assert body == [
+        [value_of("missing_rate", Counter(week)[name] / len(week)) for name in heads] for week in weeks
+    ]
+
+
+def test_as_known_then_a_feature_has_what_was_kept(pages: Pages) -> None:
+    page = pages.at("/models/late/feature?name=amount&window=7d&end=2024-03-21&as_of=2024-03-25")
+
+    assert "Counts are those of now alone: as known then only what was kept is shown." in page.words
+    assert "stability_index by 7d" in page.words
+    assert "Cumulative distribution" not in page.words
+
+
+def test_an_unknown_feature_is_told_so(pages: Pages) -> None:
+    page = pages.at("/models/late/feature?name=amuont")
+
+    assert page.status == 404
+    assert 'there is no feature "amuont": there is "amount", "group"; did you mean "amount"?' in page.words
+
+
+def test_the_features_lead_to_their_pages_and_the_tab_stays(pages: Pages) -> None:
+    links = [
+        attributes.get("href") or ""
+        for tag, attributes in pages.at("/models/late/features").elements
+        if tag == "a" and "/feature?" in (attributes.get("href") or "")
+    ]
+    page = pages.at(links[0])
+
+    assert len(links) == 2
+    assert page.status == 200
+    assert re.search(r'aria-current="page">Features<', page.text)
+
+
+def read_back(figure: Figure, mark: str) -> list[tuple[float, float]]:
+    """Points of a path, from the picture, in the units of its axes."""
+    plot = figure.plot
+    path = re.search(rf'<path class="{mark}" d="M([^"Z]*)', drawn(plot))
+    assert path is not None
+    points = [tuple(map(float, pair.split())) for pair in path[1].split("L")]
+    wide, tall = plot.x.high - plot.x.low, plot.y.high - plot.y.low
+    return [(plot.x.low + x / 1000 * wide, plot.y.low + (1 - y / plot.height) * tall) for x, y in points]
+
+
+def compared_of(then: np.ndarray, now: np.ndarray) -> tuple[Compared, NumericGrid]:
+    grid = feature_grid(then)
+    none = np.zeros(1, dtype=bool)
+    counted = [
+        np.bincount(grid.cells(values, none.repeat(len(values))), minlength=grid.size)[: grid.regular]
+        for values in (now, then)
+    ]
+    compared = Compared.of("x", grid, counted[0], counted[1], "now")
+    assert compared is not None
+    return compared, grid
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 3.0]), st.sampled_from(["normal", "heavy", "few"])
+)
+def test_a_drawn_distribution_is_the_counts_and_the_distance_scipys(
+    seed: int, apart: float, kind: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    then, now = rng.normal(size=2_000), rng.normal(apart, 1.0, size=500)
+    if kind == "heavy":
+        then, now = np.exp(3 * then), np.exp(3 * now)
+    if kind == "few":
+        then, now = np.round(then), np.round(now)
+    compared, grid = compared_of(then, now)
+    curve = read_back(drawings.cumulative(compared, "d"), "line main")
+    then_curve = read_back(drawings.cumulative(compared, "d"), "line reference")
+    apart_most = max(abs(a[1] - b[1]) for a, b in zip(curve, then_curve, strict=True))
+    exact = scipy.stats.ks_2samp(then, now).statistic
+    edges = np.asarray(grid.edges)
+    at_edges = max(abs(np.mean(now < edge) - np.mean(then < edge)) for edge in edges)
+
+    assert apart_most == pytest.approx(at_edges, abs=1e-3)
+    assert apart_most <= exact + 1e-3
+    figure = drawings.distribution(compared)
+    if kind == "few":
+        first = [row[0] for row in figure.rows].index("0")
+        assert figure.rows[first][1:] == tuple(
+            value_of("missing_rate", float(np.mean(x == 0))) for x in (now, then)
+        )
+        return
+    outline = read_back(figure, "line main")
+    area = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(outline))
+    low, high = outline[0][0], outline[-1][0]
+    wide = (high - low) / 1000
+    assert np.mean((now >= low + wide) & (now < high - wide)) - 0.02 <= area
+    assert area <= np.mean((now >= low - wide) & (now < high + wide)) + 0.02
+    assert len(outline) <= 4 * 31
+
+
+def test_tails_that_take_most_of_the_room_are_told_in_words() -> None:
+    then = np.concatenate([np.linspace(0, 1, 2_000), [1e6]])
+    compared, _ = compared_of(then, np.concatenate([np.linspace(0, 1, 90), np.full(10, 1e5)]))
+    figure = drawings.distribution(compared)
+
+    assert figure.plot.x.high <= 1
+    beyond = figure.plot.x.high
+    now, before = 10 / 100 + np.mean(np.linspace(0, 1, 90) >= beyond) * 0.9, np.mean(then >= beyond)
+    told = [value_of("missing_rate", float(share)) for share in (now, before)]
+    assert f"; {told[0]} lie from {number(beyond)} on (reference {told[1]})" in figure.note
+
+
+def test_a_constant_is_drawn_as_one_value() -> None:
+    compared, _ = compared_of(np.full(100, 4.0), np.full(30, 4.0))
+    figure = drawings.distribution(compared)
+
+    assert figure.rows == (("4", "100 %", "100 %"),)
+    assert drawn(drawings.cumulative(compared, "0").plot)

@@ -1,0 +1,105 @@
+"""Pages of a log whose columns, versions, segments, categories are hostile: text stays text."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from hostile_log import AMOUNT, GROUP, NAMES, Hostile
+from hostile_texts import CORPUS, acting
+from looked_at import Looked, read
+
+from monitor.alerts.links import address
+from monitor.app.pages.keeping import KeptPages
+from monitor.app.pages.reading import StoreData
+from monitor.app.wiring import opened
+from monitor.config.load import settings_of
+
+TAGS = (
+    *("html", "head", "meta", "title", "link", "script", "body", "a", "header", "div", "nav", "span", "time"),
+    *("button", "main", "h1", "h2", "h3", "h4", "p", "ul", "li", "dl", "dt", "dd", "section", "figure"),
+    *("figcaption", "svg", "path", "rect", "line", "circle", "text", "details", "summary", "table", "thead"),
+    *("tbody", "tr", "th", "td", "form", "label", "input", "select", "option", "footer", "strong", "b"),
+    *("small", "code", "pre"),
+)
+OURS = (
+    *("lang", "charset", "name", "content", "rel", "href", "src", "defer", "class", "id", "datetime", "type"),
+    *(
+        "hidden",
+        "role",
+        "action",
+        "value",
+        "placeholder",
+        "for",
+        "width",
+        "height",
+        "x",
+        "x1",
+        "x2",
+        "y",
+        "y1",
+    ),
+    *("y2", "cx", "cy", "r", "d", "dx", "dy", "viewbox", "preserveaspectratio", "data-at", "data-name"),
+    *("tabindex", "scope", "title", "selected", "aria-hidden", "aria-label", "aria-current"),
+)
+HIDDEN = re.compile(r'<input type="hidden"[^>]*>')  # what a form sends again, as it is
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptPages]:
+    hostile = Hostile(tmp_path_factory.mktemp("hostile"), "json")
+    assert hostile.run("cycle").exit_code == 0
+    with opened(settings_of(hostile.config, {}), hostile.directory, keeps=False) as app:
+        yield KeptPages(StoreData(app, lambda: hostile.end))
+
+
+def at(pages: KeptPages, *path: str, **query: str) -> Looked:
+    place, _, asked = address(path, query).partition("?")
+    return read(pages.answer(place, asked, ""))
+
+
+def assert_quiet(page: Looked) -> None:
+    """Nothing that somebody else wrote is an element, an attribute, a link, or acts."""
+    assert {tag for tag, _ in page.elements} <= set(TAGS)
+    assert {name for _, attributes in page.elements for name in attributes} <= set(OURS)
+    assert acting(HIDDEN.sub("", page.text)) == set()
+    for _, attributes in page.elements:
+        links = (attributes.get(name) or "/" for name in ("href", "src", "action"))
+        assert [link for link in links if not re.match(r"/(?!/)|#|data:,", link)] == []
+    assert sum(tag == "script" for tag, _ in page.elements) == 1
+
+
+def test_hostile_features_and_levels_stay_text(pages: KeptPages) -> None:
+    for name in (AMOUNT, GROUP):
+        page = at(pages, "models", "late", "feature", name=name, window="7d")
+        assert page.status == 200
+        assert_quiet(page)
+    assert "Where its values went" in page.words
+    assert_quiet(at(pages, "models", "late", "features", window="7d"))
+
+
+def test_hostile_segments_and_versions_stay_text(pages: KeptPages) -> None:
+    overview = at(pages, "models", "late")
+    window = at(pages, "models", "late", "performance", window="7d")
+    for page in (overview, window, at(pages), at(pages, "alerts"), at(pages, "models", "late", "alerts")):
+        assert page.status == 200
+        assert_quiet(page)
+    for name in NAMES[::16]:
+        for one in ({"segment": f"{GROUP}={name}"}, {"version": name}):
+            page = at(pages, "models", "late", "performance", window="7d", **one)
+            assert page.status == 200
+            assert_quiet(page)
+
+
+@pytest.mark.parametrize("place", ["model", "rule", "feature", "segment", "window", "parameter"])
+def test_a_hostile_address_is_told_and_stays_text(pages: KeptPages, place: str) -> None:
+    for name in CORPUS[:: 1 if place == "model" else 20 if place == "segment" else 8]:
+        page = {
+            "model": lambda name=name: at(pages, "models", name),
+            "rule": lambda name=name: at(pages, "models", "late", "alerts", name),
+            "feature": lambda name=name: at(pages, "models", "late", "feature", name=name),
+            "segment": lambda name=name: at(pages, "models", "late", "performance", segment=name),
+            "window": lambda name=name: at(pages, "models", "late", window=name),
+            "parameter": lambda name=name: at(pages, "models", "late", **{name: "1"}),
+        }[place]()
+        assert page.status in ((200, 404) if place == "segment" else (400, 404))
+        assert_quiet(page)
