@@ -36,6 +36,12 @@ _MANY = """
 
 One message, the largest first: how far beyond the limit, in limits.
 """
+_TOGETHER = """
+## What changed together
+
+The evidence of days shares a budget, and a notice: whatever changed in one cycle is told at once, the most
+urgent first.
+"""
 _JSON = """
 ## The body of a webhook
 
@@ -85,11 +91,21 @@ def _features(*rows: tuple[float | str | None, ...]) -> Detail:
 
 
 def _changed(*cells: float | str | None) -> Detail:
-    return Detail(CHANGED, ((*cells, 41),))
+    return Detail(CHANGED, (cells,))
 
 
-_AUC = _changed("roc_auc", "", "falls", 0.6641, 0.7166, 0.7498, 0.0689, "2013-06-06", 391.0, 11.2)
-_TEMP = _changed("level", "", "rises", 1.3812, -0.2144, 0.2305, 1.9077, "2013-06-08", 5.2e7, 9.1e6)
+_AUC = _changed(
+    *("roc_auc", "", "falls", 0.6641, 0.7166, 0.7498, 0.0689, "2013-06-06", 391.0, 11.2, 41),
+    *(1, None, None, None, 21, "origin=EWR", 0.71, 0.36),
+)
+_TEMP = _changed(
+    *("level", "", "rises", 1.3812, -0.1844, 0.2005, 1.9077, "2013-06-08", 5.2e7, 9.1e6, 41),
+    *(1, 92.74, 61.86, 69.44, 21, "", 0.0, 0.0),
+)
+_CARRIER = _changed(
+    *("share", "UA", "rises", 0.2719, 0.1713, 0.1968, 0.26, "2013-06-07", 2_130.0, 62.0, 41),
+    *(2, None, None, None, 21, "origin=EWR", 0.93, 0.36),
+)
 
 
 _EXAMPLES: Mapping[str, _Figures] = {
@@ -141,6 +157,10 @@ def _parts() -> Iterator[str]:
     yield _MANY
     each = by_name["feature_far_off"]
     yield f"\n{_shown(each, [_of_subject(each, name, value) for name, value in _SUBJECTS])}"
+    yield _TOGETHER
+    worse, changed = by_name["performance_changed"], by_name["changed"]
+    carrier = _alert(changed, "feature:carrier", replace(_EXAMPLES["changed"], value=62.0, cause=_CARRIER))
+    yield f"\n{_shown(worse, [_alert(worse), _alert(changed), carrier], changed)}"
     yield _JSON
     rule = by_name["performance"]
     body = {"key": "5e884898da280471", "channel": "ml-chat"} | _payload(rule, [_alert(rule)])
@@ -151,19 +171,19 @@ _SUBJECT = {"changed": "feature:temp_f", "feature_far_off": "feature:humid"}
 _SUBJECTS = (("temp_f", 0.287), ("humid", 0.4206), ("wind_mph", 0.264))
 
 
-def _shown(rule: Rule, alerts: list[Alert]) -> str:
-    payload = _payload(rule, alerts)
+def _shown(rule: Rule, alerts: list[Alert], *others: Rule) -> str:
+    payload = _payload(rule, alerts, *others)
     return f"`{payload['title']}`\n\n```text\n{payload['text']}\n```\n"
 
 
-def _payload(rule: Rule, alerts: list[Alert]) -> dict[str, object]:
-    (notice,) = notices(_MODEL, [rule], alerts, [], [Recipient("ml-chat")], _AT)
+def _payload(rule: Rule, alerts: list[Alert], *others: Rule) -> dict[str, object]:
+    (notice,) = notices(_MODEL, [rule, *others], alerts, [], [Recipient("ml-chat")], _AT)
     payload: dict[str, object] = json.loads(notice.payload)
     return payload
 
 
-def _alert(rule: Rule) -> Alert:
-    figures = _EXAMPLES[rule.name]
+def _alert(rule: Rule, subject: str | None = None, figures: _Figures | None = None) -> Alert:
+    figures = figures or _EXAMPLES[rule.name]
     limit = figures.limit
     if limit is None:
         sides = (rule.condition.above, rule.condition.below)
@@ -182,7 +202,9 @@ def _alert(rule: Rule) -> Alert:
         cause=figures.cause,
     )
     return Alert(
-        series=Series(rule.name, window=rule.window, subject=_SUBJECT.get(rule.name, rule.subject)),
+        series=Series(
+            rule.name, window=rule.window, subject=subject or _SUBJECT.get(rule.name, rule.subject)
+        ),
         severity=rule.severity,
         state=State.FIRING,
         since=_AT - rule.hold,

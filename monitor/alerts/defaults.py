@@ -172,15 +172,15 @@ def _changes(watched: Watched) -> Iterator[Rule]:
             "performance_changed",
             "",
             Severity.CRITICAL,
-            "Performance has become worse than the last weeks lead one to expect",
-            "Look at what changed with it, at the segments that contribute most and at the newest version.",
+            "Performance has become worse",
+            "Look at what changed with it, at the segment that holds it and at the newest version.",
         ),
         (
             "changed",
             "*",
             Severity.WARNING,
-            "Something changed that the last weeks do not lead one to expect",
-            "Look at what changed first and most: at its source, and at what was deployed that day.",
+            "Something changed",
+            "Look at its source, at what changed with it, and at what was deployed that day.",
         ),
     ):
         if not subject and not watched.labels:

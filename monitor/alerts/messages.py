@@ -1,4 +1,7 @@
-"""What people are told of alerts: one notice for each rule that fired or ended in a cycle. Pure."""
+"""What people are told of alerts: one notice for each rule that fired or ended in a cycle. Pure.
+
+Rules on the evidence of days share a budget, and a notice: what changed together is told together.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +19,11 @@ from monitor.core.text import duration, readable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
+from monitor.sentences.changed import commands, is_change, of_all
 
 PAGE = "Page: "  # begins the line of a message that links to the alert's page
 _NAMED = 4  # alerts of one rule that the first line names
+_MOST_CHANGES = 6  # of days: with what stands around them they are a screen
 _MOST = 10  # alerts of one rule that a text lists; the payload holds them all
 _OWN = ("summary", "action", "runbook_url", "owner")
 _URGENCY = {severity: at for at, severity in enumerate((Severity.INFO, Severity.WARNING, Severity.CRITICAL))}
@@ -89,7 +94,7 @@ def notices(
     at: int,
     url: str = "",
 ) -> tuple[Notice, ...]:
-    """Notices of a cycle, by rule and kind.
+    """Notices of a cycle, by rule and kind; those of the evidence of days as one, the most urgent first.
 
     Parameters
     ----------
@@ -105,19 +110,22 @@ def notices(
         address of the pages from outside; empty: nothing links to them.
     """
     by_name = {rule.name: rule for rule in rules}
-    groups: dict[tuple[str, NoticeKind, Severity], list[Alert]] = {}
+    daily = {rule.name for rule in by_name.values() if rule.measure == EVIDENCE}
+    groups: dict[tuple[str, NoticeKind, str], list[Alert]] = {}
     for alert in turned:
         kind = NoticeKind.RESOLVED if alert.state is State.RESOLVED else NoticeKind.FIRING
-        groups.setdefault((alert.series.rule, kind, alert.severity), []).append(alert)
+        own = (alert.series.rule, kind, alert.severity.value)
+        groups.setdefault((EVIDENCE, kind, "") if alert.series.rule in daily else own, []).append(alert)
     firing = [alert for alert in standing if alert.state is State.FIRING]
     written = []
-    for (name, kind, severity), group in sorted(groups.items()):
+    for (_, kind, _), group in sorted(groups.items()):
+        group.sort(key=lambda alert: (-_URGENCY[alert.severity], -excess(alert.breach), alert.series))
+        name, severity = group[0].series.rule, group[0].severity
         channels = tuple(recipient.channel for recipient in recipients if recipient.wants(severity))
         if channels:
-            largest = sorted(group, key=lambda alert: (-excess(alert.breach), alert.series))
-            turning = {alert.series for alert in group}
-            others = sum(alert.series.rule == name and alert.series not in turning for alert in firing)
-            payload = _payload(model, by_name.get(name), kind, largest, others, at, url)
+            turning, told = {alert.series for alert in group}, daily if name in daily else {name}
+            others = sum(alert.series.rule in told and alert.series not in turning for alert in firing)
+            payload = _payload(model, by_name.get(name), kind, group, others, at, url)
             written.append(
                 Notice(rule=name, kind=kind, severity=severity, as_of=at, channels=channels, payload=payload)
             )
@@ -182,6 +190,8 @@ def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
     what = f"{len(group)} alerts" if len(group) > 1 else place(first.series)
     window = f" ({first.series.window})" if first.series.window not in ("", CUMULATIVE) else ""
     about = f", {what}" if what else ""
+    if len(group) > 1 and is_change(first.breach.cause):
+        about = f", {place(first.series)}".rstrip(", ") + f" and {len(group) - 1} more"
     # what ended because nothing is known any more is not said to be resolved
     no_data = kind is NoticeKind.RESOLVED and {alert.ended for alert in group} == {Ended.NO_DATA}
     word = "NO DATA" if no_data else kind.value.upper()
@@ -202,18 +212,25 @@ def text(
     The first line says it all: which part, value, reference, limit, and what is behind it. The last one links
     to the page of the largest alert.
     """
+    change = group[0].breach.cause if is_change(group[0].breach.cause) else None
     lines = [_first_line(rule, kind, group), ""]
     asked = "" if rule is None else f" It judges {described(rule)}"
-    lines.append(f"Model {model}, rule {group[0].series.rule}, {group[0].severity}.{asked}")
+    rules = " and ".join(dict.fromkeys(alert.series.rule for alert in group))
+    lines.append(f"Model {model}, rule {rules}, {group[0].severity}.{asked}")
     lines += [*_window(rule, group), *_times(kind, group, at)]
+    lines += [of_all(change, len(group))] if change is not None and kind is NoticeKind.FIRING else []
     if len(group) > 1:
-        lines += ["", *(f"- {_line(rule, kind, alert)}" for alert in group[:_MOST])]
-    lines += [f"- and {len(group) - _MOST} more"] if len(group) > _MOST else []
-    lines += [f"{others} more of this rule fire already."] if others and kind is NoticeKind.FIRING else []
-    lines += [f"{others} more of this rule still fire."] if others and kind is NoticeKind.RESOLVED else []
+        most = _MOST if change is None else _MOST_CHANGES
+        lines += ["", *(f"- {_line(rule, kind, alert)}" for alert in group[:most])]
+        lines += [f"- and {len(group) - most} more"] if len(group) > most else []
+    more = "more" if change is not None else "more of this rule"
+    lines += [f"{others} {more} fire already."] if others and kind is NoticeKind.FIRING else []
+    lines += [f"{others} {more} still fire."] if others and kind is NoticeKind.RESOLVED else []
     if kind is NoticeKind.FIRING:
         lines += cause_lines(rule, group)
         lines += _advice({} if rule is None else annotations(rule, group[0].breach))
+        looks = commands(model, group[0].series.subject) if change is not None else ()
+        lines += [f"To see more: {look}" for look in looks]
     lines += ["", f"{PAGE}{page}"] if page else []
     return "\n".join(map(readable, lines)).rstrip("\n")
 
@@ -250,6 +267,8 @@ def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
 
 def _times(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[str]:
     since = min(alert.since for alert in group)
+    if kind is NoticeKind.FIRING and is_change(group[0].breach.cause):
+        return  # the first line says since when
     if kind is NoticeKind.FIRING:
         lasting = f", {_span(at - since)} before it was told" if at > since else ""
         yield f"In breach since {to_iso(since)}{lasting}."

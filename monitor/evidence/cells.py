@@ -31,6 +31,10 @@ class UsualCells:
         int64, shape (cells,): regular cells, ascending.
     middle, deviation
         mean and standard deviation of the same numbers; deviation 0: not known.
+    edges
+        between the cells, in the unit of the numbers; none: not known.
+    scale
+        of that unit in the unit of `deviation`.
 
     References
     ----------
@@ -40,6 +44,8 @@ class UsualCells:
     counts: Ints
     middle: float = 0.0
     deviation: float = 0.0
+    edges: tuple[float, ...] = ()
+    scale: float = 1.0
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -107,6 +113,50 @@ class UsualCells:
             powers[1:] = np.nan
             return powers, float("nan")
         return powers, self._shape(away)
+
+    def typical(self, level: float) -> float | None:
+        """About the median of numbers with such a level, in their own unit. None: the unit is not known.
+
+        The number that a usual day has at the normal score to which the level moves the middle one. Beyond
+        the outermost edges it goes on by the standard deviation.
+
+        >>> normal = scipy.stats.norm(50, 10)
+        >>> edges = tuple(float(edge) for edge in range(20, 81))
+        >>> shares = np.diff(np.concatenate([[0], normal.cdf(edges), [1]]))
+        >>> usual = UsualCells((1e6 * shares).astype(np.int64), edges=edges)
+        >>> [round(usual.typical(level), 1) for level in (0.0, 1.0)]
+        [50.0, 59.7]
+        """
+        middle, deviation = self._of_scores
+        return self._number(middle + level * deviation)
+
+    def half_width(self, spread: float) -> float | None:
+        """About the standard deviation of numbers with such a spread, in their own unit.
+
+        Half of what lies between the numbers one standard deviation of normal scores below and above the
+        middle, drawn out by as much as the spread says. None: the unit is not known.
+        """
+        if len(self.bases) < 2:
+            return None
+        middle, deviation = self._of_scores
+        square = float((self.shares * self.bases[1] * np.square(self._normal_scores)).sum())
+        far = deviation * np.sqrt(max(0.0, 1 + spread * square / deviation**2))
+        low, high = self._number(middle - far), self._number(middle + far)
+        return None if low is None or high is None else (high - low) / 2
+
+    @property
+    def _of_scores(self) -> tuple[float, float]:
+        """Mean and standard deviation of the normal scores of usual days."""
+        middle = float((self.shares * self._normal_scores).sum())
+        return middle, float(np.sqrt((self.shares * np.square(self._normal_scores - middle)).sum()))
+
+    def _number(self, score: float) -> float | None:
+        """Number at a normal score."""
+        if not self.edges:
+            return None
+        scores = scipy.special.ndtri(np.cumsum(self.shares)[:-1])
+        inside = float(np.interp(score, scores, self.edges))
+        return inside + (score - float(np.clip(score, scores[0], scores[-1]))) * self.deviation * self.scale
 
     def _shape(self, away: Floats) -> float:
         group, mass, powers = self._coarse

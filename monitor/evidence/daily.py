@@ -36,13 +36,10 @@ def day_values(watch: Watch, counting: Counting, strata: Strata, day: int) -> Da
     day
         days since 1970-01-01 of the day's date in the model's time zone.
     """
-    whole = strata.get(WHOLE, Counters.empty(counting.layout(watch.part))).opened()
     values = np.full(len(watch.series), np.nan)
     samples = np.zeros(watch.samples)
     hits, trials = (np.zeros(len(watch.faults), np.int64) for _ in range(2))
-    moments = moments_of(counting, whole) if watch.part is Part.RECORDS else {}
-    means = {name: mean for name, (mean, _) in moments.items()}
-    counted = _Day(watch, counting, whole, strata, means)
+    counted = _counted(watch, counting, strata)
     found = [counted.of(subject, group) for subject, group in enumerate(watch.groups)]
     for at, one in enumerate(watch.series):
         values[at], samples[one.sample] = found[one.subject][0].get((one.trait, one.cell), _NONE)
@@ -57,6 +54,17 @@ def day_values(watch: Watch, counting: Counting, strata: Strata, day: int) -> Da
         np.minimum(hits, _LARGEST).astype(np.int32),
         np.minimum(trials, _LARGEST).astype(np.int32),
     )
+
+
+def values_of(watch: Watch, counting: Counting, strata: Strata, subject: int) -> tuple[_Values, _Hits]:
+    """Values and faults of one subject of some days' counters: each with its sample size, or k of n."""
+    return _counted(watch, counting, strata).of(subject, watch.groups[subject])
+
+
+def _counted(watch: Watch, counting: Counting, strata: Strata) -> "_Day":
+    whole = strata.get(WHOLE, Counters.empty(counting.layout(watch.part))).opened()
+    moments = moments_of(counting, whole) if watch.part is Part.RECORDS else {}
+    return _Day(watch, counting, whole, strata, {name: mean for name, (mean, _) in moments.items()})
 
 
 _LARGEST = 2**31 - 1

@@ -13,10 +13,11 @@ from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import MONTH, AlertBudget, Judged
 from monitor.evidence.sizes import floors, index, plain, sizes
 from monitor.evidence.standing import WeighedEvidence
-from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
+from monitor.evidence.watched import KINDS, Followed, Trait, Watch, WatchGroup
 
 _WEEK = 7
 _BAND = 2.0  # standard deviations
+_LARGEST = 1e6  # of evidence that is told: more says no more
 
 
 class NotJudged(StrEnum):
@@ -54,11 +55,16 @@ class Judgement:
     rises
         the value is larger than expected.
     value
-        of the day, as people read it: shares between 0 and 1, records, AUC, errors; of level, spread, skew in
-        standard deviations of usual days, 0 being usual; of a shape χ².
+        as people read it: shares between 0 and 1, records, AUC, errors; of level, spread, skew in standard
+        deviations of usual days, 0 being usual; of a shape χ².
+    over
+        days that the value is the mean of: 1, the day alone, where that lies outside of `expected`.
     expected
         the band of two standard deviations that such a weekday was expected in, in the same unit; of a fault
         from 0 to the largest share of the days before.
+    in_unit
+        of a level or spread: about the median, or the standard deviation, in the numbers' own unit, and the
+        band that was expected; None: not known, or cells are too coarse to tell them apart.
     size
         of the change, in the unit of `sizes.sizes`; of a fault its share. Positive.
     index
@@ -85,6 +91,8 @@ class Judgement:
     rises: bool
     value: float | None
     expected: tuple[float, float] | None
+    over: int
+    in_unit: tuple[float, float, float] | None
     size: float
     index: float | None
     months: float | None
@@ -126,8 +134,11 @@ def _judgement(
     row = judged.row
     series = np.flatnonzero(watch.subject == subject)
     stands = bool(row.since[subject] > NEVER)
-    evidence = float(row.evidence[subject])
-    seen, by = float(apparent[0][subject]), int(row.by[subject] if stands else apparent[1][subject])
+    evidence = min(float(row.evidence[subject]), _LARGEST)
+    seen, by = (
+        min(float(apparent[0][subject]), _LARGEST),
+        int(row.by[subject] if stands else apparent[1][subject]),
+    )
     shown = evidence if stands else seen
     said = _of_fault(watch, judged, by) if by >= len(watch.series) else _of_series(watch, judged, by)
     weight = float(watch.subject_weight[subject]) if by < len(watch.series) else _weight_of(watch, by)
@@ -145,6 +156,8 @@ def _judgement(
         rises=said.rises,
         value=said.value,
         expected=said.expected,
+        over=said.over,
+        in_unit=said.in_unit,
         size=said.size,
         index=said.index,
         months=shown * budget.needed / (MONTH * weight) if shown > 0 and weight > 0 else None,
@@ -163,6 +176,8 @@ class _Said:
     rises: bool = True
     value: float | None = None
     expected: tuple[float, float] | None = None
+    over: int = 1
+    in_unit: tuple[float, float, float] | None = None
     size: float = 0.0
     index: float | None = None
 
@@ -176,8 +191,11 @@ def _of_series(watch: Watch, judged: Judged, at: int) -> _Said:
     level, deviation = float(judged.expectation.level[at]), float(judged.expectation.deviation[at])
     side = int(np.argmax(judged.gathered.evidence[:, at]))
     size, span = float(judged.gathered.size[side, at]), int(judged.gathered.span[side, at])
-    band = sorted(plain(one.trait, level + sign * _BAND * deviation) for sign in (-1, 1))
-    value = float(row.values[at])
+    low, high = level - _BAND * deviation, level + _BAND * deviation
+    value, over = float(row.values[at]), 1
+    if span > 1 and not (value < low or value > high):
+        value, over = level + float(judged.gathered.away[side, at]), span
+    band = sorted(plain(one.trait, bound) for bound in (low, high))
     worse = one.trait is Trait.AUC
     return _Said(
         since=judged.days[-span],
@@ -186,9 +204,26 @@ def _of_series(watch: Watch, judged: Judged, at: int) -> _Said:
         rises=(side == 0) != worse,
         value=plain(one.trait, value) if np.isfinite(value) else None,
         expected=(band[0], band[1]),
+        over=over,
+        in_unit=_in_unit(watch, one, (value, low, high)) if np.isfinite(value) else None,
         size=size,
         index=index(one.trait, size),
     )
+
+
+def _in_unit(
+    watch: Watch, one: Followed, figures: tuple[float, float, float]
+) -> tuple[float, float, float] | None:
+    """A value and its band in the unit of the numbers, where that tells what the value does."""
+    cells = watch.cells.get(watch.subjects[one.subject])
+    of = {} if cells is None else {Trait.LEVEL: cells.typical, Trait.SPREAD: cells.half_width}
+    if one.trait not in of:
+        return None
+    value, low, high = (of[one.trait](figure) for figure in figures)
+    if value is None or low is None or high is None or not low < high:
+        return None
+    inside = figures[1] <= figures[0] <= figures[2]
+    return (value, low, high) if inside == (low <= value <= high) else None
 
 
 def _of_fault(watch: Watch, judged: Judged, at: int) -> _Said:

@@ -1,11 +1,16 @@
 """What changed, in words: from the detail of the evidence of days. Pure."""
 
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
 from monitor.core.clock import DAY
 from monitor.core.measurement import Detail
-from monitor.core.text import readable
+from monitor.core.text import number, readable
 from monitor.measures.catalogue.daily import CHANGED
-from monitor.measures.worded import value_of, with_minus
+from monitor.measures.worded import difference_of, value_of, with_minus
 
+_Cells: TypeAlias = Mapping[str, float | str | None]
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 _NUMBERS = {
     "level": "level {} sd from usual",
@@ -13,6 +18,7 @@ _NUMBERS = {
     "skew": "skew {} sd from usual",
     "shape": "shape {} from usual, as χ²",
 }
+_OWN = {"level": "level about {} ({} sd)", "spread": "spread about {} ({} sd)"}
 _MEASURES = {  # how a value is told: as that of this measure
     "records": ("records", "{} records"),
     "roc_auc": ("roc_auc", "ROC AUC {}"),
@@ -38,17 +44,18 @@ _FAULTS = {
     "corrected": "corrected labels: {} of all",
     "retracted": "labels taken back: {} of the records",
 }
+_RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
 _THURSDAY = 3  # 1970-01-01
 
 
 def is_change(detail: Detail | None) -> bool:
     """Whether a detail is that of the evidence of days."""
-    return detail is not None and detail.columns == CHANGED and len(detail.rows) == 1
+    return detail is not None and detail.columns[:2] == CHANGED[:2] and len(detail.rows) == 1
 
 
 def changed(detail: Detail, end: int) -> str:
-    """What changed, how much, what was expected, since when, how rare by chance.
+    """What changed, how much, what was expected, since when, how rare by chance, which segment holds it.
 
     Parameters
     ----------
@@ -56,35 +63,92 @@ def changed(detail: Detail, end: int) -> str:
         of the judged day; microseconds.
 
     >>> row = ("records", "", "falls", 1200.0, 3000.0, 3600.0, 0.9, "2024-03-03", 4321.0, 1.5, 56)
-    >>> changed(Detail(CHANGED, (row,)), 19_787 * DAY)
-    '1,200 records, expected 3,000 to 3,600 on Mondays; since 2024-03-03; by chance once in 4,300 months'
+    >>> changed(Detail(CHANGED[:11], (row,)), 19_787 * DAY)  # doctest: +NORMALIZE_WHITESPACE
+    '1,200 records (−64 %), expected 3,000 to 3,600 on Mondays; since 2024-03-03; by chance once in 4,300
+    months'
     """
-    cells = dict(zip(detail.columns, detail.rows[0], strict=True))
-    parts = [_now(cells, end), _since(cells), _chance(cells)]
+    cells = _cells(detail)
+    parts = [_now(cells, end), _since(cells), _chance(cells), _where(cells)]
     return readable("; ".join(part for part in parts if part))
 
 
-def _now(cells: dict[str, float | str | None], end: int) -> str:
+def of_all(detail: Detail, changed: int) -> str:
+    """How many of the subjects that are watched changed in a cycle; empty: their number is not known.
+
+    >>> of_all(Detail((*CHANGED[:2], "subjects"), (("level", "", 21),)), 1)
+    '1 of 21 subjects changed in this cycle.'
+    """
+    subjects = _cells(detail).get("subjects")
+    if not isinstance(subjects, float | int) or subjects < changed:
+        return ""
+    order = ", the most urgent first" if changed > 1 else ""
+    return f"{changed} of {subjects:.0f} subjects changed in this cycle{order}."
+
+
+def commands(model: str, subject: str) -> Iterator[str]:
+    """What to type, to see more: what else moves, and the numbers of what changed.
+
+    >>> list(commands("late", "feature:a b"))[1]
+    "monitor show --model late --subject 'feature:a b'"
+    """
+    of, named = shlex.quote(model), subject.startswith("feature:") or subject in ("score", "prediction")
+    yield readable(f"monitor changes --model {of}")
+    yield readable(f"monitor show --model {of}" + (f" --subject {shlex.quote(subject)}" if named else ""))
+
+
+def _cells(detail: Detail) -> dict[str, float | str | None]:
+    """Cells by column: what was kept before a column was there lacks it."""
+    return dict(zip(detail.columns, detail.rows[0], strict=True))
+
+
+def _now(cells: _Cells, end: int) -> str:
     what, level, value = str(cells["what"]), str(cells["level"]), cells["value"]
     low, high = cells["expected_low"], cells["expected_high"]
     if not isinstance(value, float | int):
         return what.replace("_", " ")
-    if (
-        isinstance(low, float | int)
-        and isinstance(high, float | int)
-        and low == 0
-        and what in _FAULTS
-        and not level
-    ):
+    if not (isinstance(low, float | int) and isinstance(high, float | int)):
+        return _told(what, level, value, None)
+    if low == 0 and what in _FAULTS and not level:
         usual = f"at most {value_of('missing_rate', high)}" if high else "none"
         return f"{_FAULTS[what].format(value_of('missing_rate', value))}, {usual} on the days before"
-    if what in _NUMBERS:
+    own = [cells.get(name) for name in ("own", "own_low", "own_high")]
+    if what in _OWN and all(isinstance(one, float | int) for one in own):
+        told, *bounds = (_short(one) for one in own)
+        told = _OWN[what].format(told, _signed(value - (low + high) / 2))
+    elif what in _NUMBERS:
         told, bounds = _NUMBERS[what].format(_signed(value)), [_signed(bound) for bound in (low, high)]
     else:
-        measure, words = _MEASURES.get(what, (what, what.replace("_", " ") + " {}"))
-        told = words.format(value_of(measure, value), level=level)
-        bounds = [value_of(measure, bound) if isinstance(bound, float | int) else "" for bound in (low, high)]
-    return f"{told}, expected {bounds[0]} to {bounds[1]} on {_weekday(end)}"
+        told = _told(what, level, value, (low + high) / 2)
+        bounds = [value_of(_measure(what), bound) for bound in (low, high)]
+    over = cells.get("over")
+    if isinstance(over, float | int) and over > 1:
+        return (
+            f"{told} on average over {over:.0f} days, expected {bounds[0]} to {bounds[1]} "
+            f"of a single {_weekday(end).removesuffix('s')}"
+        )
+    as_expected = "as is expected again:" if low <= value <= high else "expected"
+    return f"{told}, {as_expected} {bounds[0]} to {bounds[1]} on {_weekday(end)}"
+
+
+def _measure(what: str) -> str:
+    """Measure as whose values a statistic is told."""
+    return _MEASURES.get(what, (what, ""))[0]
+
+
+def _told(what: str, level: str, value: float, usual: float | None) -> str:
+    """A value with its unit, and by how much it differs from what is usual: of counts the share of it."""
+    measure, words = _MEASURES.get(what, (what, what.replace("_", " ") + " {}"))
+    told = words.format(value_of(measure, value), level=level)
+    if usual is None:
+        return told
+    if what in _RATIOS:
+        return f"{told} ({with_minus(f'{100 * (value / usual - 1):+.0f} %')})" if usual else told
+    return f"{told} ({difference_of(measure, value - usual)})"
+
+
+def _short(value: float | str | None) -> str:
+    """Number to three digits: it is about so much."""
+    return with_minus(number(float(f"{value:.3g}"))) if isinstance(value, float | int) else ""
 
 
 def _signed(value: float | str | None) -> str:
@@ -95,11 +159,21 @@ def _weekday(end: int) -> str:
     return _WEEKDAYS[((end - DAY // 2) // DAY + _THURSDAY) % 7]
 
 
-def _since(cells: dict[str, float | str | None]) -> str:
+def _since(cells: _Cells) -> str:
     return f"since {cells['since']}" if cells["since"] else ""
 
 
-def _chance(cells: dict[str, float | str | None]) -> str:
+def _where(cells: _Cells) -> str:
+    """Which segment holds the change; empty: not known."""
+    segment, held, records = (cells.get(name) for name in ("segment", "held", "of_records"))
+    if segment is None:
+        return ""
+    if not (segment and isinstance(held, float | int) and isinstance(records, float | int)):
+        return "no segment stands out"
+    return f"{100 * held:.0f} % of it in {segment}, which has {100 * records:.0f} % of the records"
+
+
+def _chance(cells: _Cells) -> str:
     """How rare such evidence is where nothing changes; to two digits."""
     months = cells["months"]
     if not isinstance(months, float | int) or months < 1:
@@ -107,4 +181,4 @@ def _chance(cells: dict[str, float | str | None]) -> str:
     if months >= _MILLION:
         return "by chance less than once in a million months"
     rounded = float(f"{months:.2g}")
-    return f"by chance once in {rounded:,.0f} month{'' if rounded == 1 else 's'}"
+    return "by chance once a month" if rounded < 1.5 else f"by chance once in {rounded:,.0f} months"

@@ -1,6 +1,7 @@
 """What people are told: one notice a rule, in words that hold."""
 
 import json
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Detail
 from monitor.measures.against import segment_columns
+from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
 
 AT = 15_000 * DAY
 CHAT, PAGER = Recipient("chat"), Recipient("pager", Severity.CRITICAL)
@@ -283,3 +285,32 @@ def test_no_name_from_data_breaks_the_first_line() -> None:
 
     assert "feature:x\\ny" in lines[1]
     assert "cell a\\nb\\x1b[31m" in lines[1]
+
+
+def test_what_changed_in_one_cycle_is_one_notice_of_both_rules_the_most_urgent_first() -> None:
+    rules = [rule for rule in default_rules(ALL) if rule.measure == EVIDENCE]
+    turned = [
+        changed(rules[1], "feature:a", 40.0),
+        changed(rules[0], "", 2.0),
+        *(changed(rules[1], f"feature:{at}", 9.0) for at in range(7)),
+    ]
+    (notice,) = notices("late", rules, turned, turned, [CHAT, PAGER], AT)
+    payload = json.loads(notice.payload)
+    lines = payload["text"].split("\n")
+
+    assert (notice.rule, notice.severity) == ("performance_changed", Severity.CRITICAL)
+    assert notice.channels == ("chat", "pager")
+    assert payload["title"] == "FIRING critical: late performance_changed and 8 more"
+    assert [line.split(":")[0] for line in lines if line.startswith("- ")][:2] == ["- the whole", "- feature"]
+    assert "9 of 21 subjects changed in this cycle, the most urgent first." in lines
+    assert "- and 3 more" in lines
+    assert sum(len(textwrap.wrap(line, 100)) or 1 for line in lines) <= 32  # a screen
+    assert len(payload["alerts"]) == 9
+
+
+def changed(rule: Rule, subject: str, evidence: float) -> Alert:
+    cells = ("level", "", "rises", 1.4, -0.2, 0.2, 1.9, "2011-01-25", 2e7, 9.0, 41, 1, 91.3, 61.9, 69.4, 21)
+    cause = Detail(CHANGED, ((*cells, "origin=EWR", 0.71, 0.36),))
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=AT, value=evidence, limit=1.0, cause=cause)
+    series = Series(rule.name, window="cumulative", subject=subject)
+    return firing(series, verdict, AT, severity=rule.severity)

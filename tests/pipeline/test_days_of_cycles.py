@@ -1,20 +1,27 @@
 """Days judged in cycles: the same days and alerts for any order of ticks, kills and late rows."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from memory import MemorySource
-from synthetic import START, log_of, monitored_of, rows_of
+from receivers import receiver
+from synthetic import READING, START, log_of, monitored_of, reference_rows, rows_of
 
 from monitor.alerts.defaults import Watched, default_rules
+from monitor.alerts.messages import Recipient
 from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Detail
+from monitor.exposition.alerts import alert_families, alerting
 from monitor.measures.catalogue.daily import EVIDENCE
+from monitor.notify.webhook import Webhook
 from monitor.records.reading import Task
 from monitor.specs.model import BudgetSpec
 from monitor.store.adapter import SqlStore
+from monitor.store.coordination.outbox import SqlOutbox
 from monitor.windows.ends import window_of
 
 NewStore = Callable[[], SqlStore]
@@ -41,30 +48,38 @@ OPTIONS: dict[str, Any] = {
     "budget": BudgetSpec(),
     "families": frozenset(),
     "resamples": 1,
+    "reading": replace(READING, segments=("shop",)),
+    "table": reference_rows().append_column("segment:shop", pa.array(300 * ["north", "south"])),
 }
 
 
 @pytest.fixture(scope="module")
 def source() -> MemorySource:
-    """A log of which a feature is in another unit from a day on; some rows are logged half a day late."""
+    """A log of which one shop's feature and score are others from a day on; some rows come late."""
     log = log_of(DAYS, per_day=150)
-    table, rng = log.predictions, np.random.default_rng(3)
+    rng = np.random.default_rng(3)
+    shop = np.where(rng.random(log.predictions.num_rows) < 0.4, "north", "south")
+    table = log.predictions.append_column("segment:shop", pa.array(shop))
     event = np.asarray(table["event_time"])
-    broken = event >= START + BROKEN * DAY
+    broken = (event >= START + BROKEN * DAY) & (shop == "north")
     temp = np.where(broken, 1.8 * np.asarray(table["feature:temp"]) + 32, np.asarray(table["feature:temp"]))
+    score = np.where(broken, np.asarray(table["score"]) / 3, np.asarray(table["score"]))
     late = np.where(rng.random(len(event)) < 0.02, 12 * HOUR, 30_000_000)
-    for name, values in (("feature:temp", temp), ("logged_at", event + late)):
+    for name, values in (("feature:temp", temp), ("score", score), ("logged_at", event + late)):
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
     return MemorySource(table, log.labels)
 
 
-def lived(source: MemorySource, store: SqlStore, moments: Iterable[int], *, restarts: bool = False) -> None:
+def lived(
+    source: MemorySource, store: SqlStore, moments: Iterable[int], *, restarts: bool = False, told: str = ""
+) -> None:
     """Cycles at some moments."""
+    recipients = (Recipient(told),) if told else ()
     monitored = monitored_of(source, store, **OPTIONS)
     for moment in moments:
         if restarts:
             monitored = monitored_of(source, store, **OPTIONS)
-        monitored.cycle(moment)
+        monitored.cycle(moment, recipients=recipients)
 
 
 def kept(store: SqlStore) -> dict[str, list[tuple[Any, ...]]]:
@@ -91,5 +106,50 @@ def test_any_order_of_ticks_and_restarts_finds_the_same_days_and_alerts(
     assert len(expected["days"]) > 40
     assert kept(irregular) == expected
     assert kept(restarted) == expected
-    found = [alert.series.subject for _, alert in regular.alerts("late", ended=True)]
-    assert found == ["feature:temp"]
+    found = {alert.series.subject: alert.breach.cause for _, alert in regular.alerts("late", ended=True)}
+    assert {name: _segment(cause) for name, cause in found.items()} == {
+        "feature:temp": None,  # features are not counted by segment
+        "score": "shop=north",
+    }
+
+
+def _segment(cause: Detail | None) -> object:
+    assert cause is not None
+    return dict(zip(cause.columns, cause.rows[0], strict=True))["segment"]
+
+
+def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
+    source: MemorySource, new_store: NewStore
+) -> None:
+    store = new_store()
+    lived(source, store, [*REGULAR[::8], REGULAR[-1]], told="chat")
+
+    (notice,) = SqlOutbox(store.engine, store.run).waiting("chat")
+    with receiver() as taken:
+        Webhook(taken.url()).send(notice)
+    alerts = [alert for _, alert in store.alerts("late")]
+    said = {
+        sample.labels["subject"]: sample.labels["text"]
+        for family in alert_families([alerting("late", RULES, alerts, [], {})])
+        if family.name.endswith("said_timestamp_seconds")
+        for sample in family.samples
+    }
+
+    text = taken.bodies[0]["text"].split("\n")
+    assert taken.bodies[0]["title"] == "FIRING warning: late changed, feature:temp and 1 more"
+    assert text[0].startswith(
+        "Something changed: feature:temp, level about 22.8 (+2.78 sd), expected 9.25 to "
+    )
+    assert "; since 2024-01-22; by chance less than once in a million months; and 1 more: score." in text[0]
+    assert "2 of 9 subjects changed in this cycle, the most urgent first." in text
+    assert text[-2:] == [
+        "To see more: monitor changes --model late",
+        "To see more: monitor show --model late --subject feature:temp",
+    ]
+    assert said["feature:temp"].startswith(
+        "Something changed: feature:temp, level about 22 (+2.60 sd), expected "
+    )
+    assert said["score"].startswith(
+        "Something changed: score, level about 0.256 (−0.63 sd), expected 0.34 to 0.436"
+    )
+    assert said["score"].endswith("; 90 % of it in shop=north, which has 44 % of the records")

@@ -6,9 +6,14 @@ from monitor.measures.catalogue.measure import Exposure, Family, Measure, Unit
 
 CHANGED = (
     *("what", "level", "way", "value", "expected_low", "expected_high", "size", "since"),
-    *("months", "apparent", "days"),
+    *("months", "apparent", "days", "over", "own", "own_low", "own_high"),
+    *("subjects", "segment", "held", "of_records"),
 )
-"""Columns of the detail of evidence: which statistic or fault has most of it, and what was expected."""
+"""Columns of the detail of evidence: which statistic or fault has most of it, and what was expected.
+
+`value` is the mean of so many days as `over` says; `own` is it in the numbers' own unit. Of all `subjects`
+that are judged this is one; the segment holds such a share of the change, and of the records.
+"""
 EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
 ALERTS, BUDGET = "alerts_30d", "false_alert_budget"
 _SHIRYAEV = "Shiryaev (1963), Theory Probab. Appl. 8:22; Shin, Ramdas & Rinaldo (2023), arXiv:2203.03532"

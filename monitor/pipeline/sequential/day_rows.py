@@ -1,11 +1,12 @@
 """Rows of judged days: evidence, size of the change, smallest change that would be found, by subject."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
 from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.expected import FEWEST
+from monitor.evidence.segments import HoldingSegment
 from monitor.evidence.telling import Judgement, NotJudged
 from monitor.evidence.watched import Watch, WatchGroup
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, CHANGED, DETECTABLE, EVIDENCE
@@ -39,7 +40,9 @@ def learning_rows(part: Part, end: int, days: int) -> Iterator[MeasurementRow]:
     yield _row(EVIDENCE, _MAIN[part], end, result)
 
 
-def rows_of(end: int, told: Iterable[Judgement], *, n: int) -> Iterator[MeasurementRow]:
+def rows_of(
+    end: int, told: Iterable[Judgement], *, n: int, subjects: int, held: Mapping[str, HoldingSegment | None]
+) -> Iterator[MeasurementRow]:
     """What is said of a day's subjects.
 
     Parameters
@@ -48,12 +51,17 @@ def rows_of(end: int, told: Iterable[Judgement], *, n: int) -> Iterator[Measurem
         of the day, microseconds.
     n
         its records.
+    subjects
+        of the model that are watched.
+    held
+        by subject the segment that holds the change that stands.
     """
     for one in told:
         subject = "" if one.subject == PERFORMANCE else one.subject
         reason = None if one.unjudged is None else _REASONS.get(one.unjudged)
         judged = reason is None or one.evidence > 0  # faults are judged whatever the series
-        yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, _detail(one)))
+        detail = _detail(one, subjects, held.get(one.subject))
+        yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, detail))
         size = one.size if one.index is None else one.index
         yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason))
         if one.detectable is not None:
@@ -99,14 +107,16 @@ def _result(value: float | None, n: int, reason: Reason | None, detail: Detail |
     return Measurement(value=value, n=n, reason=absent, detail=detail)
 
 
-def _detail(one: Judgement) -> Detail:
+def _detail(one: Judgement, subjects: int, held: HoldingSegment | None) -> Detail:
     low, high = (None, None) if one.expected is None else one.expected
     since = None if one.since is None else to_iso(one.since * DAY)[:10]
     size = one.size if one.index is None else one.index
     way = "rises" if one.rises else "falls"
     what = one.what or ""
     told = (what, one.level, way, one.value, low, high, size, since, one.months, one.apparent, one.days)
-    return Detail(CHANGED, (told,))
+    own = (None, None, None) if one.in_unit is None else one.in_unit
+    where = (None, None, None) if held is None else (held.segment, held.of_change, held.of_records)
+    return Detail(CHANGED, ((*told, one.over, *own, subjects, *where),))
 
 
 def _row(measure: str, subject: str, end: int, result: Measurement) -> MeasurementRow:

@@ -7,11 +7,13 @@ that comes later, or a process that was killed before it, finds the same.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from itertools import takewhile
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from monitor.core.clock import DAY, SECOND
+from monitor.core.clock import DAY, SECOND, to_datetime
 from monitor.core.typing import Floats, Ints
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
@@ -24,6 +26,7 @@ from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.days import days_from, due, label_age, zone_of_days
 from monitor.windows.fold import fold
 
+_EPOCH = date(1970, 1, 1).toordinal()
 _EDGES: Floats = np.asarray(DELAY_EDGES)
 
 
@@ -59,6 +62,15 @@ class JudgedUntil:
     records: int | None = None
     labels: int | None = None
     age: int | None = None
+
+
+def number_of(start: int, zone: str) -> int:
+    """Days from 1970-01-01 to a day's date.
+
+    >>> number_of(2 * DAY - DAY // 24, "Europe/Vienna")
+    2
+    """
+    return to_datetime(start).astimezone(ZoneInfo(zone)).date().toordinal() - _EPOCH
 
 
 def due_days(model: Model, panes: Panes, state: ModelState, judged: JudgedUntil, as_of: int) -> list[DueDay]:
@@ -121,7 +133,7 @@ def _delays(panes: Panes, span: tuple[int, int]) -> Ints:
 def counts_of(
     model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]
 ) -> dict[Stratum, Counters]:
-    """What a part of a day held at its due moment, by stratum. Cost: none, or a read of the day's rows.
+    """What a day held at its due moment: the whole and versions. Cost: none, or a read of its rows.
 
     Parameters
     ----------
@@ -130,17 +142,18 @@ def counts_of(
     uncounted
         starts of panes that wait, or lack a part.
     """
+    strata = strata_of(model, panes, day, as_of, uncounted)
+    return {stratum: counters for stratum, counters in strata.items() if stratum.segment is None}
+
+
+def strata_of(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> Strata:
+    """The same, of segments too, and of any number of days that lie together."""
     if _shown(model, panes, day, as_of, uncounted):
-        return _needed(panes.window(day.part, day.start, day.end, kept=False))
+        return panes.window(day.part, day.start, day.end, kept=False)
     starts = np.arange(day.start, day.end, model.reading.pane, dtype=np.int64)
     ranges = counted_ranges(starts.tolist(), model.reading, day.due)
     counted = model.source.counted(model.spec, day.part, ranges, model.counting, panes=starts, as_of=day.due)
-    return _needed(fold(model.counting.layout(day.part), (part.strata for part in counted.parts)))
-
-
-def _needed(strata: Strata) -> dict[Stratum, Counters]:
-    """The whole and the versions."""
-    return {stratum: counters for stratum, counters in strata.items() if stratum.segment is None}
+    return fold(model.counting.layout(day.part), (part.strata for part in counted.parts))
 
 
 def _shown(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> bool:

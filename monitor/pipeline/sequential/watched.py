@@ -6,16 +6,14 @@ the rows of the days before. So everything follows from the table `days`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
-from zoneinfo import ZoneInfo
 
 from monitor.alerts.rules import Acceptance
-from monitor.core.clock import to_datetime
 from monitor.evidence.daily import day_values
 from monitor.evidence.days import REMEMBERED, DayRow, DayValues, pack, unpack
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import AlertBudget, Judged, accept, step
 from monitor.evidence.making import watch_of
+from monitor.evidence.segments import HoldingSegment
 from monitor.evidence.telling import judgements
 from monitor.evidence.watched import Watch
 from monitor.measures.rows import MeasurementRow
@@ -29,7 +27,8 @@ from monitor.pipeline.sequential.day_rows import (
     watched_as,
     with_evidence,
 )
-from monitor.pipeline.sequential.days import DueDay, JudgedUntil, counts_of, due_days
+from monitor.pipeline.sequential.days import DueDay, JudgedUntil, counts_of, due_days, number_of
+from monitor.pipeline.sequential.segments import held_now
 from monitor.records.codec import decode, encode
 from monitor.records.pane import PanePart, Part
 from monitor.specs.model import BudgetSpec
@@ -37,8 +36,6 @@ from monitor.specs.rows import Day, ModelState
 from monitor.states.strata import Strata
 from monitor.windows.days import zone_of_days
 from monitor.windows.fold import fold
-
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +54,8 @@ class WatchedPart:
         rows of the days before the newest one.
     newest
         the newest day, judged.
+    held
+        by subject the segment that holds the change that stands.
     """
 
     days: tuple[Day, ...] = ()
@@ -64,6 +63,7 @@ class WatchedPart:
     watch: Watch | None = None
     history: tuple[DayRow, ...] = ()
     newest: Judged | None = None
+    held: Mapping[str, HoldingSegment | None] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[DayRow]:
@@ -135,31 +135,41 @@ def judge_days(
     judged = JudgedDays(watched=parts)
     known = JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
 
+    def with_held(one: WatchedPart) -> WatchedPart:
+        if one.watch is None or one.newest is None:
+            return one
+        of = one.days, one.watch, one.newest.row, one.held
+        return replace(one, held=held_now(model, panes, *of, as_of, uncounted))
+
+    parts.update({part: with_held(one) for part, one in parts.items()})
     for due in due_days(model, panes, state, known, as_of):
         strata = counts_of(model, panes, due, as_of, uncounted)
         entered, days = _entered(model, parts[due.part], due, strata, accepted)
+        parts[due.part] = entered = with_held(entered)
         if due.at > told_after:
-            rows = _rows(model, due.part, entered)
+            rows = _rows(model, due.part, parts)
             judged.rounds.append((due.at, rows))
             if entered.watch is not None and entered.history:
                 judged.kept.extend(with_evidence(rows, entered.watch, entered.history[-1]))
-        parts[due.part] = entered
         judged.days.extend(days)
-    judged.rows.extend(row for part, one in parts.items() for row in _rows(model, part, one))
+    judged.rows.extend(row for part in parts for row in _rows(model, part, parts))
     end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
     found = sum(found_lately(one.rows) for one in parts.values())
     judged.rows.extend(budget_rows(end, model.spec.budget.false_alerts, found))
     return judged
 
 
-def _rows(model: Model, part: Part, watched: WatchedPart) -> list[MeasurementRow]:
+def _rows(model: Model, part: Part, parts: Mapping[Part, WatchedPart]) -> list[MeasurementRow]:
     """What is said of a part's newest day."""
+    watched = parts[part]
     budget, end = model.spec.budget, watched.days[-1].end if watched.days else 0
     if watched.watch is None or watched.newest is None or budget is None:
         return list(learning_rows(part, end, len(watched.first)))
     unusual = _unusual(budget, watched.newest.row.day)
     told = judgements(watched.watch, watched.newest, budget=_budget(budget), unusual=unusual)
-    return list(rows_of(end, told, n=int(watched.newest.row.samples.max(initial=0.0))))
+    n = int(watched.newest.row.samples.max(initial=0.0))
+    subjects = sum(len(one.watch.subjects) for one in parts.values() if one.watch is not None)
+    return list(rows_of(end, told, n=n, subjects=subjects, held=watched.held))
 
 
 def _parts(model: Model) -> Sequence[Part]:
@@ -211,7 +221,8 @@ def _after(
         before = watched.days[-1].due
         expected = [one.series.subject for one in accepted if before <= one.since < day.due]
         rows[-1] = accept(watch, rows[-1], [watched_as(subject) for subject in expected])
-    values = day_values(watch, model.counting, strata, _number(model, day.start))
+    number = number_of(day.start, zone_of_days(model.reading.zone, model.reading.pane))
+    values = day_values(watch, model.counting, strata, number)
     newest = _judged(model, watch, rows, values)
     kept = replace(day, key=watch.key, blob=pack(newest.row))
     days = (*watched.days, kept)[-REMEMBERED - 1 :]
@@ -237,12 +248,6 @@ def _judged(model: Model, watch: Watch, rows: Sequence[DayRow], values: DayValue
 def _counted(model: Model, part: Part) -> str:
     """Key of the first days: what they are counted by."""
     return model.counting.stored_as(model.counting.layout(part))
-
-
-def _number(model: Model, start: int) -> int:
-    """Days since 1970-01-01 of a day's date."""
-    zone = ZoneInfo(zone_of_days(model.reading.zone, model.reading.pane))
-    return to_datetime(start).astimezone(zone).date().toordinal() - _EPOCH
 
 
 def _budget(spec: BudgetSpec) -> AlertBudget:

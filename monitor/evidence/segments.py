@@ -1,0 +1,92 @@
+"""Which segment holds a change: its own counts of the days of the change, beside those of the week before."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.evidence.daily import values_of
+from monitor.evidence.watched import Trait, Watch, WatchGroup
+from monitor.records.counting import Counting
+from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
+
+_STANDS_OUT = 0.25  # share of a change, beyond the share of the records
+_OF_THE_WHOLE = ("late", "future", "version")  # faults that are not counted by segment: nor are features
+_EXPLAINED = 0.5  # share of the change of the whole that the segments of a column must show
+
+
+@dataclass(frozen=True, slots=True)
+class HoldingSegment:
+    """The segment that holds a change.
+
+    Parameters
+    ----------
+    segment
+        "column=value"; empty: none stands out.
+    of_change, of_records
+        its shares.
+    """
+
+    segment: str = ""
+    of_change: float = 0.0
+    of_records: float = 0.0
+
+
+def held_by(
+    watch: Watch, counting: Counting, by: int, sign: float, now: Strata, before: Strata
+) -> HoldingSegment | None:
+    """The segment that holds most of a change, beyond its share of the records.
+
+    A segment adds n·(value now - value before) to a change; of faults the records beyond its earlier share.
+    None of what is counted of the whole alone: features, and some faults of the log.
+
+    Parameters
+    ----------
+    by
+        series, or series + fault, by which the change was found.
+    sign
+        1: it rises; -1: it falls.
+    now, before
+        counters of the days of the change, and of the days before, by stratum.
+    """
+    fault = watch.faults[by - len(watch.series)] if by >= len(watch.series) else None
+    subject = watch.series[by].subject if fault is None else fault.subject
+    if watch.groups[subject] is WatchGroup.FEATURE or (fault is not None and fault.fault in _OF_THE_WHOLE):
+        return None
+    added, _ = _added(watch, counting, by, sign, (now, before), WHOLE)
+    best, excess = HoldingSegment(), _STANDS_OUT
+    for column, _ in counting.segments:
+        strata = segments_of({**now, **before}, ((column, ()),))
+        each = [_added(watch, counting, by, sign, (now, before), stratum) for stratum in strata]
+        total, records = sum(part for part, _ in each), sum(size for _, size in each)
+        if not (added > 0 and records > 0 and total >= _EXPLAINED * added):
+            continue
+        for stratum, (part, size) in zip(strata, each, strict=True):
+            if part / total - size / records >= excess:
+                excess = part / total - size / records
+                best = HoldingSegment(stratum.segment or "", part / total, size / records)
+    return best
+
+
+def _added(
+    watch: Watch, counting: Counting, by: int, sign: float, strata: tuple[Strata, Strata], stratum: Stratum
+) -> tuple[float, float]:
+    """What a stratum adds to a change, 0 if it goes the other way; its records."""
+    (now, n), (before, earlier) = (_value(watch, counting, by, each, stratum) for each in strata)
+    added = sign * (now - before)
+    if by < len(watch.series) and watch.series[by].trait is Trait.RECORDS:
+        return max(added, 0.0), max(n, earlier)
+    return (max(n * added, 0.0), n) if np.isfinite(added) else (0.0, n)
+
+
+def _value(
+    watch: Watch, counting: Counting, by: int, strata: Strata, stratum: Stratum
+) -> tuple[float, float]:
+    """Value of a series, or share of a fault, and the records behind it."""
+    of = {WHOLE: strata[stratum]} if stratum in strata else {}
+    if by >= len(watch.series):
+        fault = watch.faults[by - len(watch.series)]
+        hits, trials = values_of(watch, counting, of, fault.subject)[1].get(fault.fault, (0, 0))
+        return hits / max(trials, 1), float(trials)
+    one = watch.series[by]
+    value, n = values_of(watch, counting, of, one.subject)[0].get((one.trait, one.cell), (np.nan, 0.0))
+    return (n if one.trait is Trait.RECORDS else value), n

@@ -1,0 +1,83 @@
+"""What changed, in words that hold: how much, since when, what was expected, how rare, where."""
+
+from typing import Any
+
+from monitor.core.clock import DAY
+from monitor.core.measurement import Detail
+from monitor.measures.catalogue.daily import CHANGED
+from monitor.sentences.changed import changed, commands, is_change, of_all
+
+END = 19_787 * DAY  # the day was a Monday
+USUAL: dict[str, Any] = {
+    "what": "level",
+    "level": "",
+    "way": "rises",
+    "value": 1.4,
+    "expected_low": -0.2,
+    "expected_high": 0.2,
+    "size": 1.9,
+    "since": "2024-03-03",
+    "months": 390.0,
+    "apparent": 9.0,
+    "days": 41,
+    "over": 1,
+}
+
+
+def told(**cells: Any) -> str:
+    cells = USUAL | cells
+    return changed(Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),)), END)
+
+
+def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_was_expected() -> None:
+    in_unit = told(own=91.342, own_low=61.86, own_high=69.44)
+
+    assert in_unit.split(";")[0] == "level about 91.3 (+1.40 sd), expected 61.9 to 69.4 on Mondays"
+    assert told().split(";")[0] == "level +1.40 sd from usual, expected −0.20 to +0.20 on Mondays"
+
+
+def test_shares_are_told_with_points_areas_with_their_difference_and_counts_with_their_ratio() -> None:
+    share = told(what="share", level="blue", value=0.314, expected_low=0.2, expected_high=0.24)
+    area = told(what="roc_auc", value=0.664, expected_low=0.72, expected_high=0.75)
+    records = told(what="records", value=1_200.0, expected_low=3_000.0, expected_high=3_600.0)
+
+    assert share.startswith("blue in 31.4 % of the records (+9.4 points), expected 20.0 % to 24.0 % on")
+    assert area.startswith("ROC AUC 0.664 (−0.071), expected 0.720 to 0.750 on Mondays")
+    assert records.startswith("1,200 records (−64 %), expected 3,000 to 3,600 on Mondays")
+
+
+def test_a_change_that_only_several_days_show_is_told_as_their_mean() -> None:
+    assert told(value=0.15, over=10).split(";")[0] == (
+        "level +0.15 sd from usual on average over 10 days, expected −0.20 to +0.20 of a single Monday"
+    )
+
+
+def test_a_day_that_is_back_while_the_alert_stands_is_told_as_expected() -> None:
+    assert "as is expected again: −0.20 to +0.20" in told(value=0.1)
+
+
+def test_the_segment_that_holds_it_is_named_or_that_none_stands_out_or_nothing_where_none_is_known() -> None:
+    assert told(segment="origin=EWR", held=0.71, of_records=0.36).endswith(
+        "; 71 % of it in origin=EWR, which has 36 % of the records"
+    )
+    assert told(segment="", held=0.0, of_records=0.0).endswith("; no segment stands out")
+    assert told().endswith("; by chance once in 390 months")
+
+
+def test_hostile_names_of_the_data_neither_act_nor_break_out_of_a_command() -> None:
+    words = told(what="share", level="\x1b[2J\n", value=0.3, segment="a=\u202eb", held=0.9, of_records=0.2)
+
+    assert words.isprintable()
+    assert list(commands("m; rm -rf /", "feature:$(x)\n")) == [
+        "monitor changes --model 'm; rm -rf /'",
+        "monitor show --model 'm; rm -rf /' --subject 'feature:$(x)\\n'",
+    ]
+
+
+def test_what_was_kept_before_a_column_was_there_is_still_told() -> None:
+    first = CHANGED[:11]
+    detail = Detail(first, (tuple(USUAL[name] for name in first),))
+
+    assert is_change(detail)
+    assert changed(detail, END).startswith("level +1.40 sd")
+    assert of_all(detail, 2) == ""
