@@ -150,7 +150,7 @@ class ExpectedErrors:
         if n.sum() < FEW:
             return Reason.TOO_FEW
         held, every = np.flatnonzero(n), np.arange(len(n))
-        absolute, squared = errors.sums
+        absolute, squared, *_ = errors.sums
         mean, second = (np.interp(every, held, side[held] / n[held]) for side in (absolute, squared))
         records = np.interp(every, held, n[held])
         group = prediction_groups(cells)

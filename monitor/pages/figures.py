@@ -40,6 +40,15 @@ class Figure:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class FigureGroup:
+    """Charts that answer one question, so many in a row."""
+
+    title: str
+    columns: str
+    figures: tuple[Figure, ...]
+
+
 def tick_label(measure: str) -> Callable[[float], str]:
     """How ticks of an axis of a measure are written: rates in %, large numbers in short."""
     return percent if is_percent(measure) else short

@@ -268,7 +268,7 @@ class Counting:
         """View of the errors by group of the prediction's cells; None without a reference."""
         if "prediction_errors" not in self.labels.by_name:
             return None
-        return PredictionErrors(counters.block("prediction_errors"), self.scale)
+        return PredictionErrors(counters.block("prediction_errors"), self.scale, self.centre)
 
     def delays(self, counters: Counters | Opened) -> DelayTable:
         """View of the first labels' delays, classes merged."""

@@ -64,33 +64,36 @@ class LabelErrors:
 
 @dataclass(frozen=True, slots=True)
 class PredictionErrors:
-    """Exact sums of absolute and of squared errors by group of the prediction's cells.
+    """Exact sums of errors and predictions by group of the prediction's cells.
 
     Parameters
     ----------
     counts
-        int64, shape (4, 2 x groups): n, out of range, hi, lo of the absolute error by group, then those of
-        the squared one; in units of the scale and of its square.
+        int64, shape (4, 4 x groups): n, out of range, hi, lo of the absolute error by group, then those of
+        the squared one, of the signed one, and of prediction - centre; in units of the scale and its square.
     scale
         power of two, in the unit of the labels.
+    centre
+        that predictions are measured from.
     """
 
     counts: Ints
     scale: float
+    centre: float
 
     @property
     def n(self) -> Ints:
         """Records by group."""
-        return self.counts[0, : self.counts.shape[1] // 2]
+        return self.counts[0, : self.counts.shape[1] // 4]
 
     @property
     def out_of_range(self) -> int:
-        """Records of which a term was too large to be added."""
-        return int(self.counts[1].sum())
+        """Records of which a term that estimates stand on was too large to be added."""
+        return int(self.counts[1, : self.counts.shape[1] // 2].sum())
 
     @property
-    def sums(self) -> tuple[Floats, Floats]:
-        """Sums of the absolute, and of the squared errors, by group; each rounded to a double."""
+    def sums(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Sums of absolute, squared, signed errors, of prediction - centre; each rounded to a double."""
         total: Floats = self.counts[2] + self.counts[3] / sums.HALF
-        absolute, squared = np.split(total, 2)
-        return absolute * self.scale, squared * self.scale**2
+        absolute, squared, signed, away = np.split(total, 4)
+        return absolute * self.scale, squared * self.scale**2, signed * self.scale, away * self.scale

@@ -1,13 +1,16 @@
 """A store to look at, made once, and what a page says, read back from its HTML."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from fleet_log import fleet
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.pages.keeping import KeptPages
@@ -16,6 +19,7 @@ from monitor.core.clock import DAY, from_iso
 from monitor.web.answers import Answer
 
 START, END = from_iso("2024-03-01"), from_iso("2024-04-10")
+NOW = from_iso("2024-03-20")  # of the bench of tasks
 OPTIONS = """
 every = "1d"
 pane = "1d"
@@ -116,3 +120,42 @@ class Pages:
         """Page at an address."""
         path, _, query = address.partition("?")
         return read(self.kept.answer(path, query, known))
+
+
+def bench_of_tasks(directory: Path) -> Bench:
+    """Sixteen days of models of two classes, of three, and of numbers, with versions, segments and arms."""
+    from monitor.app.running import cycle_once
+
+    bench = fleet(directory, NOW, 9839)
+    with bench.app() as app:
+        for name in app.names():
+            for moment in (NOW - DAY, NOW):
+                assert cycle_once(app, name, moment).error is None
+    return bench
+
+
+def read_back(figure: str) -> float:
+    """Area under the main line of a figure whose axes go from 0 to 1."""
+    path = re.search(r'<path class="line main" d="M([^"]*)"', figure)
+    tall = re.search(r'class="paths" y="\d+" width="100%" height="(\d+)"', figure)
+    assert path is not None
+    assert tall is not None
+    points = [tuple(map(float, pair.split())) for pair in path[1].split("L")]
+    shares = [(x / 1000, 1 - y / int(tall[1])) for x, y in points]
+    return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(shares))
+
+
+def assert_whole(page: Looked) -> None:
+    """One heading above all, levels in order, ids once, and nothing that the page asks elsewhere for."""
+    assert page.tags("h1") == ["h1"]
+    levels = [int(tag[1]) for tag in page.tags("h1", "h2", "h3", "h4")]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert "://" not in page.text
+    assert page.tags("style") == []
+    for tag, attributes in page.elements:
+        assert not [name for name in attributes if name == "style" or name.startswith("on")], tag
+        for name in ("href", "src", "action"):
+            value = attributes.get(name) or "/"
+            assert value.startswith(("/", "#", "data:,")), value
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))

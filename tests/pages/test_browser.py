@@ -1,12 +1,13 @@
 """Pages in a real browser: accessible, whole at any width, quiet, usable by keys; the report in print."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import servers
 from axe_playwright_python.sync_playwright import Axe
-from looked_at import END, bench_of_pages
+from looked_at import END, NOW, bench_of_pages, bench_of_tasks
 from playwright.sync_api import Browser, Page, sync_playwright
 from serving import Bench
 
@@ -31,6 +32,7 @@ PATHS = (
     "/models/never",
     "/models/nobody",
 )
+OF_TASKS = tuple(f"/models/{name}/performance" for name in ("flight", "animal", "basket"))
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +40,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench_of_pages(tmp_path_factory.mktemp("browser"))
 
 
-@pytest.fixture(scope="module")
-def base(bench: Bench) -> Iterator[str]:
-    """Address of a server of the bench's pages."""
+@contextmanager
+def served(bench: Bench, now: int) -> Iterator[str]:
+    """Address of a server of a bench's pages."""
     with bench.app() as app:
-        pages = KeptPages(StoreData(app, lambda: END))
+        pages = KeptPages(StoreData(app, lambda: now))
         web = make_app(
             None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=own_hosts(HttpSpec())
         )
@@ -50,6 +52,18 @@ def base(bench: Bench) -> Iterator[str]:
         server.start()
         yield f"http://127.0.0.1:{server.port}"
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def base(bench: Bench) -> Iterator[str]:
+    with served(bench, END) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def of_tasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(bench_of_tasks(tmp_path_factory.mktemp("tasks")), NOW) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +89,17 @@ def opened(browser: Browser, theme: str, width: int, said: list[str]) -> Page:
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_pages_are_accessible_whole_and_quiet(browser: Browser, base: str, theme: str, width: int) -> None:
+@pytest.mark.parametrize("which", ["one", "tasks"])
+def test_pages_are_accessible_whole_and_quiet(
+    browser: Browser, base: str, of_tasks: str, which: str, theme: str, width: int
+) -> None:
+    paths, base = (PATHS, base) if which == "one" else (OF_TASKS, of_tasks)
     said: list[str] = []
     faults: list[tuple[str, str]] = []
     page = opened(browser, theme, width, said)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    for path in PATHS:
+    for path in paths:
         page.goto(base + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         faults += [(path, fault["id"]) for fault in Axe().run(page).response["violations"]]

@@ -3,11 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from looked_at import END, Looked, Pages, bench_of_pages, looking
+from looked_at import END, Looked, Pages, assert_whole, bench_of_pages, looking
 from serving import Bench
 
 from monitor.alerts.links import link
@@ -255,20 +254,7 @@ def test_a_page_as_of_a_moment_is_the_page_of_a_store_that_ends_there(pages: Pag
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_page_is_whole_and_holds_nothing_from_elsewhere(pages: Pages, address: str) -> None:
-    page = pages.at(address)
-
-    assert page.tags("h1") == ["h1"]
-    levels = [int(tag[1]) for tag in page.tags("h1", "h2", "h3", "h4")]
-    assert all(after - before <= 1 for before, after in pairwise(levels))
-    assert "://" not in page.text
-    assert page.tags("style") == []
-    for tag, attributes in page.elements:
-        assert not [name for name in attributes if name == "style" or name.startswith("on")], tag
-        for name in ("href", "src", "action"):
-            value = attributes.get(name) or "/"
-            assert value.startswith(("/", "#", "data:,")), value
-    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
+    assert_whole(pages.at(address))
 
 
 def test_every_link_of_a_page_leads_to_a_page(pages: Pages) -> None:

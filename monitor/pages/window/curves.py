@@ -13,6 +13,7 @@ from monitor.charts.scales import Axis, linear
 from monitor.core.text import number
 from monitor.core.typing import Floats
 from monitor.measures.classification.calibration import RankedProbabilities, Reliability, too_few
+from monitor.measures.classification.discrimination import roc_auc
 from monitor.measures.classification.gains import amounts_of, best_threshold, deciles, profits
 from monitor.measures.statistics.corners import corners
 from monitor.measures.statistics.intervals import wilson
@@ -60,25 +61,26 @@ def three(value: float) -> str:
     return f"{value:.3f}"
 
 
-def roc(sides: Sequence[Side], confusion: Confusion, words: str) -> Figure:
-    """True positive rate by false positive rate, and where the model's own decisions lie."""
+def roc(sides: Sequence[Side], confusion: Confusion | None, words: str, title: str = "ROC") -> Figure:
+    """True positive rate by false positive rate, and where the model's own decisions lie, if these are."""
     points = {side.name: _from_origin(side.ranked.fallout, side.ranked.recall) for side in sides}
     marks: list[Mark] = [Segment((0.0, 0.0), (1.0, 1.0)), *_lines(points, sides)]
-    (tn, fp), (fn, tp) = confusion.counts[:2, :2].tolist()
+    keys = [
+        LegendKey("line", side.kind, f"{side.name} {value_of('roc_auc', roc_auc(side.ranked.table).value)}")
+        for side in sides
+    ]
+    keys.append(LegendKey("line", "chance", "chance"))
+    (tn, fp), (fn, tp) = ((0, 0), (0, 0)) if confusion is None else confusion.counts[:2, :2].tolist()
     if tn + fp and fn + tp and tp + fp:
         marks.append(Dots([(fp / (tn + fp), tp / (fn + tp))], "second"))
+        keys.append(LegendKey("dot", "second", "as predicted"))
     stops, rows = _table(*points[sides[0].name], words=three)
     x = Axis(0.0, 1.0, _SHARES.ticks, title="false positive rate")
     plot = Plot(x=x, y=_SHARES, marks=marks, label=f"ROC curve, {words}", height=HEIGHT, stops=stops)
-    legend = (
-        *_keys(sides),
-        LegendKey("line", "chance", "chance"),
-        LegendKey("dot", "second", "as predicted"),
-    )
     return Figure(
-        title="ROC",
+        title=title,
         note=f"{words}; true positive rate ↑",
-        legend=legend,
+        legend=tuple(keys),
         plot=plot,
         columns=("false positive rate", "true positive rate"),
         rows=rows,

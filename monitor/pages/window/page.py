@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from monitor.charts.marks import Kind
+from monitor.charts.scales import Axis
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import best_threshold, performance
 from monitor.measures.options import Options, Result
@@ -12,18 +14,19 @@ from monitor.measures.rows import Revision, Truth, newest
 from monitor.measures.statistics.ranked import Ranked
 from monitor.measures.worded import bounds_of, value_of
 from monitor.pages.asked import Asked, CountedWindow, PageData
-from monitor.pages.figures import Figure
+from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.model import Link, spec_of
 from monitor.pages.moments import day
 from monitor.pages.picking import Picked, picked
-from monitor.pages.window import curves
+from monitor.pages.window import classes, curves, numbers
+from monitor.pages.window.classes import ClassRow, ConfusionTable
 from monitor.pages.window.curves import Side
 from monitor.records.labels.pairing import paired_scores
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
 from monitor.states.counters import Counters
-from monitor.states.strata import Stratum
+from monitor.states.strata import WHOLE, Stratum, segments_of
 from monitor.windows.ends import Window
 
 TILES = {
@@ -32,8 +35,11 @@ TILES = {
         "recall", "brier_score", "brier_skill_score", "profit",
     ),
     Task.MULTICLASS: ("accuracy", "majority_accuracy", "average_class_accuracy", "f1_macro", "log_loss"),
-    Task.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "mean_error", "r2_score"),
+    Task.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "bias", "error_median", "r2_score"),
 }  # fmt: skip
+
+
+_RATES = Axis(0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +49,6 @@ class Tile:
     measure: str
     value: str
     bounds: str
-
-
-@dataclass(frozen=True, slots=True)
-class FigureGroup:
-    """Charts that answer one question, so many in a row."""
-
-    title: str
-    columns: str
-    figures: tuple[Figure, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ConfusionTable:
-    """Confusion matrix in words: classes, and of each actual one (records, share of the row) by predicted."""
-
-    classes: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, str], ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +75,15 @@ class WindowPage:
     tiles: tuple[Tile, ...]
     groups: tuple[FigureGroup, ...]
     confusion: ConfusionTable | None
+    classes: tuple[ClassRow, ...]
     main: str
     revisions: tuple[tuple[str, ...], ...]
+    rates: Axis = _RATES
+
+    @property
+    def widest(self) -> float:
+        """Largest share of a class, at which the bars of shares end."""
+        return max((max(row.share, row.reference) for row in self.classes), default=1.0) or 1.0
 
 
 def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
@@ -100,7 +96,7 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
     rows = _kept(data, spec, window, end, asked.as_of, slice_)
     counted = None if end is None or asked.as_of is not None else data.counted(spec, window.start(end), end)
-    results, groups, confusion = _charts(spec, counted, slice_)
+    charts = _charts(spec, counted, slice_)
     main = [
         (kept, row) for kept, row in rows if row.measure == seen.main and not (row.subject or row.against)
     ]
@@ -109,13 +105,14 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
         model=name,
         truth="" if last is None else str(last.truth),
         kept=_kept_words(main),
-        without=_without(end, asked, counted, groups, spec),
+        without=_without(end, asked, counted, charts.groups, spec),
         lost=0 if counted is None else counted.lost,
         pick=pick,
         slices=_slices(asked, counted, slice_),
-        tiles=tuple(_tiles(spec, results, rows)),
-        groups=groups,
-        confusion=confusion,
+        tiles=tuple(_tiles(spec, charts.results, rows)),
+        groups=charts.groups,
+        confusion=charts.confusion,
+        classes=charts.classes,
         main=seen.main,
         revisions=tuple(_revisions(main)),
     )
@@ -155,23 +152,35 @@ def _kept(
     return data.rows(spec.name, which)
 
 
-def _charts(
-    spec: ModelSpec, counted: CountedWindow | None, slice_: Stratum
-) -> tuple[list[Result], tuple[FigureGroup, ...], ConfusionTable | None]:
-    """Measures and charts of one and the same counts."""
+@dataclass(frozen=True, slots=True)
+class _Charts:
+    """Measures, charts and tables of one and the same counts."""
+
+    results: Sequence[Result] = ()
+    groups: tuple[FigureGroup, ...] = ()
+    confusion: ConfusionTable | None = None
+    classes: tuple[ClassRow, ...] = ()
+
+
+def _charts(spec: ModelSpec, counted: CountedWindow | None, slice_: Stratum) -> _Charts:
     labels = None if counted is None else counted.labels.get(slice_)
     if counted is None or labels is None or counted.counting.label is None:
-        return [], (), None
+        return _Charts()
     options = _options(spec, counted)
-    results = performance(counted.counting, labels, replace(options, whole=slice_ == Stratum()))
-    if slice_ != Stratum():
-        results = performance(counted.counting, labels, options)
+    results = performance(counted.counting, labels, options)
     if spec.reading.task is Task.REGRESSION:
-        return results, (), None
+        return _Charts(results, tuple(numbers.groups(counted, labels, results, options.level)))
     confusion = counted.counting.confusion(labels)
-    table = _confusion(confusion.classes, confusion.counts.tolist())
-    groups = tuple(_of_scores(spec, counted, labels, results, options)) if counted.counting.scored else ()
-    return results, groups, table
+    groups: Iterator[FigureGroup] = iter(())
+    if counted.counting.scored:
+        groups = _of_scores(spec, counted, slice_, results, options)
+    elif spec.reading.task is Task.MULTICLASS:
+        groups = classes.groups(counted, labels, results, options.level)
+    of_reference = None
+    if counted.reference is not None:
+        of_reference = counted.counting.confusion(counted.reference.labels)
+    rows = classes.class_rows(confusion, results, of_reference)
+    return _Charts(results, tuple(groups), classes.confusion_table(confusion), rows)
 
 
 def _options(spec: ModelSpec, counted: CountedWindow) -> Options:
@@ -183,10 +192,10 @@ def _options(spec: ModelSpec, counted: CountedWindow) -> Options:
 
 
 def _of_scores(
-    spec: ModelSpec, counted: CountedWindow, labels: Counters, results: Sequence[Result], options: Options
+    spec: ModelSpec, counted: CountedWindow, slice_: Stratum, results: Sequence[Result], options: Options
 ) -> Iterator[FigureGroup]:
     """Charts of a binary model's scores."""
-    counting = counted.counting
+    counting, labels = counted.counting, counted.labels[slice_]
     ranked = Ranked.of(counting.score_table(labels), counting.score_bounds)
     if not ranked.two:
         return
@@ -196,17 +205,23 @@ def _of_scores(
         sides += [Side("reference", "reference", of)] if of.two else []
     rivals = [*sides[:1], *_challenger(counted, labels), *sides[1:]]
     told = {result.measure: _words(result) for result in results if not result.subject}
-    threshold, classes = spec.reading.threshold, counting.reading.classes
+    threshold, names = spec.reading.threshold, counting.reading.classes
+    by_segment = tuple(_by_segment(counted, slice_))
     yield FigureGroup(
         "How well does it rank?",
-        "three",
+        "four" if by_segment else "three",
         (
-            curves.roc(rivals, counting.confusion(labels), f"AUC {told['roc_auc']}"),
+            curves.roc(
+                [*rivals, *_slices_drawn(counted, slice_)],
+                counting.confusion(labels),
+                f"AUC {told['roc_auc']}",
+            ),
             curves.separation(ranked, told["ks_separation"]),
             curves.precision_recall(rivals, f"average precision {told['average_precision']}"),
+            *by_segment,
         ),
     )
-    meaning = [curves.distribution(sides, counting.score_bounds, classes, threshold)]
+    meaning = [curves.distribution(sides, counting.score_bounds, names, threshold)]
     if counting.probabilistic:
         error = told.get("expected_calibration_error", "")
         figure = curves.calibration(ranked, f"expected error {error}", options.level)
@@ -216,7 +231,7 @@ def _of_scores(
     yield FigureGroup("Whom does it find?", "four", (gain, cumulative, lift, more))
     decided = [curves.rates_by_threshold(ranked, threshold)]
     if options.profit:
-        decided.append(curves.profit_by_threshold(ranked, classes, options.profit, threshold))
+        decided.append(curves.profit_by_threshold(ranked, names, options.profit, threshold))
     yield FigureGroup("Is the threshold right?", "two", tuple(decided))
 
 
@@ -230,24 +245,48 @@ def _challenger(counted: CountedWindow, labels: Counters) -> Iterator[Side]:
         yield Side("challenger", "third", ranked)
 
 
+_OTHER_KINDS: tuple[Kind, ...] = ("estimate", "provisional", "limit")
+
+
+def _slices_drawn(counted: CountedWindow, slice_: Stratum) -> Iterator[Side]:
+    """Versions beside the whole, those with the most labels; beside a part the whole."""
+    versions = [each for each in counted.labels if each.version is not None and each.segment is None]
+    others = versions if len(versions) > 1 else []
+    if slice_ != WHOLE:
+        others = [WHOLE] if WHOLE in counted.labels else []
+    yield from _largest(counted, others, _OTHER_KINDS)
+
+
+def _by_segment(counted: CountedWindow, slice_: Stratum) -> Iterator[Figure]:
+    """ROC of the segments with the most labels, beside the whole."""
+    segments = segments_of(counted.labels, counted.counting.segments) if slice_ == WHOLE else []
+    sides = list(_largest(counted, segments, ("main", "second", "third", "estimate")))
+    if sides:
+        sides += _largest(counted, [WHOLE], ("reference",))
+        yield curves.roc(sides, None, f"{len(sides) - 1} of {len(segments)} segments", "ROC by segment")
+
+
+def _largest(counted: CountedWindow, strata: Sequence[Stratum], kinds: Sequence[Kind]) -> Iterator[Side]:
+    """Ranked scores of the strata with the most labels that have both classes, one for each kind."""
+    counting = counted.counting
+    ranked = [
+        (each, Ranked.of(counting.score_table(counted.labels[each]), counting.score_bounds))
+        for each in strata
+    ]
+    largest = sorted((pair for pair in ranked if pair[1].two), key=lambda pair: -pair[1].n)
+    for kind, (each, of) in zip(kinds, largest, strict=False):
+        yield Side(_name_of(each), kind, of)
+
+
+def _name_of(stratum: Stratum) -> str:
+    return stratum.segment or (f"version {stratum.version}" if stratum.version else "the whole")
+
+
 def _words(result: Result) -> str:
     found = result.measurement
     if found.value is None:
         return f"({found.reason})"
     return f"{value_of(result.measure, found.value)} {bounds_of(result.measure, found.interval)}".rstrip()
-
-
-def _confusion(classes: Sequence[str], counts: Sequence[Sequence[int]]) -> ConfusionTable:
-    """The matrix of the classes; what is unseen is a class of its own where there is some."""
-    names = list(classes)
-    unseen = any(row[-1] for row in counts) or any(counts[-1])
-    if unseen:
-        names.append("unseen")
-    rows = tuple(
-        tuple((f"{cell:,}", value_of("recall", cell / (sum(row) or 1))) for cell in row[: len(names)])
-        for row in counts[: len(names)]
-    )
-    return ConfusionTable(tuple(names), rows)
 
 
 def _slices(asked: Asked, counted: CountedWindow | None, chosen: Stratum) -> tuple[Link, ...]:
@@ -259,7 +298,7 @@ def _slices(asked: Asked, counted: CountedWindow | None, chosen: Stratum) -> tup
     )
     return tuple(
         Link(
-            each.segment or (f"version {each.version}" if each.version else "the whole"),
+            _name_of(each),
             asked.here(segment=each.segment, version=each.version),
             each == chosen,
         )

@@ -160,7 +160,9 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
         cells["error_cells"] = error_cells(*pairs, counting.scale)
         cell_sums["label_cells"] = label_sums(*pairs, counting.scale, counting.centre)
         if "prediction_errors" in counting.labels.by_name and isinstance(counting.prediction, NumericGrid):
-            cell_sums["prediction_errors"] = prediction_sums(*pairs, counting.scale, counting.prediction)
+            cell_sums["prediction_errors"] = prediction_sums(
+                *pairs, counting.scale, counting.centre, counting.prediction
+            )
     if isinstance(prediction, Categories) and labels.number is None:
         cells["confusion"] = _confusion(prediction, labels, reading.classes)
     if counting.scored and counting.score is not None and score is not None:

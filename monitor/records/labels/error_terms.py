@@ -3,7 +3,8 @@
 Cells are signed and logarithmic, independent of any reference: magnitudes from 2^-20 to 2^32 of the scale,
 one cell around 0, an open one at each end. Errors have cells 1 % wide; labels, measured from the middle
 of the reference, cells 10 % wide, each with the exact sums of its labels and absolute errors. Predictions
-have 25 groups of the reference's cells, of about equal mass, each with the exact sums of its errors.
+have 25 groups of the reference's cells, of about equal mass, each with the exact sums of its errors, and
+of the predictions themselves.
 """
 
 import numpy as np
@@ -33,6 +34,7 @@ WHOLE_ONLY = ("error_cells", "label_cells")  # blocks that strata do not count
 _SMALLEST, _LARGEST = 2.0**-20, 2.0**32
 _ERROR_RATIO, _LABEL_RATIO = 1.01, 1.1
 PREDICTION_GROUPS = 25
+BY_PREDICTION = ("absolute_error", "squared_error", "error", "prediction")  # the last one from the centre
 
 
 def _signed_edges(ratio: float) -> Floats:
@@ -45,7 +47,7 @@ LABEL_EDGES = _signed_edges(_LABEL_RATIO)
 
 
 def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
-    """Blocks of the labels part, 13,559 counters of which a record fills at most 49, in 16 bytes each.
+    """Blocks of the labels part, 13,759 counters of which a record fills at most 55, in 16 bytes each.
 
     Errors are counted by prediction only where a reference gives the prediction cells.
     """
@@ -58,8 +60,10 @@ def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
         Block("label_cells", by_label, content_hash([*cells, _LABEL_RATIO, centre]), sums=True),
     ]
     if isinstance(prediction, NumericGrid) and prediction.edges:
-        grid = content_hash([scale, grids.to_json(prediction), PREDICTION_GROUPS, "strata"])
-        blocks.append(Block("prediction_errors", (4, 2 * PREDICTION_GROUPS), grid, sums=True))
+        grid = content_hash([scale, centre, grids.to_json(prediction), PREDICTION_GROUPS, BY_PREDICTION])
+        blocks.append(
+            Block("prediction_errors", (4, len(BY_PREDICTION) * PREDICTION_GROUPS), grid, sums=True)
+        )
     return blocks
 
 
@@ -106,15 +110,16 @@ def prediction_groups(cells: int) -> Ints:
 
 
 def prediction_sums(
-    prediction: Numbers, label: Numbers, known: Bools, scale: float, grid: NumericGrid
+    prediction: Numbers, label: Numbers, known: Bools, scale: float, centre: float, grid: NumericGrid
 ) -> tuple[Ints, list[Floats], Bools]:
-    """Group of each record's prediction, and what it adds there: the absolute and the squared error."""
+    """Group of each record's prediction, and what it adds there: terms in the order of BY_PREDICTION."""
     cell = grid.cells(prediction.values, prediction.missing)
     mask = _both(prediction, label, known) & (cell < grid.regular)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        error = np.where(mask, np.abs(prediction.values - label.values), 0.0) / scale
-        squared = error * error
-    return prediction_groups(grid.regular)[np.where(mask, cell, 0)], [error, squared], mask
+        error = np.where(mask, prediction.values - label.values, 0.0) / scale
+        away = np.where(mask, prediction.values - centre, 0.0) / scale
+        terms = [np.abs(error), error * error, error, away]
+    return prediction_groups(grid.regular)[np.where(mask, cell, 0)], terms, mask
 
 
 def _both(prediction: Numbers, label: Numbers, known: Bools) -> Bools:

@@ -1,0 +1,192 @@
+"""Charts of a model of several classes, from the exact counts of a window."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.measurement import Measurement
+from monitor.core.typing import Ints
+from monitor.measures.options import Result
+from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.worded import bounds_of, value_of, with_interval
+from monitor.pages.asked import CountedWindow
+from monitor.pages.figures import Figure, FigureGroup
+from monitor.pages.window import curves
+from monitor.pages.window.curves import Side
+from monitor.records.counting import Counting
+from monitor.records.probabilities import EDGES
+from monitor.states.counters import Counters
+from monitor.states.views import Confusion, ScoreTable
+
+MOST = 20  # classes that are shown, the most frequent ones
+_MOST_CURVES = 8  # of them have a curve
+_SHARES = (0.02, 0.1, 0.25, 0.5)  # of a row, from which a cell is darker
+OF_CLASS = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionTable:
+    """Confusion matrix in words, the rows actual, the columns predicted.
+
+    Parameters
+    ----------
+    rows
+        (records, share of the row, class of its shade) of each cell.
+    left_out
+        classes that one row and one column hold together.
+    """
+
+    classes: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, str, str], ...], ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """A class: labelled records, its share now and in the reference, and its rates.
+
+    Parameters
+    ----------
+    rates
+        of each of `OF_CLASS`: in words, its bounds, and (lower, value, upper); None without an interval.
+    """
+
+    name: str
+    records: str
+    share: float
+    reference: float
+    words: str
+    rates: tuple[tuple[str, str, tuple[float, float, float] | None], ...]
+
+
+def confusion_table(confusion: Confusion) -> ConfusionTable:
+    """The matrix of the most frequent classes; the others, and unseen ones, are a class each."""
+    counts, names = _merged(confusion)
+    rows = tuple(
+        tuple((f"{cell:,}", value_of("recall", cell / (sum(row) or 1)), _shade(cell, row)) for cell in row)
+        for row in counts.tolist()
+    )
+    return ConfusionTable(names, rows, max(0, len(confusion.classes) - MOST))
+
+
+def class_rows(
+    confusion: Confusion, results: Sequence[Result], of_reference: Confusion | None
+) -> tuple[ClassRow, ...]:
+    """The most frequent classes, the most frequent first; none of a model of two classes."""
+    if len(confusion.classes) < 3:
+        return ()
+    known = {(result.measure, result.subject): result.measurement for result in results}
+    now, then = _shares(confusion), None if of_reference is None else _shares(of_reference)
+    actual = confusion.counts.sum(axis=1).tolist()
+    return tuple(
+        ClassRow(
+            name=(name := confusion.classes[at]),
+            records=f"{actual[at]:,}",
+            share=now[at],
+            reference=0.0 if then is None else then[at],
+            words=value_of("base_rate", now[at])
+            + ("" if then is None else f", reference {value_of('base_rate', then[at])}"),
+            rates=tuple(_rate(measure, known.get((measure, f"class:{name}"))) for measure in OF_CLASS),
+        )
+        for at in frequent(confusion)
+    )
+
+
+def groups(
+    counted: CountedWindow, labels: Counters, results: Sequence[Result], level: float
+) -> Iterator[FigureGroup]:
+    """ROC of each frequent class, and whether the largest probability is right as often as it says."""
+    counting = counted.counting
+    if not counting.probable:
+        return
+    yield FigureGroup("Which classes does it tell apart?", "four", tuple(_curves(counted, labels, results)))
+    ranked = Ranked.of(counting.score_table(labels), counting.score_bounds)
+    told = {each.measure: each.measurement for each in results if not each.subject}
+    error = told.get("expected_calibration_error")
+    words = "" if error is None else f"expected error {with_interval('expected_calibration_error', error)}"
+    figure = curves.calibration(ranked, f"the largest probability; {words}", level) if ranked.n else None
+    if figure is not None:
+        yield FigureGroup("Are its probabilities right?", "two", (figure,))
+
+
+def _curves(counted: CountedWindow, labels: Counters, results: Sequence[Result]) -> Iterator[Figure]:
+    """ROC of each frequent class against all others, beside the reference's."""
+    counting = counted.counting
+    confusion = counting.confusion(labels)
+    told = {
+        result.subject: value_of("roc_auc", result.measurement.value)
+        for result in results
+        if result.measure == "roc_auc"
+    }
+    now = _ranked(counting, labels)
+    then = {} if counted.reference is None else _ranked(counting, counted.reference.labels)
+    for at in frequent(confusion)[:_MOST_CURVES]:
+        name = confusion.classes[at]
+        if name not in now:
+            continue
+        sides = [Side("model", "main", now[name])]
+        sides += [Side("reference", "reference", then[name])] if name in then else []
+        words = f"AUC {told.get(f'class:{name}', 'unknown')}, against all others"
+        yield curves.roc(sides, _against_rest(confusion, at), words, name)
+
+
+def frequent(confusion: Confusion) -> list[int]:
+    """Positions of the most frequent classes, the most frequent first."""
+    actual = confusion.counts.sum(axis=1)[: len(confusion.classes)]
+    order: list[int] = np.argsort(-actual, kind="stable")[:MOST].tolist()
+    return order
+
+
+def _merged(confusion: Confusion) -> tuple[Ints, tuple[str, ...]]:
+    """Counts and names of the classes that are shown, of the others together, and of what is unseen."""
+    k, counts = len(confusion.classes), confusion.counts
+    kept = list(range(k)) if k <= MOST else frequent(confusion)
+    rest = [at for at in range(k) if at not in set(kept)]
+    groups = [[at] for at in kept] + ([rest] if rest else [])
+    names = [confusion.classes[at] for at in kept] + ([f"{len(rest)} others"] if rest else [])
+    if counts[k].any() or counts[:, k].any():
+        groups.append([k])
+        names.append("unseen")
+    table = np.asarray([[counts[np.ix_(of, to)].sum() for to in groups] for of in groups])
+    return table, tuple(names)
+
+
+def _shade(cell: int, row: Sequence[int]) -> str:
+    share = cell / (sum(row) or 1)
+    return f"r{sum(share >= bound for bound in _SHARES)}"
+
+
+def _shares(confusion: Confusion) -> list[float]:
+    actual = confusion.counts.sum(axis=1)
+    shares: list[float] = (actual / max(int(actual.sum()), 1)).tolist()
+    return shares
+
+
+def _rate(measure: str, result: Measurement | None) -> tuple[str, str, tuple[float, float, float] | None]:
+    if result is None or result.value is None:
+        return "" if result is None else f"({result.reason})", "", None
+    interval = result.interval
+    places = None if interval is None else (interval.lower, result.value, interval.upper)
+    return value_of(measure, result.value), bounds_of(measure, interval), places
+
+
+def _ranked(counting: Counting, labels: Counters) -> Mapping[str, Ranked]:
+    """Ranked probabilities of each class that has records of its own and of others."""
+    if not counting.probable:
+        return {}
+    tables, bounds = counting.class_tables(labels), np.asarray([0.0, *EDGES, 1.0])
+    ranked = {
+        name: Ranked.of(ScoreTable(others, own), bounds)
+        for name, (others, own) in zip(tables.classes, tables.counts, strict=True)
+    }
+    return {name: each for name, each in ranked.items() if each.two}
+
+
+def _against_rest(confusion: Confusion, at: int) -> Confusion:
+    """A class against all others, as the confusion of two classes."""
+    counts, n = confusion.counts, int(confusion.counts.sum())
+    own, actual, predicted = int(counts[at, at]), int(counts[at].sum()), int(counts[:, at].sum())
+    table = np.zeros((3, 3), dtype=np.int64)
+    table[:2, :2] = [[n - actual - predicted + own, predicted - own], [actual - own, own]]
+    return Confusion(("others", confusion.classes[at]), table)

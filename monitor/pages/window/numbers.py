@@ -1,0 +1,285 @@
+"""Charts of a regression model's errors, from the exact counts of a window."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.charts.marks import Dots, Mark, Outline, Path, RuleLine, Segment, Whiskers
+from monitor.charts.plot import Plot
+from monitor.charts.scales import Axis, AxisTick, linear
+from monitor.core.text import number
+from monitor.core.typing import Floats, Ints
+from monitor.measures.options import Result
+from monitor.measures.regression import QUANTILES
+from monitor.measures.statistics.intervals import normal_quantile
+from monitor.measures.worded import MINUS, value_of, with_minus
+from monitor.pages.asked import CountedWindow
+from monitor.pages.figures import Figure, FigureGroup, LegendKey, short
+from monitor.records.counting import Counting
+from monitor.records.labels.error_terms import prediction_groups
+from monitor.states.counters import Counters
+from monitor.states.error_tables import ErrorTable
+from monitor.states.grids import NumericGrid
+
+HEIGHT = 220
+_CELLS = 50  # of the histogram
+_TAIL = 0.005  # of the errors at each end that are not drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Means by group of the predictions, of the groups that hold records.
+
+    Parameters
+    ----------
+    lower
+        lowest prediction of each group; -inf where it is open.
+    n
+        records.
+    absolute, signed
+        mean absolute error, and mean of prediction - label.
+    absolute_half, signed_half
+        half widths of their normal intervals.
+    prediction, actual
+        means.
+    """
+
+    lower: Floats
+    n: Ints
+    absolute: Floats
+    absolute_half: Floats
+    signed: Floats
+    signed_half: Floats
+    prediction: Floats
+    actual: Floats
+
+    @classmethod
+    def of(cls, counting: Counting, labels: Counters, level: float) -> "Groups | None":
+        """Groups of a labels part; None without a reference, without records, or out of range."""
+        errors, grid = counting.prediction_errors(labels), counting.prediction
+        if (
+            errors is None
+            or not isinstance(grid, NumericGrid)
+            or errors.counts[1].any()
+            or not errors.n.any()
+        ):
+            return None
+        held = np.flatnonzero(errors.n)
+        n = errors.n[held]
+        absolute, squared, signed, away = (side[held] / n for side in errors.sums)
+        z = normal_quantile(level)
+        halves = [
+            z * np.sqrt(np.maximum(squared - mean * mean, 0.0) / np.maximum(n - 1, 1))
+            for mean in (absolute, signed)
+        ]
+        first = np.searchsorted(prediction_groups(grid.regular), held)
+        lower = np.asarray([-np.inf, *grid.edges])[first]
+        prediction = away + errors.centre
+        return cls(lower, n, absolute, halves[0], signed, halves[1], prediction, prediction - signed)
+
+
+def groups(
+    counted: CountedWindow, labels: Counters, results: Sequence[Result], level: float
+) -> Iterator[FigureGroup]:
+    """Histogram of the errors, and errors by prediction."""
+    errors = tuple(_errors(counted, labels, results))
+    if errors:
+        yield FigureGroup("How large are its errors?", "two", errors)
+    figures = tuple(_by_prediction(counted, labels, level))
+    if figures:
+        yield FigureGroup("Where does it err?", "three", figures)
+
+
+def _errors(counted: CountedWindow, labels: Counters, results: Sequence[Result]) -> Iterator[Figure]:
+    """Histogram of the signed errors with its quantiles; nothing without errors."""
+    table = counted.counting.error_table(labels)
+    then = None
+    if counted.reference is not None:
+        then = counted.counting.error_table(counted.reference.labels)
+    if table.counts.any():
+        yield _histogram(table, then if then is not None and then.counts.any() else None, results)
+
+
+def _by_prediction(counted: CountedWindow, labels: Counters, level: float) -> Iterator[Figure]:
+    """Errors and bias by group of the prediction, and mean label by mean prediction."""
+    now = Groups.of(counted.counting, labels, level)
+    if now is None:
+        return
+    then = None
+    if counted.reference is not None:
+        then = Groups.of(counted.counting, counted.reference.labels, level)
+    yield _actual(now, then, level)
+    yield _of_groups(now, then, level, signed=False)
+    yield _of_groups(now, then, level, signed=True)
+
+
+def _histogram(table: ErrorTable, then: ErrorTable | None, results: Sequence[Result]) -> Figure:
+    lower, upper = _ends(table)
+    known = {each.measure: each.measurement.value for each in results if each.measure in QUANTILES}
+    inside = [value for value in known.values() if value is not None]
+    low, high = min([lower, 0.0, *inside]), max([upper, 0.0, *inside])
+    edges = (
+        np.linspace(low, high, _CELLS + 1) if low < high else np.linspace(low - 0.5, high + 0.5, _CELLS + 1)
+    )
+    heights, beyond = _density(table, edges)
+    marks: list[Mark] = [Outline(edges.tolist(), heights.tolist(), "main")]
+    tall, legend = [0.0, *heights.tolist()], [LegendKey("area", "main", "model")]
+    if then is not None:
+        before, _ = _density(then, edges)
+        marks.append(Outline(edges.tolist(), before.tolist(), "reference", filled=False))
+        tall += before.tolist()
+        legend.append(LegendKey("line", "reference", "reference"))
+    marks.append(RuleLine(0.0, "x", "chance"))
+    for name, label in (("error_p05", "5 %"), ("error_median", "median"), ("error_p95", "95 %")):
+        value = known.get(name)
+        if value is not None:
+            marks.append(RuleLine(value, "x", "now", label if name != "error_median" else ""))
+    quantiles = ", ".join(
+        f"{percent} % {value_of(name, known[name])}" for name, percent in QUANTILES.items() if name in known
+    )
+    outside = f"; {value_of('missing_rate', beyond)} lie beyond" if beyond > 0.0005 else ""
+    middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
+    plot = Plot(
+        x=_within(float(edges[0]), float(edges[-1]), f"prediction {MINUS} label"),
+        y=linear(tall, label=short),
+        marks=marks,
+        label=f"density of the errors; quantiles: {quantiles}",
+        height=HEIGHT,
+        stops=middles,
+    )
+    return Figure(
+        title="Errors",
+        note=f"prediction {MINUS} label; quantiles: {quantiles}{outside}",
+        legend=tuple(legend),
+        plot=plot,
+        columns=("error", "density"),
+        rows=tuple((_told(at), number(height)) for at, height in zip(middles, heights.tolist(), strict=True)),
+    )
+
+
+def _density(table: ErrorTable, edges: Floats) -> tuple[Floats, float]:
+    """Density on equal cells of counts in others, by their middles; the share that lies beyond."""
+    bounds = table.edges * table.scale
+    ends = np.concatenate([[bounds[0]], bounds, [bounds[-1]]])
+    held, _ = np.histogram((ends[1:] + ends[:-1]) / 2, bins=edges, weights=table.counts)
+    total = int(table.counts.sum())
+    density: Floats = held / (total * (edges[1] - edges[0]))
+    return density, max(0.0, 1 - float(held.sum()) / total)
+
+
+def _ends(table: ErrorTable) -> tuple[float, float]:
+    """Bounds of all errors but few at each end."""
+    shares, bounds = np.cumsum(table.counts) / table.counts.sum(), table.edges * table.scale
+    first, last = (int(np.searchsorted(shares, share)) for share in (_TAIL, 1 - _TAIL))
+    return float(bounds[max(first - 1, 0)]), float(bounds[min(last, len(bounds) - 1)])
+
+
+def _of_groups(now: Groups, then: Groups | None, level: float, *, signed: bool) -> Figure:
+    """Mean absolute error, or bias, by group of the prediction."""
+    title = "Bias by prediction" if signed else "Absolute error by prediction"
+    difference = f"prediction {MINUS} label"
+    said = f"mean of {difference}; above 0: predicted too high" if signed else f"mean of |{difference}|"
+    values, halves = (now.signed, now.signed_half) if signed else (now.absolute, now.absolute_half)
+    x = np.arange(len(now.n)) + 0.5
+    lowest = values - halves if signed else np.maximum(values - halves, 0.0)
+    bars = list(zip(x.tolist(), lowest.tolist(), (values + halves).tolist(), strict=True))
+    points = list(zip(x.tolist(), values.tolist(), strict=True))
+    marks: list[Mark] = [Whiskers(bars), Path(points), Dots(points)]
+    legend = [LegendKey("line", "main", f"model, {100 * level:g} %")]
+    levels = [0.0, *(end for _, *ends in bars for end in ends)]
+    if then is not None:
+        values_then = then.signed if signed else then.absolute
+        of_group = dict(zip(then.lower.tolist(), values_then.tolist(), strict=True))
+        kept = [
+            (at, of_group[low])
+            for at, low in zip(x.tolist(), now.lower.tolist(), strict=True)
+            if low in of_group
+        ]
+        marks.append(Path(kept, "reference"))
+        levels += [value for _, value in kept]
+        legend.append(LegendKey("line", "reference", "reference"))
+    if signed:
+        marks.append(RuleLine(0.0, "y", "chance"))
+    names = [f"{MINUS}∞" if not np.isfinite(lower) else _told(float(lower)) for lower in now.lower]
+    ticks = tuple(AxisTick(at + 0.5, names[at]) for at in range(0, len(names), 4))
+    plot = Plot(
+        x=Axis(0.0, float(len(now.n)), ticks, title="predictions from"),
+        y=linear(levels, label=short),
+        marks=marks,
+        label=f"{title}, {len(names)} groups",
+        height=HEIGHT,
+        stops=tuple(x.tolist()),
+    )
+    return Figure(
+        title=title,
+        note=f"{said}; groups hold about as many of the reference's predictions each",
+        legend=tuple(legend),
+        plot=plot,
+        columns=("predictions from", "bias" if signed else "mean absolute error", "interval", "records"),
+        rows=tuple(
+            (name, _told(value), f"[{_told(low)}, {_told(high)}]", f"{n:,}")
+            for name, value, (_, low, high), n in zip(
+                names, values.tolist(), bars, now.n.tolist(), strict=True
+            )
+        ),
+    )
+
+
+def _actual(now: Groups, then: Groups | None, level: float) -> Figure:
+    """Mean label by mean prediction of each group."""
+    points = list(zip(now.prediction.tolist(), now.actual.tolist(), strict=True))
+    bars = [(x, y - half, y + half) for (x, y), half in zip(points, now.signed_half.tolist(), strict=True)]
+    both = [*now.prediction.tolist(), *(end for _, *ends in bars for end in ends)]
+    marks: list[Mark] = []
+    legend = [
+        LegendKey("line", "main", f"model, {100 * level:g} %"),
+        LegendKey("line", "chance", "as predicted"),
+    ]
+    if then is not None:
+        before = list(zip(then.prediction.tolist(), then.actual.tolist(), strict=True))
+        marks.append(Path(before, "reference"))
+        both += [end for pair in before for end in pair]
+        legend.insert(1, LegendKey("line", "reference", "reference"))
+    axis = linear(both, label=short)
+    marks = [
+        Segment((axis.low, axis.low), (axis.high, axis.high)),
+        *marks,
+        Whiskers(bars),
+        Path(points),
+        Dots(points),
+    ]
+    plot = Plot(
+        x=Axis(axis.low, axis.high, axis.ticks, title="mean prediction of a group"),
+        y=axis,
+        marks=marks,
+        label="mean label by mean prediction",
+        height=HEIGHT,
+        stops=tuple(now.prediction.tolist()),
+    )
+    return Figure(
+        title="Predicted against actual",
+        note="means of the groups of the prediction; mean label ↑",
+        legend=tuple(legend),
+        plot=plot,
+        columns=("mean prediction", "mean label", "interval", "records"),
+        rows=_rows([_told(x) for x, _ in points], now.actual, bars, now.n),
+    )
+
+
+def _rows(
+    names: Sequence[str], values: Floats, bars: Sequence[tuple[float, float, float]], n: Ints
+) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (name, _told(value), f"[{_told(low)}, {_told(high)}]", f"{records:,}")
+        for name, value, (_, low, high), records in zip(names, values.tolist(), bars, n.tolist(), strict=True)
+    )
+
+
+def _within(low: float, high: float, title: str) -> Axis:
+    ticks = linear([low, high], label=short).ticks
+    return Axis(low, high, tuple(tick for tick in ticks if low <= tick.at <= high), title=title)
+
+
+def _told(value: float) -> str:
+    return with_minus(number(value))

@@ -1,0 +1,181 @@
+"""Windows of several classes and of numbers, of versions and segments: charts are counted from the log."""
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from fleet_log import NAMES
+from looked_at import NOW, Pages, assert_whole, bench_of_tasks, looking, read_back
+from serving import Bench
+from sklearn import metrics
+
+from monitor.core.clock import DAY, to_iso
+from monitor.measures.worded import value_of
+from monitor.pages.window.classes import MOST, confusion_table
+from monitor.states.views import Confusion
+
+Row = dict[str, Any]
+WINDOW = f"window=1d&end={to_iso(NOW - 2 * DAY)}"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return bench_of_tasks(tmp_path_factory.mktemp("tasks"))
+
+
+@pytest.fixture(scope="module")
+def pages(bench: Bench) -> Iterator[Pages]:
+    with looking(bench, NOW) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def rows(bench: Bench) -> list[Row]:
+    """Labelled predictions of the window, from the log."""
+    with sqlite3.connect(bench.directory / "log.db") as log:
+        log.row_factory = sqlite3.Row
+        found = log.execute(
+            "SELECT * FROM predictions JOIN labels USING (id) WHERE event_time >= ? AND event_time < ?",
+            (to_iso(NOW - 3 * DAY), to_iso(NOW - 2 * DAY)),
+        ).fetchall()
+    log.close()
+    return [dict(row) for row in found]
+
+
+def table_of(text: str, label: str) -> list[list[str]]:
+    """Cells of the table in a region."""
+    table = text[text.index(f'aria-label="{label}"') :].partition("</table>")[0]
+    cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:])
+    return [[re.sub(r"<svg.*?</svg>|<[^>]+>", " ", cell).strip() for cell in row] for row in cells]
+
+
+def test_the_confusion_matrix_is_counted_from_the_log(pages: Pages, rows: list[Row]) -> None:
+    counts = Counter((row["seen"], row["animal"]) for row in rows)
+    _, *body = table_of(pages.at(f"/models/animal/performance?{WINDOW}").text, "Confusion matrix")
+
+    assert [[cell.split()[0] for cell in row[1:]] for row in body] == [
+        [f"{counts[actual, said]:,}" for said in NAMES] for actual in NAMES
+    ]
+
+
+def test_the_rates_of_classes_are_scikit_learns(pages: Pages, rows: list[Row]) -> None:
+    actual, said = ([row[name] for row in rows] for name in ("seen", "animal"))
+    expected = metrics.precision_recall_fscore_support(actual, said, labels=NAMES, zero_division=0)
+    _, *body = table_of(pages.at(f"/models/animal/performance?{WINDOW}").text, "Classes")
+    told = {row[0]: tuple(row[at].partition("[")[0].strip() for at in (3, 5, 7)) for row in body}
+
+    assert told == {
+        name: tuple(
+            value_of(measure, float(expected[at][place]))
+            for at, measure in enumerate(("precision", "recall", "f1"))
+        )
+        for place, name in enumerate(NAMES)
+    }
+    order = [row[0] for row in body]
+    assert order == sorted(NAMES, key=lambda name: -actual.count(name))
+
+
+def test_the_curve_of_a_class_has_the_area_of_scikit_learn(pages: Pages, rows: list[Row]) -> None:
+    page = pages.at(f"/models/animal/performance?{WINDOW}")
+
+    for name in NAMES:
+        expected = metrics.roc_auc_score(
+            [row["seen"] == name for row in rows], [row[f"p_{name}"] for row in rows]
+        )
+        figure = page.text[page.text.index(f"<h3>{name}</h3>") :].partition("</figure>")[0]
+        assert read_back(figure) == pytest.approx(expected, abs=2e-3)
+        said = re.search(r"AUC ([\d.]+), against all others", figure)
+        assert said is not None
+        assert float(said[1]) == pytest.approx(expected, abs=2e-3)
+
+
+def test_versions_and_segments_are_drawn_together(pages: Pages, rows: list[Row]) -> None:
+    page = pages.at(f"/models/flight/performance?{WINDOW}")
+
+    def area(of: list[Row]) -> float:
+        return float(metrics.roc_auc_score([row["late"] for row in of], [row["score"] for row in of]))
+
+    for version in ("a-1", "a-2"):
+        expected = area([row for row in rows if row["version"] == version])
+        assert f"version {version} {expected:.3f}" in page.words
+    by_segment = page.text[page.text.index("<h3>ROC by segment</h3>") :].partition("</figure>")[0]
+    for region in ("north", "south"):
+        expected = area([row for row in rows if row["region"] == region])
+        assert f"region={region} {expected:.3f}" in by_segment
+    assert (
+        "ROC by segment" not in pages.at(f"/models/flight/performance?{WINDOW}&segment=region%3Dnorth").words
+    )
+
+
+def test_errors_of_numbers_are_those_of_the_log(pages: Pages, rows: list[Row]) -> None:
+    page = pages.at(f"/models/basket/performance?{WINDOW}")
+    error = np.asarray([row["spend"] - row["spent"] for row in rows])
+    numbers = {title: table_of(page.text, f"Numbers of {title}")[1:] for title in (
+        "Predicted against actual", "Absolute error by prediction", "Bias by prediction"
+    )}  # fmt: skip
+
+    def mean(table: list[list[str]], column: int) -> float:
+        parts = [(float(row[column].replace("\N{MINUS SIGN}", "-")), int(row[3])) for row in table]
+        return sum(value * n for value, n in parts) / sum(n for _, n in parts)
+
+    assert {sum(int(row[3]) for row in table) for table in numbers.values()} == {len(rows)}
+    assert mean(numbers["Bias by prediction"], 1) == pytest.approx(error.mean(), abs=2e-3)
+    assert mean(numbers["Absolute error by prediction"], 1) == pytest.approx(np.abs(error).mean(), abs=2e-3)
+    assert mean(numbers["Predicted against actual"], 0) == pytest.approx(
+        np.mean([row["spend"] for row in rows]), abs=2e-2
+    )
+    assert mean(numbers["Predicted against actual"], 1) == pytest.approx(
+        np.mean([row["spent"] for row in rows]), abs=2e-2
+    )
+    cells = table_of(page.text, "Numbers of Errors")[1:]
+    low, high = (float(cells[at][0].replace("\N{MINUS SIGN}", "-")) for at in (0, -1))
+    assert sum(float(row[1]) for row in cells) * (high - low) / 49 == pytest.approx(1.0, abs=0.02)
+
+
+def test_of_many_classes_the_frequent_are_shown_and_the_others_are_one() -> None:
+    rng = np.random.default_rng(1)
+    counts = np.zeros((31, 31), dtype=np.int64)
+    counts[:30, :30] = rng.integers(0, 50, (30, 30))
+    counts[3, 30] = 7
+    table = confusion_table(Confusion(tuple(f"c{at}" for at in range(30)), counts))
+    cells = [[int(records.replace(",", "")) for records, _, _ in row] for row in table.rows]
+    frequent = sorted(range(30), key=lambda at: -counts[at].sum())[:MOST]
+
+    assert table.left_out == 10
+    assert table.classes == (*(f"c{at}" for at in frequent), "10 others", "unseen")
+    assert sum(map(sum, cells)) == counts.sum()
+    assert cells[0][0] == counts[frequent[0], frequent[0]]
+    assert sum(cells[20]) == counts[[at for at in range(30) if at not in frequent]].sum()
+
+
+@pytest.mark.parametrize("name", ["animal", "basket", "flight"])
+def test_the_tiles_are_those_of_show(bench: Bench, pages: Pages, name: str) -> None:
+    done = bench.monitor("show", "--model", name, "--window", "1d", "--history", "--format", "json", "--all")
+    kept = {
+        row["measure"]: row["value"]
+        for row in json.loads(done.stdout)
+        if row["window_end"] == to_iso(NOW - 2 * DAY)
+        and row["truth"] == "settled"
+        and not (row["subject"] or row["against"] or row["segment"] or row["version"])
+    }
+    tiles = dict(
+        re.findall(
+            r"<div><dt>(.*?)</dt><dd>(.*?) <span", pages.at(f"/models/{name}/performance?{WINDOW}").text
+        )
+    )
+
+    assert len(tiles) > 3
+    assert tiles == {measure: value_of(measure, kept[measure]) for measure in tiles}
+
+
+@pytest.mark.parametrize("name", ["animal", "basket", "flight"])
+@pytest.mark.parametrize(
+    "page", ["", "/performance", "/performance?segment=region%3Dnorth", "/features", "/alerts"]
+)
+def test_pages_of_every_task_are_whole(pages: Pages, name: str, page: str) -> None:
+    assert_whole(pages.at(f"/models/{name}{page}"))
