@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from monitor.alerts.rules import Severity
 from monitor.alerts.standing import Seen, standing
 from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.scales import Axis, linear
@@ -44,10 +45,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Alerts of a rule over time: (start, end, severity), 0 and 1 at the ends of the axis."""
+    """Alerts of a rule over time: (start, end, severity), 0 and 1 at the ends of the axis.
+
+    `told`: whether one of them called for somebody; the others are levels against the reference.
+    """
 
     rule: str
     spans: tuple[tuple[float, float, str], ...]
+    told: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +286,10 @@ def _lanes(alerts: Sequence[ShownAlert], axis: Axis, until: int) -> tuple[Lane, 
             continue
         span = (axis.part(float(alert.fired_at)), axis.part(float(end)), alert.severity.value)
         lanes.setdefault(alert.series.rule, []).append(span)
-    return tuple(Lane(rule, tuple(spans)) for rule, spans in lanes.items())
+    return tuple(
+        Lane(rule, tuple(spans), any(severity != Severity.INFO for _, _, severity in spans))
+        for rule, spans in lanes.items()
+    )
 
 
 def _behind(data: PageData, name: str, seen: Seen) -> str:
