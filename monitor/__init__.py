@@ -1,17 +1,34 @@
-"""Post-deployment model monitoring, computed from mergeable counts."""
+"""Post-deployment model monitoring, computed from mergeable counts.
 
+In a notebook: `evaluate` measures data frames, `open` reads what a store keeps.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from monitor.app.export import read_snapshots
+    from monitor.notebook.evaluation import Evaluation, evaluate
+    from monitor.notebook.kept import Kept
+    from monitor.notebook.kept import open_kept as open  # noqa: A004 -- it is `monitor.open`
 
-__all__ = ["read_snapshots"]
+__all__ = ["Evaluation", "Kept", "evaluate", "open", "read_snapshots"]
+_HOMES = {
+    "Evaluation": ("monitor.notebook.evaluation", "Evaluation"),
+    "Kept": ("monitor.notebook.kept", "Kept"),
+    "evaluate": ("monitor.notebook.evaluation", "evaluate"),
+    "open": ("monitor.notebook.kept", "open_kept"),
+    "read_snapshots": ("monitor.app.export", "read_snapshots"),
+}
 
 
 def __getattr__(name: str) -> object:
     """Import what is public when it is first asked for: `import monitor` itself costs nothing."""
-    if name == "read_snapshots":
-        from monitor.app.export import read_snapshots
-
-        return read_snapshots
+    if name in _HOMES:
+        module, attribute = _HOMES[name]
+        return getattr(import_module(module), attribute)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -175,10 +175,13 @@ def _batch(run: str, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
     return _in_order(read, run).to_batches()[0]
 
 
-def _moment(when: When | None) -> int | None:
-    if when is None:
-        return None
+def moment_of(when: When) -> int:
+    """Microseconds of a moment, UTC unless it says otherwise."""
     return from_iso(when if isinstance(when, str) else when.isoformat())
+
+
+def _moment(when: When | None) -> int | None:
+    return None if when is None else moment_of(when)
 
 
 class _Csv:

@@ -1,6 +1,6 @@
 """The configuration file, read: secrets filled in, defaults merged, every fault at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc, origin, position, printed, value_at
 from monitor.config.schema import Configuration, ModelTable
 from monitor.core.errors import ConfigurationError
+from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
+
+_MEMORY = "memory"  # name of a source that is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,29 @@ def settings_of(path: Path, environ: Mapping[str, str]) -> Settings:
         with every fault of the files, each with its path in its file; secrets are in none of them.
     """
     return examine(path, environ).settings
+
+
+def model_of(table: Mapping[str, Any], called: Callable[[Loc], str]) -> ModelSpec:
+    """One model that stands in no file: its keys are those of `[[models]]`, its source is in memory.
+
+    Parameters
+    ----------
+    called
+        how messages name the place of a key below the model.
+
+    Raises
+    ------
+    ConfigurationError
+        with every fault.
+    """
+    document = {"sources": {_MEMORY: {"url": "sqlite://"}}, "models": [{**table, "source": _MEMORY}]}
+    validated = _validated(document)
+    faults = [] if isinstance(validated, Configuration) else validated
+    faults = [*faults, *_semantic_faults(document, [])]
+    if faults or not isinstance(validated, Configuration):
+        lines = (f"{called(fault.loc[2:])}: {fault.text}" for fault in faults)
+        raise ConfigurationError(list(dict.fromkeys(lines)))
+    return build(validated).models[0]
 
 
 def examine(path: Path, environ: Mapping[str, str]) -> Examined:

@@ -19,17 +19,41 @@ from monitor.windows.ends import reach
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
-    """One model in one run.
+class CountedModel:
+    """How one model is counted and measured: all that the arithmetic of a window asks of it.
 
     Parameters
     ----------
     spec
         its reading is the resolved one of `counting`: features and classes are known.
-    reference_key
-        under which the store keeps the reference; of several references their keys, separated by spaces.
     version_references
         of the versions that have their own, on the grids of `reference`.
+    """
+
+    spec: ModelSpec
+    counting: Counting
+    reference: Reference | None
+    version_references: Mapping[str, Reference] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.spec.name
+
+    @property
+    def reading(self) -> Reading:
+        """How its rows are read."""
+        return self.counting.reading
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(CountedModel):
+    """One model in one run.
+
+    Parameters
+    ----------
+    reference_key
+        under which the store keeps the reference; of several references their keys, separated by spaces.
     code
         version of this program.
     at_once
@@ -42,10 +66,6 @@ class Model:
         see `rows_to_keep`.
     """
 
-    spec: ModelSpec
-    counting: Counting
-    reference: Reference | None
-    version_references: Mapping[str, Reference] = field(default_factory=dict)
     source: Source
     store: Store
     code: str
@@ -68,16 +88,6 @@ class Model:
     def whole_labels(self) -> str:
         """Why labels are never counted by difference, by a look at the source; empty: where that is exact."""
         return self.source.counts_labels_whole(self.spec)
-
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.spec.name
-
-    @property
-    def reading(self) -> Reading:
-        """How its rows are read."""
-        return self.counting.reading
 
     def oldest_pane(self, as_of: int) -> int:
         """Start of the oldest pane within the horizon: the horizon is cut at a pane's start."""

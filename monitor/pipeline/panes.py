@@ -14,7 +14,7 @@ from monitor.records.checksum import wrapped
 from monitor.records.counting import Counting
 from monitor.records.labels.differences import Differences, differences_of
 from monitor.records.pane import PanePart, Part
-from monitor.specs.protocols import Store
+from monitor.specs.protocols import PaneStore
 from monitor.specs.rows import FoldedPanes, PaneFacts, WaitingPane
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
@@ -44,7 +44,7 @@ class Panes:
         layouts; stored parts of other layouts are unknown here and are reported by `outdated`.
     """
 
-    def __init__(self, model: str, counting: Counting, store: Store) -> None:
+    def __init__(self, model: str, counting: Counting, store: PaneStore) -> None:
         self._model, self._counting, self._store = model, counting, store
         self._parts = {
             part: _Parts(layout, counting.stored_as(layout), _packed(model, part, counting))

@@ -6,7 +6,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
-from monitor.sentences.known import Known, few, named
+from monitor.sentences.known import Known, capital, few, named
 from monitor.sentences.reasons import why
 from monitor.sentences.windows import window_of
 
@@ -29,7 +29,7 @@ def _features(known: Known) -> Iterator[str]:
         return
     moved = sorted(filter(lambda row: _beyond(known, row), judged), key=lambda row: -_index(row))
     large = [row for row in moved if band_of(_index(row)) != "none"]
-    where = window_of(judged[0])
+    where = capital(window_of(judged[0]))
     if not moved:
         yield f"{where}: none of {len(judged)} features moved beyond chance"
     else:
@@ -62,6 +62,13 @@ def _outputs(known: Known) -> Iterator[str]:
 
 def quality(known: Known) -> Iterator[str]:
     """Sentences on missing, invalid and unseen values, and on odd rows of the log."""
+    yield from faulty_values(known)
+    odd = list(_odd(known))
+    yield f"In the log: {few(odd, 4)}" if odd else "The log has no odd rows"
+
+
+def faulty_values(known: Known) -> Iterator[str]:
+    """Sentences on missing, invalid and unseen values."""
     worse = []
     compared = 0
     for measure, word in _FAULTS.items():
@@ -80,8 +87,6 @@ def quality(known: Known) -> Iterator[str]:
         yield "No more missing, invalid or unseen values than in the reference, beyond chance"
     else:
         yield "Missing, invalid and unseen values are not compared: there is no reference, or no record"
-    odd = list(_odd(known))
-    yield f"In the log: {few(odd, 4)}" if odd else "The log has no odd rows"
 
 
 def _odd(known: Known) -> Iterator[str]:

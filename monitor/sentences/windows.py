@@ -16,5 +16,7 @@ def at(us: int) -> str:
 
 
 def window_of(row: MeasurementRow) -> str:
-    """Window of a row: its name and its end."""
+    """Window of a row: its name and its end; of a data frame, which has no end, its name."""
+    if not row.window_end and row.window:
+        return row.window
     return f"{row.window} to {at(row.window_end)}" if row.window else "the log"

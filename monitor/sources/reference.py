@@ -37,7 +37,8 @@ def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa
     if given is None:
         raise SourceError("no reference is configured")
     if given.file is not None:
-        return _from_columns(model, source, _file(base_dir / given.file), f'file "{given.file}"')
+        table = source.columns(model) if model.find_features else {}
+        return from_columns(model, table, _file(base_dir / given.file), f'file "{given.file}"')
     if given.relation is not None:
         return _from_relation(model, source, given.relation)
     return _from_log(model, source, (given.start, given.end))
@@ -79,9 +80,26 @@ def _file(path: Path) -> pa.Table:
         raise SourceError(f"reference file {path} cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def _from_columns(model: ModelSpec, source: Source, table: pa.Table, title: str) -> tuple[pa.Table, Reading]:
+def from_columns(
+    model: ModelSpec, predictions: Mapping[str, str], table: pa.Table, title: str
+) -> tuple[pa.Table, Reading]:
+    """Reference of a table in memory, and the reading of its model with the features filled in.
+
+    Parameters
+    ----------
+    predictions
+        types of the prediction table's columns, by name: features are found in both.
+    title
+        of the reference, in messages.
+
+    Raises
+    ------
+    SourceError
+        if a column that the model needs is not there.
+    """
     if model.find_features:
-        model = _with_features(model, source, [Candidate(name, table[name]) for name in table.column_names])
+        candidates = [Candidate(name, table[name]) for name in table.column_names]
+        model = _with_features(model, predictions, candidates)
     columns: dict[str, pa.ChunkedArray] = {}
     for role, (column, want, must) in wanted_columns(model).items():
         if column in table.column_names:
@@ -152,9 +170,8 @@ def _from_log(
         names = [name for name in types if features.may_be(types[name])]
         loose = replace(model, reading=replace(model.reading, numeric=(), categorical=tuple(names)))
         table = source.records(loose, [span])
-        model = _with_features(
-            model, source, [Candidate(name, table[f"feature:{name}"], types[name]) for name in names]
-        )
+        candidates = [Candidate(name, table[f"feature:{name}"], types[name]) for name in names]
+        model = _with_features(model, types, candidates)
     table = history.read_history(model, source, span)
     for name in model.reading.segments:
         if f"segment:{name}" not in table.column_names:
@@ -163,8 +180,10 @@ def _from_log(
     return table, model.reading
 
 
-def _with_features(model: ModelSpec, source: Source, candidates: Sequence[Candidate]) -> ModelSpec:
-    numeric, categorical = features.find_features(model, candidates, source.columns(model))
+def _with_features(
+    model: ModelSpec, predictions: Mapping[str, str], candidates: Sequence[Candidate]
+) -> ModelSpec:
+    numeric, categorical = features.find_features(model, candidates, predictions)
     return replace(model, reading=replace(model.reading, numeric=numeric, categorical=categorical))
 
 

@@ -178,26 +178,8 @@ class Lease:
     ttl: int
 
 
-class Store(Protocol):
-    """Our own database, seen by one run.
-
-    What a cycle writes bears the token of the model's lease: the first statement of each transaction checks
-    it, and where it is no longer the lease's, nothing is written and `LeaseLost` is raised. None: unchecked.
-    """
-
-    def state(self, model: str) -> ModelState:
-        """State of a model; empty before its first cycle."""
-        ...
-
-    def note_waiting(
-        self, model: str, state: ModelState, panes: Iterable[WaitingPane], *, token: int | None = None
-    ) -> None:
-        """Move the cursors, keep dirty panes, in one transaction. Labels add up; the oldest since stays."""
-        ...
-
-    def waiting(self, model: str) -> list[WaitingPane]:
-        """Panes that wait to be counted."""
-        ...
+class PaneStore(Protocol):
+    """Keeps counted panes; see `Store` for the tokens."""
 
     def facts(self, model: str, since: int) -> list[PaneFacts]:
         """Facts of the stored pane parts that start at or after `since`."""
@@ -250,6 +232,34 @@ class Store(Protocol):
         """Store labels parts to which all differences were added; what was stored of each."""
         ...
 
+    def load_blobs(
+        self, model: str, part: Part, starts: Sequence[int], counting: Counting
+    ) -> dict[int, bytes]:
+        """The same parts as they are stored: `monitor.records.codec` unpacks them."""
+        ...
+
+
+class Store(PaneStore, Protocol):
+    """Our own database, seen by one run.
+
+    What a cycle writes bears the token of the model's lease: the first statement of each transaction checks
+    it, and where it is no longer the lease's, nothing is written and `LeaseLost` is raised. None: unchecked.
+    """
+
+    def state(self, model: str) -> ModelState:
+        """State of a model; empty before its first cycle."""
+        ...
+
+    def note_waiting(
+        self, model: str, state: ModelState, panes: Iterable[WaitingPane], *, token: int | None = None
+    ) -> None:
+        """Move the cursors, keep dirty panes, in one transaction. Labels add up; the oldest since stays."""
+        ...
+
+    def waiting(self, model: str) -> list[WaitingPane]:
+        """Panes that wait to be counted."""
+        ...
+
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""
         ...
@@ -258,12 +268,6 @@ class Store(Protocol):
         self, model: str, part: Part, starts: Sequence[int], counting: Counting
     ) -> dict[int, PanePart]:
         """Stored parts that were counted on the layout of `counting`, by start."""
-        ...
-
-    def load_blobs(
-        self, model: str, part: Part, starts: Sequence[int], counting: Counting
-    ) -> dict[int, bytes]:
-        """The same parts as they are stored: `monitor.records.codec` unpacks them."""
         ...
 
     def windows(self, model: str, since: int) -> list[WindowState]:

@@ -11,7 +11,7 @@ from monitor.measures.evaluate import best_threshold
 from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Caches, NewestSettled
-from monitor.pipeline.model import Model
+from monitor.pipeline.model import CountedModel
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
@@ -34,7 +34,7 @@ class Target:
         changes that are expected, as of the cycle.
     """
 
-    model: Model
+    model: CountedModel
     caches: Caches
     window: Window
     end: int
@@ -87,7 +87,7 @@ def doubted(warning: str, measurement: Measurement) -> str:
     return warning if nothing_to_add else ", ".join(filter(None, (warning, INDEPENDENT)))
 
 
-def _threshold(model: Model, caches: Caches, options: Options) -> float | None:
+def _threshold(model: CountedModel, caches: Caches, options: Options) -> float | None:
     """Threshold of the largest profit on the labels of the one reference; chosen once."""
     if model.reference is None or model.version_references:
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from monitor.measures.evaluate import expectation
 from monitor.measures.shift.cells import Expected, Mixture
 from monitor.pipeline.caches import Caches
-from monitor.pipeline.model import Model
+from monitor.pipeline.model import CountedModel
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.states.counters import Counters
@@ -69,7 +69,7 @@ class WindowReferences:
         return any((stratum.segment or "").startswith(f"{column}=") for column, _ in columns)
 
 
-def window_references(model: Model, folded: Strata) -> WindowReferences:
+def window_references(model: CountedModel, folded: Strata) -> WindowReferences:
     """References of a window, given its records part by stratum."""
     default, own = model.reference, model.version_references
     if default is None or not own:

@@ -1,0 +1,219 @@
+"""Frames, counted as a log and its reference are: the same rows, the same counters."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from monitor.core.clock import DAY, floor_to
+from monitor.core.errors import ConfigurationError, SourceError
+from monitor.core.typing import Ints
+from monitor.notebook.keys import ANY, NO_ID, NO_TIME
+from monitor.pipeline.caches import Caches
+from monitor.pipeline.model import CountedModel
+from monitor.pipeline.panes import Panes
+from monitor.records.codec import encode
+from monitor.records.count_records import count_records
+from monitor.records.labels.count_labels import count_labels
+from monitor.records.labels.differences import Differences
+from monitor.records.pane import Part
+from monitor.records.reading import Reading
+from monitor.records.reference import counting_without_reference, reference_of
+from monitor.records.rows import times
+from monitor.sources.reference import from_columns, plain
+from monitor.sources.sql.names import nearest
+from monitor.sources.sql.scan import feature_column, of_challenger, outcome
+from monitor.sources.sql.statements import Want
+from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.rows import PaneFacts
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE, Strata
+from monitor.windows.ends import Window
+
+THE_FRAME = "the frame"  # name of the window that holds all rows
+_TIMES = ("event_time", "logged_at", "reported_at")
+_NUMBERS = ("score", "revision")
+_LATE = 1 << 61  # as of: everything is visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedFrames:
+    """What was counted of predictions and labels.
+
+    Parameters
+    ----------
+    notes
+        sentences on rows that no measure stands on.
+    """
+
+    model: CountedModel
+    caches: Caches
+    window: Window
+    end: int
+    notes: tuple[str, ...]
+
+    def part(self, part: Part) -> Strata:
+        """Counters by stratum; those of the whole are always there."""
+        whole = {WHOLE: Counters.empty(self.model.counting.layout(part))}
+        return whole | self.caches.panes.window(part, self.window.start(self.end), self.end)
+
+
+def counted_frames(
+    spec: ModelSpec, predictions: pa.Table, labels: pa.Table | None, reference: pa.Table | None
+) -> CountedFrames:
+    """Count frames by the specification of their model.
+
+    Parameters
+    ----------
+    labels
+        None: they are in the predictions.
+
+    Raises
+    ------
+    SourceError
+        if a column is missing or cannot be read, or no label belongs to a prediction.
+    """
+    counted = None
+    if reference is not None:
+        types = {name: str(predictions.schema.field(name).type) for name in predictions.column_names}
+        counted = reference_of(*from_columns(spec, types, reference, "frame"))
+    counting = counting_without_reference(spec.reading) if counted is None else counted.counting
+    spec = replace(spec, reading=counting.reading)
+    records = _records(spec, predictions)
+    with_labels, notes = _labelled(spec, records, predictions if labels is None else labels)
+    first, width, panes = _panes(spec, records)
+    counting = replace(counting, reading=replace(counting.reading, pane=width))
+    if counted is not None:
+        counted = replace(counted, counting=counting)
+    window = Window(THE_FRAME, int(panes[-1]) + width - first, width, spec.reading.zone)
+    rules = tuple(replace(rule, window=THE_FRAME) for rule in spec.rules if rule.window == ANY)
+    spec = replace(spec, reading=counting.reading, windows=(window,), rules=rules)
+    caches = Caches(Panes(spec.name, counting, _NothingKept()))
+    for part, table in ((Part.RECORDS, records), (Part.LABELS, with_labels)):
+        count = count_records if part is Part.RECORDS else count_labels
+        caches.panes.put(part, count(table, counting, panes=panes, as_of=_LATE), _LATE, mapping="")
+    return CountedFrames(
+        model=CountedModel(spec=spec, counting=counting, reference=counted),
+        caches=caches,
+        window=window,
+        end=int(panes[-1]) + width,
+        notes=(*notes, *_not_counted(records, spec.reading)),
+    )
+
+
+def _records(spec: ModelSpec, frame: pa.Table) -> pa.Table:
+    """Role-named columns of the predictions."""
+    reading, columns = spec.reading, dict(spec.predictions.columns)
+    columns |= {f"segment:{name}": name for name in reading.segments}
+    columns |= {f"feature:{name}": feature_column(spec, name) for name in reading.numeric}
+    columns |= {f"feature:{name}": feature_column(spec, name) for name in reading.categorical}
+    made = {
+        "id": pa.chunked_array([pa.array(np.arange(frame.num_rows))]),
+        "event_time": pa.chunked_array([pa.array(np.zeros(frame.num_rows, "datetime64[us]"))]),
+    }
+    absent = {role for role, name in (("id", NO_ID), ("event_time", NO_TIME)) if columns[role] == name}
+    made = {role: made[role] for role in absent}
+    return pa.table(
+        {role: _column(frame, role, name, reading) for role, name in columns.items() if role not in absent}
+        | made
+    )
+
+
+def _column(frame: pa.Table, role: str, name: str, reading: Reading) -> pa.ChunkedArray:
+    if name not in frame.column_names:
+        raise ConfigurationError(
+            [f'{role}: the frame has no column "{name}"{nearest(name, frame.column_names)}']
+        )
+    if role in _TIMES:
+        return frame[name]
+    try:
+        return plain(frame[name], _want(role, reading))
+    except pa.ArrowException as error:
+        raise SourceError(f'{role}: column "{name}" cannot be read: {str(error).splitlines()[0]}') from error
+
+
+def _want(role: str, reading: Reading) -> Want:
+    kind, _, name = role.partition(":")
+    if role in _NUMBERS or kind == "probability" or (kind == "feature" and name in reading.numeric):
+        return Want.NUMBER
+    if role == "challenger":
+        return of_challenger(reading)
+    return outcome(reading) if role in ("prediction", "label") else Want.TEXT
+
+
+def _labelled(spec: ModelSpec, records: pa.Table, frame: pa.Table) -> tuple[pa.Table, list[str]]:
+    """Predictions joined (outer) with their labels, and what is said of labels without a prediction."""
+    narrow = records.select([name for name in records.column_names if not name.startswith("feature:")])
+    if spec.labels is None:
+        return narrow, []
+    roles = {role: name for role, name in spec.labels.columns if role != "id"}
+    columns = {role: _column(frame, role, name, spec.reading) for role, name in roles.items()}
+    if spec.labels.table is None:
+        for role, column in columns.items():
+            narrow = narrow.append_column(role, column)
+        return narrow, []
+    labels = pa.table({"id": _column(frame, "id", _id(spec.labels), spec.reading), **columns})
+    known = pc.is_in(labels["id"], value_set=narrow["id"].combine_chunks())
+    orphans = labels.num_rows - (pc.sum(known).as_py() or 0)
+    if orphans == labels.num_rows > 0:
+        first = labels["id"][0].as_py(), narrow["id"][0].as_py() if narrow.num_rows else "none"
+        raise SourceError(
+            f'labels: none of the {orphans:,} ids is one of the predictions: got "{first[0]}" there, '
+            f'"{first[1]}" here'
+        )
+    told = [f"{orphans:,} of {labels.num_rows:,} labels have no prediction."] if orphans else []
+    return narrow.join(labels, "id", join_type="left outer"), told
+
+
+def _id(relation: Relation) -> str:
+    return relation.id_columns[0][1]
+
+
+def _panes(spec: ModelSpec, records: pa.Table) -> tuple[int, int, Ints]:
+    """Start of the first pane, width of all of them, their starts.
+
+    One pane holds everything, so that an id counts once, unless days are looked at.
+    """
+    event = times(records, "event_time", spec.reading)
+    known = event.us[event.known]
+    if not len(known):
+        raise SourceError("predictions: there is no row" + (" with a time" if records.num_rows else ""))
+    if spec.dependence == "day":
+        starts = np.unique(known // spec.reading.pane) * spec.reading.pane
+        return int(starts[0]), spec.reading.pane, starts
+    first = floor_to(int(known.min()), DAY)
+    return first, floor_to(int(known.max()), DAY) + DAY - first, np.asarray([first])
+
+
+def _not_counted(records: pa.Table, reading: Reading) -> Iterable[str]:
+    """What is said of rows without an id or a time."""
+    lost = {"id": records["id"].null_count}
+    lost["time"] = int((~times(records, "event_time", reading).known).sum())
+    for name, rows in lost.items():
+        if rows:
+            yield f"{rows:,} of {records.num_rows:,} predictions have no {name}: they are not counted."
+
+
+class _NothingKept:
+    """A store of panes that keeps nothing: what is counted stays in memory."""
+
+    def save_panes(self, *given: Any, **_named: Any) -> list[bytes]:
+        return encode(given[2])
+
+    def fold_panes(self, *given: Any, **_named: Any) -> list[bytes]:
+        return encode(given[1].parts)
+
+    def facts(self, *_given: Any, **_named: Any) -> list[PaneFacts]:
+        return []
+
+    def differences(self, *_given: Any, **_named: Any) -> tuple[int, list[Differences]]:
+        return 0, []
+
+    def add_differences(self, *_given: Any, **_named: Any) -> None:
+        """Nothing is kept."""
+
+    def load_blobs(self, *_given: Any, **_named: Any) -> dict[int, bytes]:
+        return {}

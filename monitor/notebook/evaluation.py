@@ -1,0 +1,158 @@
+"""`monitor.evaluate`: a model's predictions in a data frame, measured as the service measures its log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+import pyarrow as pa
+
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.notebook.counted import CountedFrames, counted_frames
+from monitor.notebook.frames import to_arrow, to_pandas
+from monitor.notebook.keys import ModelKeys, spec_of
+from monitor.notebook.page import Html, charts_page, report_page
+from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
+from monitor.pipeline.windows.target import Target
+from monitor.pipeline.windows.window_rows import label_rows, record_rows
+from monitor.records.pane import Part
+from monitor.show.plain import ordered, plain
+from monitor.store.measurements.columns import text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TEXT, _NUMBER = pa.string(), pa.float64()
+_COLUMNS = {
+    "measure": _TEXT, "subject": _TEXT, "version": _TEXT, "segment": _TEXT, "against": _TEXT,
+    "value": _NUMBER, "lower": _NUMBER, "upper": _NUMBER, "level": _NUMBER, "n": pa.int64(),
+    "coverage": _NUMBER, "resolution": _NUMBER, "reason": _TEXT, "warning": _TEXT, "detail": _TEXT,
+}  # fmt: skip
+
+
+def evaluate(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    reference: Any = None,
+    task: Literal["binary", "multiclass", "regression"],
+    **model: Unpack[ModelKeys],
+) -> "Evaluation":
+    """Measure a model's predictions in a data frame, as the service measures those in a database.
+
+    Parameters
+    ----------
+    predictions
+        a frame of pandas, Arrow or Polars (or of any library that speaks the Arrow C stream): a row a
+        prediction, with its features.
+    labels
+        frame of the labels, found by `id`; None: they are the column `label` of the predictions.
+    reference
+        frame that shifts, falls and estimates are judged against, its columns named as in the predictions:
+        the test set, or out-of-fold scores. None: nothing is compared.
+    task
+        ``"binary"``, ``"multiclass"`` or ``"regression"``.
+    **model
+        columns and choices, by the names that the configuration has for them: ``score="p"``,
+        ``label="paid"``, ``threshold=0.5``, …
+
+    Returns
+    -------
+    Evaluation
+        labels are taken to be all that will come: what stands on them is settled.
+
+    Raises
+    ------
+    ConfigurationError
+        if keys are missing, unknown or do not go together, each named.
+    SourceError
+        if a frame or a column cannot be read.
+    """
+    spec = spec_of(task, model, apart=labels is not None, compared=reference is not None)
+    frames = counted_frames(
+        spec,
+        to_arrow(predictions, "predictions"),
+        None if labels is None else to_arrow(labels, "labels"),
+        None if reference is None else to_arrow(reference, "reference"),
+    )
+    return Evaluation(frames)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured. Shown in a notebook, it is its report.
+
+    Parameters
+    ----------
+    frames
+        what was counted.
+    """
+
+    frames: CountedFrames
+
+    @cached_property
+    def rows(self) -> tuple[MeasurementRow, ...]:
+        """All measurements: of the whole, of versions and segments, against the reference."""
+        frames = self.frames
+        target = Target(frames.model, frames.caches, frames.window, frames.end)
+        records, labels = (frames.part(part) for part in (Part.RECORDS, Part.LABELS))
+        rows = [*record_rows(target, records), *estimate_rows(target, records)]
+        if frames.model.counting.label is not None:
+            of_labels = label_rows(target, labels, Truth.SETTLED)
+            rows += [*of_labels, *estimate_error_rows(target, of_labels, labels)]
+        return tuple(row for _, _, row in ordered(("", 0, replace(row, window_end=0)) for row in rows))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on rows that no measure stands on; empty: every row counts."""
+        return self.frames.notes
+
+    def to_arrow(self) -> pa.Table:
+        """Measurements as an Arrow table, its columns those of `to_frame`."""
+        records = [_record(row) for row in self.rows]
+        return pa.table(
+            {name: pa.array([record[name] for record in records], kind) for name, kind in _COLUMNS.items()}
+        )
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Measurements as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            one row a measurement. A `value` that is missing has a `reason`; `version` and `segment` are
+            missing for the whole, `against` where nothing is compared; `detail` is JSON.
+        """
+        return to_pandas(self.to_arrow())
+
+    def value(self, measure: str, subject: str = "") -> float | None:
+        """Value of a measure of the whole; None: it has none, or there is no such measure."""
+        rows = (row for row in self.rows if (row.measure, row.subject, row.against) == (measure, subject, ""))
+        return next((row.measurement.value for row in rows if row.of_whole), None)
+
+    def report(self) -> Html:
+        """What is said of it, its charts and tables: HTML in one file, without script and requests."""
+        return report_page(self.frames, self.rows)
+
+    def plot(self, *titles: str) -> Html:
+        """Charts of the report: all, or those of some titles, as ``"ROC"``.
+
+        Raises
+        ------
+        AddressError
+            if there is no chart of that title.
+        """
+        return charts_page(self.frames, self.rows, titles)
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+
+def _record(row: MeasurementRow) -> Mapping[str, Any]:
+    """Values of a row's columns; its details as `monitor.read_snapshots` has them."""
+    result = row.measurement
+    return {
+        **plain("", 0, row),
+        "level": None if result.interval is None else result.interval.level,
+        "detail": None if result.detail is None else text_of(result.detail),
+    }

@@ -1,0 +1,64 @@
+"""Data frames of any library as Arrow tables."""
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from monitor.core.errors import SourceError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_INDEX = "__index_level_"  # of a pandas frame whose index has no name
+_PLAIN = {pa.large_string(): pa.string(), pa.string_view(): pa.string()}
+
+
+def to_arrow(frame: Any, title: str) -> pa.Table:
+    """Arrow table of a data frame.
+
+    Parameters
+    ----------
+    frame
+        of pandas; of Arrow; of any library whose frames speak the Arrow C stream or the dataframe interchange
+        protocol, as Polars and DuckDB; or a dictionary of columns.
+    title
+        of the frame, in messages.
+
+    Raises
+    ------
+    SourceError
+        if it is none of these, has a name twice, or a column that Arrow cannot read.
+    """
+    try:
+        table = _table(frame)
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SourceError(f"{title}: no table can be made of {type(frame).__name__}: {reason}") from error
+    names = [name for name in table.column_names if not name.startswith(_INDEX)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SourceError(f'{title}: every column has a name of its own: got "{twice[0]}" twice')
+    return pa.table({name: _plain(table[name]) for name in names})
+
+
+def to_pandas(table: pa.Table) -> "pd.DataFrame":
+    """Frame of pandas, its counts whole numbers."""
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def _table(frame: Any) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, dict) or not hasattr(frame, "__dataframe__"):
+        return pa.table(frame)
+    from pyarrow.interchange import from_dataframe
+
+    return from_dataframe(frame)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Column without what only saves room: dictionaries, large and viewed strings."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(_PLAIN.get(column.type, column.type))

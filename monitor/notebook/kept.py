@@ -1,0 +1,201 @@
+"""`monitor.open`: what a store keeps, as data frames. Nothing is written; no source is opened."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from monitor.app.export import When, moment_of, read_snapshots
+from monitor.config.load import settings_of
+from monitor.config.messages import did_you_mean, listed
+from monitor.core.errors import ConfigurationError, StoreError
+from monitor.core.text import json_text
+from monitor.measures.catalogue import BY_NAME
+from monitor.notebook.frames import to_pandas
+from monitor.show.alerts import ShownAlert, plain_alert
+from monitor.specs.urls import shown
+from monitor.store import LIVE
+from monitor.store.adapter import SqlStore
+from monitor.store.engine import is_newest, open_store
+from monitor.store.measurements.columns import detail_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TIME, _TEXT, _NUMBER = pa.timestamp("us", "UTC"), pa.string(), pa.float64()
+_WINDOWS = {
+    "model": _TEXT, "window": _TEXT, "window_end": _TIME, "first_as_of": _TIME, "measured_as_of": _TIME,
+    "settled_as_of": _TIME, "warning": _TEXT,
+}  # fmt: skip
+_ALERTS = {
+    "model": _TEXT, "rule": _TEXT, "version": _TEXT, "segment": _TEXT, "window": _TEXT, "subject": _TEXT,
+    "severity": _TEXT, "state": _TEXT, "since": _TIME, "fired_at": _TIME, "resolved_at": _TIME,
+    "reason": _TEXT, "value": _NUMBER, "lower": _NUMBER, "upper": _NUMBER, "limit": _NUMBER, "n": pa.int64(),
+    "window_end": _TIME, "as_of": _TIME, "verdict": _TEXT, "cause": _TEXT, "acknowledged": _TEXT,
+}  # fmt: skip
+
+
+def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Kept":
+    """What a store keeps, to be read as data frames.
+
+    Parameters
+    ----------
+    config
+        a configuration file, whose store is read; or the URL of a store, as ``"sqlite:///monitor.db"``.
+    run
+        ``"live"``, or the name of a replay.
+
+    Raises
+    ------
+    ConfigurationError
+        if the file is not there, or has faults.
+    StoreError
+        if there is no store of this version.
+    """
+    url = str(config) if "://" in str(config) else settings_of(Path(config), os.environ).store_url
+    if not is_newest(url):
+        raise StoreError(f"store {shown(url)}: there are no tables of this version; run `monitor migrate`")
+    return Kept(url, run)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A store's kept history of one run.
+
+    Parameters
+    ----------
+    url
+        of the store; it is never shown whole.
+    """
+
+    url: str = field(repr=False)
+    run: str = LIVE
+
+    def models(self) -> list[str]:
+        """Names of the models that have a history."""
+        with self._store() as store:
+            return sorted(store.progress())
+
+    def measurements(
+        self,
+        model: str | None = None,
+        *,
+        window: str | None = None,
+        measure: str | None = None,
+        start: When | None = None,
+        end: When | None = None,
+        as_of: When | None = None,
+    ) -> "pd.DataFrame":
+        """Kept measurements, one row a measurement and revision: see `monitor.read_snapshots`."""
+        self._require(model, measure)
+        return read_snapshots(
+            self.url,
+            run=self.run,
+            model=model,
+            window=window,
+            measure=measure,
+            start=start,
+            end=end,
+            as_of=as_of,
+        )
+
+    def windows(self, model: str | None = None) -> "pd.DataFrame":
+        """Kept windows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            when each was first measured, measured last, and settled (missing: not yet), and the warning that
+            it settled with.
+        """
+        self._require(model)
+        with self._store() as store:
+            names = self._chosen(store, model)
+            rows = [
+                {name: getattr(one, name, None) for name in _WINDOWS}
+                | {"model": name, "window_end": one.end, "warning": one.warning or None}
+                for name in names
+                for one in store.windows(name, 0)
+            ]
+        return _frame(rows, _WINDOWS)
+
+    def alerts(self, model: str | None = None, *, as_of: When | None = None) -> "pd.DataFrame":
+        """All alerts: pending, firing, and those that are over; with `as_of` those that were known then."""
+        self._require(model)
+        with self._store() as store:
+            found = store.alerts(model, ended=True, as_of=None if as_of is None else moment_of(as_of))
+        rows = [plain_alert(ShownAlert(name, alert)) for name, alert in found]
+        return _frame([row | {"cause": _json(row["cause"])} for row in rows], _ALERTS)
+
+    def curve(
+        self,
+        model: str,
+        measure: str,
+        *,
+        window: str,
+        end: When | None = None,
+        subject: str = "",
+        as_of: When | None = None,
+    ) -> "pd.DataFrame":
+        """Table behind a measurement: a curve, deciles, the cells that moved.
+
+        Parameters
+        ----------
+        end
+            of the window; None: the newest that has such a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            columns are the measure's own; empty where nothing of it is kept.
+        """
+        frame = self.measurements(model, window=window, measure=measure, as_of=as_of)
+        whole = frame["version"].isna() & frame["segment"].isna() & frame["against"].isna()
+        frame = frame[whole & (frame["subject"] == subject) & frame["detail"].notna()]
+        if end is not None:
+            import pandas as pd
+
+            frame = frame[frame["window_end"] == pd.to_datetime(moment_of(end), unit="us", utc=True)]
+        newest = frame.sort_values(["window_end", "as_of"])["detail"].tail(1).tolist()
+        detail = detail_of(newest[0]) if newest else None
+        columns = () if detail is None else detail.columns
+        rows = [] if detail is None else [dict(zip(columns, row, strict=True)) for row in detail.rows]
+        return to_pandas(pa.Table.from_pylist(rows) if rows else pa.table({name: [] for name in columns}))
+
+    @contextmanager
+    def _store(self) -> Iterator[SqlStore]:
+        store = open_store(self.url, self.run)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def _require(self, model: str | None, measure: str | None = None) -> None:
+        """Refuse names that no row can have, with a suggestion."""
+        if measure is not None and measure not in BY_NAME:
+            raise ConfigurationError([f'there is no measure "{measure}"{did_you_mean(measure, BY_NAME)}'])
+        if model is not None and model not in (names := self.models()):
+            there = f"the store has {listed(names)}" if names else "the store has none yet"
+            raise ConfigurationError([f'there is no model "{model}": {there}{did_you_mean(model, names)}'])
+
+    def _chosen(self, store: SqlStore, model: str | None) -> list[str]:
+        return sorted(store.progress()) if model is None else [model]
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else json_text(value)
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, pa.DataType]) -> "pd.DataFrame":
+    columns = {
+        name: pa.array(_values((row[name] for row in rows), kind), kind) for name, kind in kinds.items()
+    }
+    return to_pandas(pa.table(columns))
+
+
+def _values(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
+    return [moment_of(value) if kind == _TIME and isinstance(value, str) else value for value in values]

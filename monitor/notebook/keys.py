@@ -1,0 +1,132 @@
+"""What is said of a model in a call: the keys of `[[models]]` by their own names, without its tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from monitor.config.load import model_of
+from monitor.config.messages import did_you_mean, listed
+from monitor.config.places import Loc
+from monitor.core.errors import ConfigurationError
+from monitor.specs.model import ModelSpec
+
+Scalar: TypeAlias = str | int | float | bool
+
+
+class ModelKeys(TypedDict, total=False):
+    """Keys of a model, as `config.example.toml` explains them.
+
+    `positive`, `negative`, `classes` and `names` are those of `[models.classes]`, `numeric`, `categorical`
+    and `exclude` those of `[models.features]`, `profit` is the matrix.
+    """
+
+    score: str
+    score_range: Sequence[float]
+    threshold: float
+    prediction: str
+    probabilities: Mapping[str, str]
+    label: str
+    id: str
+    event_time: str
+    event_time_unit: Literal["s", "ms", "us"]
+    logged_at: str
+    reported_at: str
+    revision: str
+    version: str
+    positive: Scalar
+    negative: Scalar
+    classes: Sequence[Scalar]
+    names: Mapping[str, Sequence[Scalar]]
+    only_for: Sequence[Scalar]
+    numeric: Sequence[str]
+    categorical: Sequence[str]
+    exclude: Sequence[str]
+    segments: Sequence[str]
+    profit: Mapping[str, Mapping[str, float]]
+    control: Mapping[str, Any]
+    challenger: Mapping[str, Any]
+    serving: Mapping[str, Any]
+    measures: Sequence[str]
+    level: float
+    rate_interval: Literal["wilson", "clopper-pearson"]
+    dependence: Literal["none", "day"]
+    resamples: int
+    resample_segments: bool
+    top_shares: Sequence[float]
+    timezone: str
+    pane: str
+
+
+_TABLES = {
+    "predictions": (
+        "id", "event_time", "event_time_unit", "logged_at", "score", "score_range", "prediction", "threshold",
+        "probabilities", "version",
+    ),
+    "labels": ("label", "reported_at", "revision", "only_for"),
+    "classes": ("positive", "negative", "classes", "names"),
+    "features": ("numeric", "categorical", "exclude"),
+    "profit": ("profit",),
+}  # fmt: skip
+_INSIDE = {"classes": "values", "profit": "matrix"}  # keys that the file calls otherwise
+_TABLE_OF = {key: table for table, keys in _TABLES.items() for key in keys}
+ANY = "1d"  # a window, in whose place the one of all rows is put
+NO_ID, NO_TIME = "row number", "no time"  # columns of frames that have none
+
+
+def spec_of(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) -> ModelSpec:
+    """Specification of a model of the keys of a call.
+
+    Parameters
+    ----------
+    apart
+        whether labels have a frame of their own.
+    compared
+        whether there is a reference.
+
+    Raises
+    ------
+    ConfigurationError
+        with every fault.
+    """
+    if unknown := [key for key in keys if key not in ModelKeys.__annotations__]:
+        known = list(ModelKeys.__annotations__)
+        text = f"unknown; there are {listed(known)}{did_you_mean(unknown[0], known)}"
+        raise ConfigurationError([f"{unknown[0]}: {text}"])
+    given = {key: _plain(value) for key, value in keys.items() if value is not None}
+    if apart and ("id" not in given or "label" not in given):
+        lacks = "id" if "id" not in given else "label"
+        raise ConfigurationError([f"{lacks}: required where labels have a frame of their own"])
+    if "reported_at" in given and "event_time" not in given:
+        raise ConfigurationError(["event_time: required where there is reported_at: delays begin at it"])
+    table: dict[str, Any] = {"name": "frame", "task": task, "windows": [ANY]}
+    table["predictions"] = {"table": "predictions", "id": NO_ID, "event_time": NO_TIME}
+    for key, value in given.items():
+        where = table if key not in _TABLE_OF else table.setdefault(_TABLE_OF[key], {})
+        where[_INSIDE.get(key, key)] = value
+    if "labels" in table and apart:
+        table["labels"] |= {"table": "labels"}
+    if "labels" in table and "reported_at" not in given:
+        table["settle_after"] = "0s"
+    if compared:
+        table["reference"] = {"table": "reference"}
+    return model_of(table, _called)
+
+
+def _called(loc: Loc) -> str:
+    """Name of the key that a place of the file stands for."""
+    if len(loc) > 1 and loc[0] in _TABLES:
+        named = {_INSIDE.get(key, key): key for key in _TABLES[str(loc[0])]}
+        return named.get(str(loc[1]), str(loc[1]))
+    return {"predictions": "score, prediction", "labels": "label"}.get(str(loc[0]), str(loc[0]))
+
+
+def _plain(value: Any) -> Any:
+    """A value as a file would hold it."""
+    match value:
+        case str():
+            return value
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case Sequence():
+            return [_plain(item) for item in value]
+        case _:
+            return value.item() if hasattr(value, "item") else value  # a number of NumPy

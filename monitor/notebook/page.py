@@ -1,0 +1,228 @@
+"""What is evaluated as HTML: the charts of a window's page, with what is said of it."""
+
+import html
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from monitor.alerts.defaults import MAIN
+from monitor.alerts.lifecycle import Alert
+from monitor.alerts.standing import Seen
+from monitor.app.clocks import system_clock
+from monitor.config.messages import did_you_mean, listed
+from monitor.core.errors import AddressError
+from monitor.measures.against import REFERENCE
+from monitor.measures.rows import MeasurementRow, Revision
+from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
+from monitor.notebook.counted import CountedFrames
+from monitor.pages.asked import Asked, CountedWindow
+from monitor.pages.rendering import asset, rendered, sheet_markup
+from monitor.pages.routes import frame
+from monitor.pages.window.page import FigureGroup, WindowPage, window_page
+from monitor.records.pane import Part
+from monitor.sentences import inputs, performance
+from monitor.sentences.inputs import INDEX
+from monitor.sentences.known import FEATURE, Known, Section, sections
+from monitor.show.alerts import ShownAlert
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn, Event, Provenance
+
+MISSING = "missing_rate"
+_TALL = 720  # pixels of a report in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class Html:
+    """A page; a notebook shows it in a frame of its own, so that its sheet is the page's alone."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file."""
+        Path(path).write_text(self.text, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        inside = html.escape(self.text, quote=True)
+        return f'<iframe srcdoc="{inside}" style="width:100%;height:{_TALL}px;border:0"></iframe>'
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftLine:
+    """What a feature or an output has moved by, in words."""
+
+    name: str
+    index: str
+    size: str
+    critical: str
+    missing: str
+    more: str
+
+
+def report_page(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Html:
+    """Report of what was evaluated."""
+    known = Known(rows, frames.window.name, MAIN[frames.model.reading.task])
+    told = sections(
+        (
+            ("performance", performance.performance(known, labels=frames.model.counting.label is not None)),
+            ("inputs", inputs.inputs(known)),
+            ("data", inputs.faulty_values(known)),
+        )
+    )
+    return _page(frames, rows, told, list(_shifts(known)))
+
+
+def charts_page(frames: CountedFrames, rows: Sequence[MeasurementRow], titles: Sequence[str]) -> Html:
+    """Charts alone.
+
+    Raises
+    ------
+    AddressError
+        if there is none of a title.
+    """
+    groups = _window(frames, rows).groups
+    there = {figure.title: figure for group in groups for figure in group.figures}
+    for title in titles:
+        if title not in there:
+            known = listed(there) or "none: charts are of a binary model's scores and labels"
+            raise AddressError(f'no chart "{title}": there are {known}{did_you_mean(title, there)}')
+    chosen = tuple(there[title] for title in titles)
+    if titles:
+        groups = (FigureGroup("", "two" if len(chosen) > 1 else "one", chosen),)
+    return _page(frames, rows, (), (), groups)
+
+
+def _page(
+    frames: CountedFrames,
+    rows: Sequence[MeasurementRow],
+    told: Sequence[Section],
+    shifts: Sequence[ShiftLine],
+    groups: tuple[FigureGroup, ...] | None = None,
+) -> Html:
+    data, page = _FrameData(frames, rows), _window(frames, rows)
+    name, digest = frames.model.name, b64encode(sha256(asset("pages.css")).digest()).decode()
+    around = frame(data, Asked(("models", name)), (name,))
+    if groups is not None:
+        page = replace(page, groups=groups, tiles=(), confusion=None, without="")
+    text = rendered(
+        "evaluation",
+        page=page,
+        told=told,
+        shifts=shifts,
+        notes=frames.notes if groups is None else (),
+        frame=replace(around, title="evaluation", json="", tabs=(), crumbs=(), report=True),
+        sheet=sheet_markup(),
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'",
+    )
+    return Html(text)
+
+
+def _window(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> WindowPage:
+    page = window_page(_FrameData(frames, rows), Asked(("models", frames.model.name)), frames.model.name)
+    records = next(row.measurement.n for row in rows if row.measure == "records" and row.of_whole)
+    return replace(page, name=f"{records:,} predictions", truth="", kept="", revisions=())
+
+
+def _shifts(known: Known) -> list[ShiftLine]:
+    """Outputs and features, those that moved most first."""
+    outputs = (known.newest(INDEX, truth, name) for name, truth in _OUTPUTS)
+    rows = [row for row in (*outputs, *known.features(INDEX)) if row is not None]
+    rows.sort(key=lambda row: -(row.measurement.value or 0.0))
+    return [_shift(known, row) for row in rows]
+
+
+_OUTPUTS = (("score", ""), ("prediction", ""), ("label", "settled"))
+
+
+def _shift(known: Known, row: MeasurementRow) -> ShiftLine:
+    critical, missing = (known.beside(row, name) for name in (f"{INDEX}_critical", MISSING))
+    more = known.beside(row, MISSING, REFERENCE)
+    index = row.measurement.value
+    return ShiftLine(
+        name=row.subject.removeprefix(FEATURE),
+        index=str(row.measurement.reason) if index is None else value_of(INDEX, index),
+        size="" if index is None else band_of(index),
+        critical="" if critical is None else value_of(INDEX, critical.measurement.value),
+        missing="" if missing is None else value_of(MISSING, missing.measurement.value),
+        more="" if more is None else _difference(more),
+    )
+
+
+def _difference(row: MeasurementRow) -> str:
+    found = row.measurement
+    if found.value is None:
+        return str(found.reason)
+    return f"{difference_of(MISSING, found.value)} {bounds_of(MISSING, found.interval, differs=True)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _FrameData:
+    """Frames as pages see a store: one model, one window, kept once."""
+
+    frames: CountedFrames
+    rows_: Sequence[MeasurementRow]
+
+    @property
+    def run(self) -> str:
+        return "live"
+
+    def now(self) -> int:
+        return system_clock()
+
+    def specs(self) -> Sequence[ModelSpec]:
+        return [self.frames.model.spec]
+
+    def seen(self, _model: str | None, _as_of: int | None) -> list[Seen]:
+        spec = self.frames.model.spec
+        no_alerts: list[tuple[Alert, str]] = []
+        return [
+            Seen(
+                model=spec.name,
+                now=self.frames.end,
+                as_of=self.frames.end,
+                every=spec.every,
+                window=self.frames.window.name,
+                main=MAIN[spec.reading.task],
+                labels=spec.labels is not None,
+                reference=self.frames.model.reference is not None,
+                rows=self.rows_,
+                alerts=no_alerts,
+                rules=(),
+                never={},
+                accepted={},
+            )
+        ]
+
+    def rows(self, _model: str, which: Drawn) -> list[Revision]:
+        return [
+            (self.frames.end, replace(row, window_end=self.frames.end))
+            for row in self.rows_
+            if row.of_whole
+            and (which.measures is None or row.measure in which.measures)
+            and (which.subjects is None or row.subject in which.subjects)
+        ]
+
+    def counted(self, _spec: ModelSpec, _start: int, _end: int) -> CountedWindow:
+        model = self.frames.model
+        labels, records = (self.frames.part(part) for part in (Part.LABELS, Part.RECORDS))
+        return CountedWindow(
+            counting=model.counting,
+            labels=labels,
+            records=records,
+            reference=model.reference,
+            panes=1,
+            lost=0,
+        )
+
+    def alerts(self, _model: str | None, _as_of: int | None, *, ended: bool) -> list[ShownAlert]:  # noqa: ARG002
+        return []
+
+    def events(self, _model: str) -> list[Event]:
+        return []
+
+    def provenance(self, _model: str, _as_of: int) -> Provenance | None:
+        return None
