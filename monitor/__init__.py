@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from monitor.app.export import read_snapshots
     from monitor.notebook.evaluation import Evaluation, evaluate
-    from monitor.notebook.kept import Kept
-    from monitor.notebook.kept import open_kept as open  # noqa: A004 -- it is `monitor.open`
+    from monitor.notebook.opened_store import OpenedStore
+    from monitor.notebook.opened_store import open_kept as open  # noqa: A004 -- it is `monitor.open`
 
-__all__ = ["Evaluation", "Kept", "evaluate", "open", "read_snapshots"]
+__all__ = ["Evaluation", "OpenedStore", "evaluate", "open", "read_snapshots"]
 _HOMES = {
     "Evaluation": ("monitor.notebook.evaluation", "Evaluation"),
-    "Kept": ("monitor.notebook.kept", "Kept"),
+    "OpenedStore": ("monitor.notebook.opened_store", "OpenedStore"),
     "evaluate": ("monitor.notebook.evaluation", "evaluate"),
-    "open": ("monitor.notebook.kept", "open_kept"),
+    "open": ("monitor.notebook.opened_store", "open_kept"),
     "read_snapshots": ("monitor.app.export", "read_snapshots"),
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitor.config.messages import listed
 from monitor.core.clock import DAY, floor_to
 from monitor.core.errors import ConfigurationError, SourceError
 from monitor.core.typing import Ints
@@ -17,12 +18,14 @@ from monitor.pipeline.model import CountedModel
 from monitor.pipeline.panes import Panes
 from monitor.records.codec import encode
 from monitor.records.count_records import count_records
+from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.differences import Differences
 from monitor.records.pane import Part
 from monitor.records.reading import Reading
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.records.rows import times
+from monitor.sentences.windows import THE_FRAME
 from monitor.sources.reference import from_columns, plain
 from monitor.sources.sql.names import nearest
 from monitor.sources.sql.scan import feature_column, of_challenger, outcome
@@ -33,7 +36,6 @@ from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata
 from monitor.windows.ends import Window
 
-THE_FRAME = "the frame"  # name of the window that holds all rows
 _TIMES = ("event_time", "logged_at", "reported_at")
 _NUMBERS = ("score", "revision")
 _LATE = 1 << 61  # as of: everything is visible
@@ -76,6 +78,9 @@ def counted_frames(
     SourceError
         if a column is missing or cannot be read, or no label belongs to a prediction.
     """
+    for role, name in spec.predictions.columns:
+        if name not in (NO_ID, NO_TIME):
+            _require(predictions, role, name)
     counted = None
     if reference is not None:
         types = {name: str(predictions.schema.field(name).type) for name in predictions.column_names}
@@ -100,7 +105,11 @@ def counted_frames(
         caches=caches,
         window=window,
         end=int(panes[-1]) + width,
-        notes=(*notes, *_not_counted(records, spec.reading)),
+        notes=(
+            *notes,
+            *_not_counted(records, spec.reading),
+            *_invalid(counting, caches, (first, int(panes[-1]) + width)),
+        ),
     )
 
 
@@ -123,16 +132,19 @@ def _records(spec: ModelSpec, frame: pa.Table) -> pa.Table:
 
 
 def _column(frame: pa.Table, role: str, name: str, reading: Reading) -> pa.ChunkedArray:
-    if name not in frame.column_names:
-        raise ConfigurationError(
-            [f'{role}: the frame has no column "{name}"{nearest(name, frame.column_names)}']
-        )
+    _require(frame, role, name)
     if role in _TIMES:
         return frame[name]
     try:
         return plain(frame[name], _want(role, reading))
     except pa.ArrowException as error:
         raise SourceError(f'{role}: column "{name}" cannot be read: {str(error).splitlines()[0]}') from error
+
+
+def _require(frame: pa.Table, role: str, name: str) -> None:
+    if name not in frame.column_names:
+        near = nearest(name, frame.column_names)
+        raise ConfigurationError([f'{role}: the frame has no column "{name}"{near}'])
 
 
 def _want(role: str, reading: Reading) -> Want:
@@ -195,6 +207,15 @@ def _not_counted(records: pa.Table, reading: Reading) -> Iterable[str]:
     for name, rows in lost.items():
         if rows:
             yield f"{rows:,} of {records.num_rows:,} predictions have no {name}: they are not counted."
+
+
+def _invalid(counting: Counting, caches: Caches, span: tuple[int, int]) -> Iterable[str]:
+    """What is said of labels that are no value."""
+    labels = caches.panes.window(Part.LABELS, *span, strata=False).get(WHOLE)
+    invalid = 0 if labels is None else counting.tally(labels).invalid
+    if invalid:
+        classes = listed(counting.reading.classes) or "numbers"
+        yield f"{invalid:,} labels are none of {classes}: no measure of performance stands on them."
 
 
 class _NothingKept:

@@ -3,6 +3,8 @@
 from monitor.core.clock import to_iso
 from monitor.measures.rows import MeasurementRow
 
+THE_FRAME = "the frame"  # window of all rows of a data frame
+
 
 def at(us: int) -> str:
     """Moment in words, UTC; of a midnight its day alone.
@@ -16,7 +18,7 @@ def at(us: int) -> str:
 
 
 def window_of(row: MeasurementRow) -> str:
-    """Window of a row: its name and its end; of a data frame, which has no end, its name."""
-    if not row.window_end and row.window:
+    """Window of a row: its name and its end; of a data frame, which has none, its name."""
+    if row.window == THE_FRAME:
         return row.window
     return f"{row.window} to {at(row.window_end)}" if row.window else "the log"

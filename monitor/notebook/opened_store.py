@@ -39,7 +39,7 @@ _ALERTS = {
 }  # fmt: skip
 
 
-def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Kept":
+def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "OpenedStore":
     """What a store keeps, to be read as data frames.
 
     Parameters
@@ -59,11 +59,11 @@ def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Kept":
     url = str(config) if "://" in str(config) else settings_of(Path(config), os.environ).store_url
     if not is_newest(url):
         raise StoreError(f"store {shown(url)}: there are no tables of this version; run `monitor migrate`")
-    return Kept(url, run)
+    return OpenedStore(url, run)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class OpenedStore:
     """A store's kept history of one run.
 
     Parameters
@@ -90,7 +90,7 @@ class Kept:
         end: When | None = None,
         as_of: When | None = None,
     ) -> "pd.DataFrame":
-        """Kept measurements, one row a measurement and revision: see `monitor.read_snapshots`."""
+        """OpenedStore measurements, one row a measurement and revision: see `monitor.read_snapshots`."""
         self._require(model, measure)
         return read_snapshots(
             self.url,
@@ -104,7 +104,7 @@ class Kept:
         )
 
     def windows(self, model: str | None = None) -> "pd.DataFrame":
-        """Kept windows.
+        """OpenedStore windows.
 
         Returns
         -------

@@ -1,0 +1,305 @@
+"""`monitor.evaluate` says of a frame what the service says of the same rows in a database."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import made_frames
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import monitor
+from monitor.app.running import cycle_once
+from monitor.app.wiring import opened
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY
+from monitor.core.errors import AddressError, ConfigurationError, MonitorError, SourceError
+from monitor.core.measurement import Measurement
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.notebook.keys import _INSIDE, _TABLE_OF, ModelKeys
+from monitor.specs.rows import Drawn
+
+Key = tuple[object, ...]
+WHOLE_LOG = Drawn(
+    window="7d", after=made_frames.END - 1, until=made_frames.END, segment=None, version=None, details=True
+)
+OF_THE_LOG_ALONE = {"volume_ratio"}  # what weeks before the frame say
+
+
+def configuration(task: str, url: str, keys: dict[str, Any]) -> str:
+    """The configuration that says the same as a call."""
+    tables: dict[str, dict[str, Any]] = {"": {}, "predictions": {"table": "predictions"}}
+    for key, value in keys.items():
+        if isinstance(value, dict) and key not in ("probabilities", "profit"):
+            tables[key] = value
+        else:
+            tables.setdefault(_TABLE_OF.get(key, ""), {})[_INSIDE.get(key, key)] = value
+    tables["labels"] |= {"table": "labels"}
+    tables["reference"] = {"file": "reference.parquet"}
+    lines = [
+        "[store]",
+        'url = "sqlite:///monitor.db"',
+        "thin = false",
+        "[sources.log]",
+        f'url = "{url}"',
+        "[[models]]",
+    ]
+    lines += [
+        'name = "made"',
+        'source = "log"',
+        f'task = "{task}"',
+        'windows = [{ length = "7d", step = "1d" }]',
+    ]
+    lines += ['settle_after = "2h"']
+    for name, table in tables.items():
+        lines += [f"[models.{name}]"] if name else []
+        lines += [f"{key} = {toml(value)}" for key, value in table.items()]
+    return "\n".join(lines)
+
+
+def toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f'"{key}" = {toml(item)}' for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def served(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[MeasurementRow]:
+    """Rows of the window that holds everything, once it has settled."""
+    path = directory / "config.toml"
+    path.write_text(
+        configuration(task, made_frames.write(directory), made_frames.keys(task)), encoding="utf-8"
+    )
+    monkeypatch.chdir(directory)
+    with opened(settings_of(path, {}), directory) as app:
+        report = cycle_once(app, "made", made_frames.END + DAY)
+        assert report.error is None
+        return [row for _, row in app.store.drawn("made", WHOLE_LOG) if row.truth is not Truth.NOWCAST]
+
+
+def by_key(rows: Iterable[MeasurementRow]) -> dict[Key, Measurement]:
+    return {
+        (row.measure, row.subject, row.version, row.segment, row.against): row.measurement
+        for row in rows
+        if row.truth in (Truth.NONE, Truth.SETTLED)
+    }
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_the_numbers_are_those_of_the_service_on_the_same_rows(
+    task: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = by_key(served(task, tmp_path, monkeypatch))
+    frame = made_frames.predictions()
+
+    evaluated = monitor.evaluate(
+        frame,
+        made_frames.labels(frame),
+        reference=made_frames.reference(),
+        task=task,
+        **made_frames.keys(task),
+    )
+
+    found = by_key(evaluated.rows)
+    of_the_log = {key for key in expected if key[0] in OF_THE_LOG_ALONE}
+    assert found == {key: value for key, value in expected.items() if key not in of_the_log}
+    assert (len(found) > 70, of_the_log != set()) == (True, True)
+
+
+@pytest.fixture(scope="module")
+def evaluated() -> monitor.Evaluation:
+    """Scores with labels in their frame, against a reference."""
+    return evaluate(made_frames.reference())
+
+
+def evaluate(frame: Any, labels: Any = None, **changed: Any) -> monitor.Evaluation:
+    """Evaluate scores by the keys that they need."""
+    keys: dict[str, Any] = {
+        "score": "score",
+        "threshold": 0.4,
+        "label": "bad",
+        "numeric": ["age"],
+        "resamples": 20,
+    }
+    given = {"reference": made_frames.reference()} | keys | changed
+    return monitor.evaluate(frame, labels, task="binary", **given)
+
+
+class Streamed:
+    """A frame of a library that we do not know, with strings of the kind that Polars has."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        table = pa.Table.from_pandas(frame)
+        fields = [
+            field.with_type(pa.string_view())
+            if pa.types.is_large_string(field.type) or pa.types.is_string(field.type)
+            else field
+            for field in table.schema
+        ]
+        self._table = table.cast(pa.schema(fields))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pa.Table.from_pandas,
+        Streamed,
+        lambda frame: frame.assign(sector=frame["sector"].astype("category")),
+        lambda frame: frame.set_index("age"),
+        lambda frame: frame.sample(frac=1.0, random_state=1),
+    ],
+    ids=["arrow", "streamed", "categories", "indexed", "shuffled"],
+)
+def test_a_frame_of_any_library_gives_the_same_numbers(form: Any, evaluated: monitor.Evaluation) -> None:
+    assert evaluate(form(made_frames.reference())).rows == evaluated.rows
+
+
+def test_labels_in_a_frame_of_their_own_give_the_numbers_of_those_beside_the_scores() -> None:
+    frame = made_frames.predictions()
+    apart = made_frames.labels(frame)
+    beside = frame.merge(apart[["id", "bad"]], on="id", how="left")
+
+    assert evaluate(frame, apart, id="id").rows == evaluate(beside, id="id").rows
+
+
+def test_without_a_reference_performance_is_measured_and_shift_says_why_it_is_not(
+    evaluated: monitor.Evaluation,
+) -> None:
+    alone = evaluate(made_frames.reference(), reference=None)
+
+    shift = next(row for row in alone.rows if (row.measure, row.subject) == ("stability_index", "score"))
+    assert alone.value("accuracy") == evaluated.value("accuracy")
+    assert shift.measurement.reason == "no_reference"
+    assert {row.against for row in alone.rows} == {""}
+
+
+def test_values_are_those_of_a_count_by_hand(evaluated: monitor.Evaluation) -> None:
+    known = made_frames.reference().dropna(subset=["bad"])
+    right = (known["score"] >= 0.4) == (known["bad"] == 1)
+
+    assert evaluated.value("accuracy") == right.sum() / len(right)
+    assert evaluated.value("missing_rate", "feature:age") == np.mean(made_frames.reference()["age"].isna())
+    assert evaluated.value("no_such_measure") is None
+
+
+def test_a_frame_of_results_has_a_row_for_each_measurement(evaluated: monitor.Evaluation) -> None:
+    frame = evaluated.to_frame()
+
+    assert len(frame) == len(evaluated.rows)
+    assert frame["n"].dtype == np.int64
+    assert set(frame.columns) == set(evaluated.to_arrow().column_names)
+    assert (frame["value"].isna() == frame["reason"].notna()).all()
+
+
+def test_rows_that_do_not_count_are_told_of() -> None:
+    frame = made_frames.predictions()
+    apart = pd.concat([made_frames.labels(frame), pd.DataFrame({"id": ["nobody"], "bad": [1]})])
+    frame.loc[0, "id"] = None
+    frame.loc[1, "at"] = pd.NaT
+
+    notes = evaluate(frame, apart, id="id", event_time="at").notes
+
+    assert notes == (
+        "2 of 536 labels have no prediction.",
+        "1 of 600 predictions have no id: they are not counted.",
+        "1 of 600 predictions have no time: they are not counted.",
+    )
+
+
+def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluation) -> None:
+    page = str(evaluated.report())
+
+    assert page.startswith("<!doctype html>")
+    assert "<script" not in page
+    assert "src=" not in page
+    assert "default-src &#39;none&#39;" in page
+    assert f"{made_frames.N} predictions" in page
+    assert "the frame" in page
+    assert evaluated._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
+
+
+def test_names_that_are_markup_stay_text() -> None:
+    name = "<script>alert(1)</script>"
+    frame = made_frames.reference().rename(columns={"age": name})
+
+    page = str(evaluate(frame, reference=frame, numeric=[name]).report())
+
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_chart_is_had_by_its_title(evaluated: monitor.Evaluation, tmp_path: Path) -> None:
+    evaluated.plot("ROC").save(tmp_path / "roc.html")
+
+    page = (tmp_path / "roc.html").read_text(encoding="utf-8")
+    assert page.count("<figure") == 1
+    assert "ROC curve" in page
+    assert str(evaluated.plot()).count("<figure") > 5
+    with pytest.raises(AddressError, match=r'no chart "ROCK": there are "ROC", .*"Calibration"'):
+        evaluated.plot("ROCK")
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "said"),
+    [
+        ({"scores": "score"}, ConfigurationError, 'scores: unknown; .*did you mean "score"'),
+        (
+            {"score": "scroe"},
+            ConfigurationError,
+            'score: the frame has no column "scroe"; did you mean "score"',
+        ),
+        (
+            {"threshold": None},
+            ConfigurationError,
+            "threshold: required where there is a score and no prediction",
+        ),
+        ({"threshold": 2.0}, ConfigurationError, "threshold: must lie in score_range"),
+        ({"score": None, "threshold": None}, ConfigurationError, "score, prediction: "),
+        ({"numeric": ["agee"]}, SourceError, 'the reference frame has no column "agee"'),
+        ({"reported_at": "told"}, ConfigurationError, "event_time: required where there is reported_at"),
+        ({"reference": 5}, SourceError, "reference: no table can be made of int"),
+        ({"classes": ["a", "b"]}, ConfigurationError, "classes: a binary model has none"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_one_clear_error(changed: dict[str, Any], error: type[MonitorError], said: str) -> None:
+    with pytest.raises(error, match=said) as caught:
+        evaluate(made_frames.reference(), **changed)
+
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_labels_that_are_no_value_are_told_of() -> None:
+    notes = evaluate(made_frames.reference(), label="sector").notes
+
+    assert notes == ('600 labels are none of "0", "1": no measure of performance stands on them.',)
+
+
+def test_labels_of_nobody_are_refused() -> None:
+    frame = made_frames.predictions()
+    apart = made_frames.labels(frame).assign(id=lambda made: "x" + made["id"])
+
+    with pytest.raises(SourceError, match='none of the 535 ids is one of the predictions: got "xp0" there'):
+        evaluate(frame, apart, id="id")
+    with pytest.raises(ConfigurationError, match="id: required where labels have a frame of their own"):
+        evaluate(frame, apart)
+
+
+def test_every_key_of_a_call_has_its_place_in_the_configuration() -> None:
+    from monitor.config.schema import ModelTable
+
+    for key in ModelKeys.__annotations__:
+        table = _TABLE_OF.get(key, "")
+        holder = ModelTable.model_json_schema()["$defs"] if table else {}
+        names = (
+            set(ModelTable.model_fields)
+            if not table
+            else {name for schema in holder.values() for name in schema.get("properties", {})}
+        )
+        assert _INSIDE.get(key, key) in names, key

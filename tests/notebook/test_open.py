@@ -1,0 +1,90 @@
+"""`monitor.open` hands out what a store keeps, and makes nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import made_frames
+import pytest
+from test_evaluate import served
+
+import monitor
+from monitor.core.clock import to_datetime
+from monitor.core.errors import ConfigurationError, StoreError
+
+END = to_datetime(made_frames.END)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A configuration with a store that a cycle has filled."""
+    directory = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patch:
+        served("binary", directory, patch)
+    return directory
+
+
+@pytest.fixture
+def kept(directory: Path, monkeypatch: pytest.MonkeyPatch) -> monitor.OpenedStore:
+    """Opened by its configuration."""
+    monkeypatch.chdir(directory)
+    return monitor.open("config.toml")
+
+
+def test_measurements_are_those_of_the_snapshots(kept: monitor.OpenedStore, directory: Path) -> None:
+    snapshots = monitor.read_snapshots(f"sqlite:///{directory / 'monitor.db'}", measure="roc_auc")
+
+    frame = kept.measurements("made", measure="roc_auc")
+
+    assert kept.models() == ["made"]
+    assert frame.equals(snapshots)
+    assert len(frame) > 0
+
+
+def test_a_store_is_opened_by_its_url_too(kept: monitor.OpenedStore, directory: Path) -> None:
+    by_url = monitor.open(f"sqlite:///{directory / 'monitor.db'}")
+
+    assert by_url.measurements().equals(kept.measurements())
+
+
+def test_windows_tell_when_they_settled(kept: monitor.OpenedStore) -> None:
+    settled = kept.windows().set_index("window_end")["settled_as_of"]
+
+    assert settled[END] >= END
+    assert kept.windows("made").equals(kept.windows())
+
+
+def test_alerts_are_all_that_ever_were(kept: monitor.OpenedStore) -> None:
+    alerts = kept.alerts()
+
+    assert {"rule", "state", "since", "value", "limit"} <= set(alerts.columns)
+    assert str(alerts["since"].dtype).endswith("UTC]")
+
+
+def test_a_curve_is_the_table_behind_a_measurement(kept: monitor.OpenedStore) -> None:
+    curve = kept.curve("made", "roc_auc", window="7d", end=END)
+
+    assert len(curve) > 10
+    assert curve.equals(kept.curve("made", "roc_auc", window="7d"))
+    assert kept.curve("made", "accuracy", window="7d").empty
+
+
+def test_what_is_not_there_is_one_clear_error(kept: monitor.OpenedStore, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match='there is no model "mode": the store has "made"'):
+        kept.windows("mode")
+    with pytest.raises(ConfigurationError, match='there is no measure "roc_auk"; did you mean "roc_auc"'):
+        kept.measurements(measure="roc_auk")
+    with pytest.raises(StoreError, match="there are no tables of this version"):
+        monitor.open(f"sqlite:///{tmp_path / 'no.db'}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_importing_the_package_imports_no_library() -> None:
+    code = "import sys, monitor; print(*{name.partition('.')[0] for name in sys.modules})"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert (
+        set(done.stdout.split()) & {"numpy", "pandas", "pyarrow", "pydantic", "sqlalchemy", "click"} == set()
+    )
+    assert set(dir(monitor)) == {"Evaluation", "OpenedStore", "evaluate", "open", "read_snapshots"}
