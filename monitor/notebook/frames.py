@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from monitor.core.errors import SourceError
 
@@ -60,5 +61,7 @@ def _table(frame: Any) -> pa.Table:
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Column without what only saves room: dictionaries, large and viewed strings."""
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        kind = _PLAIN.get(column.type.value_type, column.type.value_type)
+        chunks = [pc.take(chunk.dictionary.cast(kind), chunk.indices) for chunk in column.chunks]
+        return pa.chunked_array(chunks, kind)
     return column.cast(_PLAIN.get(column.type, column.type))

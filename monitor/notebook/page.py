@@ -2,7 +2,7 @@
 
 import html
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +13,7 @@ from monitor.alerts.standing import Seen
 from monitor.app.clocks import system_clock
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.errors import AddressError
+from monitor.core.typing import Ints
 from monitor.measures.against import REFERENCE
 from monitor.measures.rows import MeasurementRow, Revision
 from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
@@ -21,6 +22,7 @@ from monitor.pages.asked import Asked, CountedWindow
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
 from monitor.pages.window.page import FigureGroup, WindowPage, window_page
+from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.sentences import inputs, performance
 from monitor.sentences.inputs import INDEX
@@ -124,7 +126,8 @@ def _page(
 def _window(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> WindowPage:
     page = window_page(_FrameData(frames, rows), Asked(("models", frames.model.name)), frames.model.name)
     records = next(row.measurement.n for row in rows if row.measure == "records" and row.of_whole)
-    return replace(page, name=f"{records:,} predictions", truth="", kept="", revisions=())
+    named = replace(page.pick, name=f"{records:,} predictions")
+    return replace(page, pick=named, truth="", kept="", revisions=())
 
 
 def _shifts(known: Known) -> list[ShiftLine]:
@@ -206,7 +209,14 @@ class _FrameData:
             and (which.subjects is None or row.subject in which.subjects)
         ]
 
-    def counted(self, _spec: ModelSpec, _start: int, _end: int) -> CountedWindow:
+    def spans(
+        self, _model: str, _counting: Counting, _block: str, bounds: Sequence[int]
+    ) -> list[Ints | None]:
+        return [None] * (len(bounds) - 1)
+
+    def counted(
+        self, _spec: ModelSpec, _start: int, _end: int, _parts: Collection[Part] = tuple(Part)
+    ) -> CountedWindow:
         model = self.frames.model
         labels, records = (self.frames.part(part) for part in (Part.LABELS, Part.RECORDS))
         return CountedWindow(

@@ -122,6 +122,7 @@ def evaluate(frame: Any, labels: Any = None, **changed: Any) -> monitor.Evaluati
         "threshold": 0.4,
         "label": "bad",
         "numeric": ["age"],
+        "categorical": ["sector"],
         "resamples": 20,
     }
     given = {"reference": made_frames.reference()} | keys | changed
@@ -129,17 +130,16 @@ def evaluate(frame: Any, labels: Any = None, **changed: Any) -> monitor.Evaluati
 
 
 class Streamed:
-    """A frame of a library that we do not know, with strings of the kind that Polars has."""
+    """A frame of a library that we do not know, with the kinds of strings and categories that Polars has."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         table = pa.Table.from_pandas(frame)
-        fields = [
-            field.with_type(pa.string_view())
-            if pa.types.is_large_string(field.type) or pa.types.is_string(field.type)
-            else field
-            for field in table.schema
-        ]
-        self._table = table.cast(pa.schema(fields))
+        sector = table["sector"].cast(pa.string()).combine_chunks().dictionary_encode()
+        viewed = sector.dictionary.cast(pa.string_view())
+        indices = sector.indices.cast(pa.uint32())
+        at = table.column_names.index("sector")
+        table = table.set_column(at, "sector", pa.DictionaryArray.from_arrays(indices, viewed))
+        self._table = table.set_column(0, "id", table["id"].cast(pa.string()).cast(pa.string_view()))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)
