@@ -19,9 +19,10 @@ from monitor.measures.rows import MeasurementRow, Revision
 from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
 from monitor.notebook.counted import CountedFrames
 from monitor.pages.asked import Asked, CountedWindow
+from monitor.pages.figures import FigureGroup
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
-from monitor.pages.window.page import FigureGroup, WindowPage, window_page
+from monitor.pages.window.page import WindowPage, window_page
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.sentences import inputs, performance
