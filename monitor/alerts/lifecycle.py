@@ -117,6 +117,11 @@ def expected(alert: Alert, at: int) -> Alert | None:
     return _ended(alert, Ended.ACCEPTED, at) if kept else alert
 
 
+def taken_for_expected(alert: Alert, at: int) -> Alert | None:
+    """Alert whose newest breach was accepted, where nothing is judged that could clear it."""
+    return _ended(alert, Ended.ACCEPTED, at)
+
+
 def accepted(alert: Alert, start: int, since: int, until: int | None) -> Acceptance:
     """Acceptance of an alert's newest breach.
 

@@ -3,7 +3,16 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from monitor.alerts.lifecycle import Alert, State, expected, missed, removed, step, waited
+from monitor.alerts.lifecycle import (
+    Alert,
+    State,
+    expected,
+    missed,
+    removed,
+    step,
+    taken_for_expected,
+    waited,
+)
 from monitor.alerts.rules import Acceptance, Accepted, Rule, Series
 from monitor.alerts.verdicts import index, judge, looked_at, needed
 from monitor.measures.rows import MeasurementRow
@@ -100,6 +109,20 @@ def beside(one: Round, other: Round) -> Round:
         dropped=one.dropped + other.dropped,
         turned=one.turned + other.turned,
     )
+
+
+def without_accepted(judged: Round, accepted: Accepted, at: int) -> Round:
+    """A round of rules on days: alerts whose newest breach was accepted end now, not with a new day."""
+    ends = {
+        series: alert
+        for series, alert in judged.standing.items()
+        if _is_expected(alert, accepted.get(series))
+    }
+    if not ends:
+        return judged
+    ended = [alert for one in ends.values() if (alert := taken_for_expected(one, at)) is not None]
+    standing = {series: alert for series, alert in judged.standing.items() if series not in ends}
+    return followed(judged, _round(judged.standing, standing, ended, at))
 
 
 def _is_expected(alert: Alert, accepted: Acceptance | None) -> bool:

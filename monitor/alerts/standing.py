@@ -12,7 +12,7 @@ from monitor.core.clock import SECOND
 from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
-from monitor.sentences import inputs, labels, performance
+from monitor.sentences import changed, inputs, labels, performance
 from monitor.sentences.changed import is_change
 from monitor.sentences.known import Known, Section, few, named, sections, sentence
 from monitor.sentences.reasons import why
@@ -289,7 +289,8 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
     """How many rules are judged, what waits; which are not, where the head does not tell it."""
     known = _told_of(seen)
     pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is State.PENDING})
-    yield f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
+    rules = f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
+    yield "; ".join([rules, *changed.judged(seen.rows)])
     if len(known) < len(seen.rules):
         past = [rule.name for rule in seen.rules if rule not in known]
         yield f"{few(past)} cannot be told of a moment in the past"

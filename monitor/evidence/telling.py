@@ -77,6 +77,8 @@ class Judgement:
         learned days.
     unjudged
         why the series were not judged; None: some were.
+    unvalued
+        why its values were not, though perhaps how many of them are missing.
     """
 
     subject: str
@@ -100,6 +102,7 @@ class Judgement:
     detectable_index: float | None
     days: int
     unjudged: NotJudged | None
+    unvalued: NotJudged | None
 
 
 def judgements(
@@ -116,7 +119,7 @@ def judgements(
             apparent,
             detectable,
             budget,
-            _unjudged(watch, judged, subject, unusual=unusual),
+            unusual=unusual,
         )
         for subject in range(len(watch.subjects))
     ]
@@ -129,10 +132,12 @@ def _judgement(
     apparent: tuple[Floats, Ints],
     detectable: Mapping[int, tuple[float, float | None]],
     budget: AlertBudget,
-    unjudged: NotJudged | None,
+    *,
+    unusual: bool,
 ) -> Judgement:
     row = judged.row
     series = np.flatnonzero(watch.subject == subject)
+    of_values = series[watch.kind[series] != KINDS.index(Trait.MISSING)]
     stands = bool(row.since[subject] > NEVER)
     evidence = min(float(row.evidence[subject]), _LARGEST)
     seen, by = (
@@ -164,7 +169,10 @@ def _judgement(
         detectable=None if found is None else found[0],
         detectable_index=None if found is None else found[1],
         days=int(judged.expectation.days[series].max(initial=0)),
-        unjudged=unjudged,
+        unjudged=_unjudged(watch, judged, series, unusual=unusual),
+        unvalued=_unjudged(watch, judged, of_values, unusual=unusual)
+        if watch.groups[subject] is not WatchGroup.LOG
+        else None,
     )
 
 
@@ -248,8 +256,8 @@ def _apparent(watch: Watch, judged: Judged) -> tuple[Floats, Ints]:
     return WeighedEvidence(judged.weighed.series, whole, judged.weighed.faults).by_subject(watch)
 
 
-def _unjudged(watch: Watch, judged: Judged, subject: int, *, unusual: bool) -> NotJudged | None:
-    series = np.flatnonzero(watch.subject == subject)
+def _unjudged(watch: Watch, judged: Judged, series: Ints, *, unusual: bool) -> NotJudged | None:
+    """Why none of some series was judged; None: one was."""
     if not len(series):
         return NotJudged.NOT_FOLLOWED
     if unusual:

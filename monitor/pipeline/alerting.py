@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.messages import Notice, Recipient, notices
-from monitor.alerts.rounds import Round, advance, beside, followed
+from monitor.alerts.rounds import Round, advance, beside, followed, without_accepted
 from monitor.alerts.rules import ACCEPTED, Acceptance, Rule, Series, read_accepted
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
@@ -63,7 +63,7 @@ def alerted(
     judged = Round(of_days)
     for at, evidence in days:
         judged = followed(judged, advance(daily.values(), evidence, judged.standing, at, accepted=accepted))
-    outcome = beside(outcome, judged)
+    outcome = beside(outcome, without_accepted(judged, accepted, as_of))
     truths = {rule.name: rule.truth for rule in rules}
     return outcome, {
         (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])

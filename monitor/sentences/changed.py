@@ -1,14 +1,16 @@
 """What changed, in words: from the detail of the evidence of days. Pure."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from monitor.core.clock import DAY
-from monitor.core.measurement import Detail
+from monitor.core.measurement import BECAUSE, Detail
 from monitor.core.text import number, readable
-from monitor.measures.catalogue.daily import CHANGED
+from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
+from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import difference_of, value_of, with_minus
+from monitor.sentences.known import few, named
 
 _Cells: TypeAlias = Mapping[str, float | str | None]
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
@@ -43,6 +45,14 @@ _FAULTS = {
     "early": "labels reported before their event: {} of all",
     "corrected": "corrected labels: {} of all",
     "retracted": "labels taken back: {} of the records",
+}
+_UNVALUED = {
+    "learning": "fewer than 14 days are learned",
+    "too_few": "fewer than 20 records",
+    "no_records": "no values, look whether the column is written",
+    "undefined": "their formula has no value",
+    "unusual": "the day is one of unusual_days",
+    "not_followed": "all values alike, or no reference",
 }
 _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
@@ -83,6 +93,34 @@ def of_all(detail: Detail, changed: int) -> str:
         return ""
     order = ", the most urgent first" if changed > 1 else ""
     return f"{changed} of {subjects:.0f} subjects changed in this cycle{order}."
+
+
+def judged(rows: Iterable[MeasurementRow]) -> Iterator[str]:
+    """Of how many subjects the newest days are judged, and of which not, and why: parts of a sentence.
+
+    Parameters
+    ----------
+    rows
+        current ones of a model, of any measure.
+    """
+    evidence = [row for row in rows if row.measure == EVIDENCE]
+    why: dict[str, list[str]] = {}
+    subjects = 0
+    for row in evidence:
+        detail = row.measurement.detail
+        if detail is None or not detail.rows:
+            continue
+        if detail.columns == BECAUSE:
+            part = "records" if row.subject else "labels"
+            yield f"no day of {part} is judged yet, {detail.rows[0][0]}"
+        elif is_change(detail):
+            subjects += 1
+            if reason := _cells(detail).get("unvalued"):
+                why.setdefault(str(reason), []).append(named(row.subject) if row.subject else "performance")
+    if subjects:
+        yield f"of the newest day {subjects - sum(map(len, why.values()))} of {subjects} subjects"
+    for reason, names in why.items():
+        yield f"not {few(names)}: {_UNVALUED.get(reason, reason)}"
 
 
 def commands(model: str, subject: str) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import logs
-from watches import BUDGET, MONDAY, counted, counting, day, judged_rows, quiet, rows, run, watch
+from watches import BUDGET, MONDAY, READING, counted, counting, day, judged_rows, quiet, rows, run, watch
 
 from monitor.core.errors import CodecError
 from monitor.evidence.daily import day_values
@@ -16,7 +17,10 @@ from monitor.evidence.judging import accept, step
 from monitor.evidence.making import watch_of
 from monitor.evidence.telling import Judgement, NotJudged, judgements
 from monitor.evidence.watched import Trait
+from monitor.pipeline.sequential.day_rows import rows_of
 from monitor.records.pane import Part
+from monitor.records.reference import counting_without_reference
+from monitor.sentences.changed import judged as judged_sentences
 from monitor.windows.fold import fold
 
 NUMBERS = (Trait.LEVEL, Trait.SPREAD, Trait.SKEW, Trait.SHAPE)
@@ -225,6 +229,34 @@ def test_20_records_a_day_are_judged_and_nothing_is_told_of_them() -> None:
 
     assert said(judged[-1], "feature:width").unjudged is None
     assert [one for of_day in judged for one in of_day if one.begins] == []
+
+
+@pytest.mark.parametrize(
+    ("tables", "told"),
+    [
+        ([rows(at, 200, width=[None] * 200) for at in range(30)], ["width: no values, look whether the col"]),
+        ([rows(at, 15) for at in range(30)], ["prediction, color, constant and 1 more: fewer than 20"]),
+        ([rows(at, 200) for at in range(5)], ["records, prediction, color and 2 more: fewer than 14 days"]),
+    ],
+)
+def test_what_is_not_judged_is_counted_and_named(tables: list[pa.Table], told: list[str]) -> None:
+    newest = judged_rows(tables, counting())[-1]
+
+    count, *why = judged_sentences(rows_of(0, newest, n=200, subjects=len(newest), held={}))
+
+    unjudged = sum(one.unvalued is not None for one in newest)
+    assert unjudged > 0
+    assert count == f"of the newest day {len(newest) - unjudged} of {len(newest)} subjects"
+    assert [words.removeprefix("not ")[: len(first)] for words, first in zip(why, told, strict=True)] == told
+
+
+def test_a_number_without_cells_is_named_too() -> None:
+    on = counting_without_reference(READING)
+    newest = judged_rows([rows(at, 200) for at in range(30)], on)[-1]
+
+    reasons = {one.subject: one.unvalued for one in newest}
+
+    assert reasons == {"records": None, "log": None, "prediction": NotJudged.NOT_FOLLOWED}
 
 
 def test_an_unknown_version_repeated_rows_and_late_rows_are_faults_of_the_log() -> None:

@@ -12,7 +12,9 @@ from receivers import receiver
 from synthetic import READING, START, log_of, monitored_of, reference_rows, rows_of
 
 from monitor.alerts.defaults import Watched, default_rules
+from monitor.alerts.lifecycle import Ended, accepted
 from monitor.alerts.messages import Recipient
+from monitor.alerts.rules import ACCEPTED
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Detail
 from monitor.exposition.alerts import alert_families, alerting
@@ -20,6 +22,7 @@ from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.notify.webhook import Webhook
 from monitor.records.reading import Task
 from monitor.specs.model import BudgetSpec
+from monitor.specs.rows import Event
 from monitor.store.adapter import SqlStore
 from monitor.store.coordination.outbox import SqlOutbox
 from monitor.windows.ends import window_of
@@ -153,3 +156,20 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
         "Something changed: score, level about 0.256 (−0.63 sd), expected 0.34 to 0.436"
     )
     assert said["score"].endswith("; 90 % of it in shop=north, which has 44 % of the records")
+
+
+def test_what_is_accepted_ends_with_the_next_cycle_and_not_with_the_next_day(
+    source: MemorySource, new_store: NewStore
+) -> None:
+    store, midnight = new_store(), START + (BROKEN + 2) * DAY
+    lived(source, store, [*REGULAR[: REGULAR.index(midnight) : 8], midnight])
+    ((_, alert),) = [pair for pair in store.alerts("late") if pair[1].series.subject == "feature:temp"]
+    detail = accepted(alert, midnight - DAY, midnight, None).text()
+    subject = str(alert.series)
+    store.record([Event(model="late", at=midnight, kind=ACCEPTED, subject=subject, detail=detail)])
+
+    lived(source, store, [midnight + 12 * HOUR, midnight + DAY])
+
+    ended = {one.series.subject: (one.ended, one.resolved_at) for _, one in store.alerts("late", ended=True)}
+    assert ended["feature:temp"] == (Ended.ACCEPTED, midnight + 12 * HOUR)
+    assert len(ended) == len(store.alerts("late", ended=True))  # nor does it come again the next day

@@ -116,7 +116,8 @@ def _detail(one: Judgement, subjects: int, held: HoldingSegment | None) -> Detai
     told = (what, one.level, way, one.value, low, high, size, since, one.months, one.apparent, one.days)
     own = (None, None, None) if one.in_unit is None else one.in_unit
     where = (None, None, None) if held is None else (held.segment, held.of_change, held.of_records)
-    return Detail(CHANGED, ((*told, one.over, *own, subjects, *where),))
+    unvalued = None if one.unvalued is None else one.unvalued.value
+    return Detail(CHANGED, ((*told, one.over, *own, subjects, *where, unvalued),))
 
 
 def _row(measure: str, subject: str, end: int, result: Measurement) -> MeasurementRow:
