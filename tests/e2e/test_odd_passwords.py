@@ -110,9 +110,14 @@ def odd(postgres_url: str, tmp_path: Path) -> Iterator[Odd]:
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(
-    ("reader", "passwords"), [("", PASSWORDS), ("?reader=fetchmany", PASSWORDS[len(WORDS) :: 5])]
+    ("reader", "passwords"),
+    [
+        ("", PASSWORDS[::3]),
+        ("?reader=fetchmany", PASSWORDS[len(WORDS) :: 5]),
+        pytest.param("", PASSWORDS, marks=pytest.mark.long),
+    ],
 )
-def test_fifty_odd_passwords_open_source_and_store_on_postgresql_and_check_says_none(
+def test_odd_passwords_open_source_and_store_on_postgresql_and_check_says_none(
     odd: Odd, reader: str, passwords: list[str]
 ) -> None:
     for at, password in enumerate(passwords):
@@ -132,8 +137,9 @@ def test_fifty_odd_passwords_open_source_and_store_on_postgresql_and_check_says_
 
 
 @pytest.mark.mariadb
-def test_fifty_odd_passwords_open_a_source_on_mariadb_and_check_says_none(
-    mariadb_url: str, tmp_path: Path
+@pytest.mark.parametrize("passwords", [PASSWORDS[::3], pytest.param(PASSWORDS, marks=pytest.mark.long)])
+def test_odd_passwords_open_a_source_on_mariadb_and_check_says_none(
+    mariadb_url: str, tmp_path: Path, passwords: list[str]
 ) -> None:
     admin, at = sa.create_engine(mariadb_url, poolclass=sa.NullPool), make_url(mariadb_url)
     odd = Odd(tmp_path, mariadb_url, {})
@@ -145,7 +151,7 @@ def test_fifty_odd_passwords_open_a_source_on_mariadb_and_check_says_none(
             connection.exec_driver_sql(f"GRANT SELECT ON {at.database}.* TO odd@'%%'")
 
     try:
-        for number, password in enumerate(PASSWORDS):
+        for number, password in enumerate(passwords):
             odd.configure(
                 f"sqlite:///{tmp_path}/monitor.db",
                 log=odd.url("odd", password, PLACES[number % len(PLACES)], "mariadb"),
