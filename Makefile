@@ -15,7 +15,7 @@ CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
 	@echo "make demo ARGS=--exit   the same, ending after the table"
-	@echo "make alerting           beside make demo: Prometheus and Alertmanager with its rules (Ctrl-C ends both)"
+	@echo "make alerting           beside make demo: Prometheus, with the demo's past, and Alertmanager (Ctrl-C ends both)"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
@@ -42,17 +42,25 @@ help:
 demo: $(VENV)/installed
 	@$(BIN)/monitor demo $(ARGS)
 
-alerting:
+# What the demo's store keeps, once made into blocks of Prometheus, which is to keep a hundred years.
+PAST := monitor-demo/past.om
+
+alerting: $(VENV)/installed
 	@alertmanager=$$(command -v prometheus-alertmanager || command -v alertmanager) && command -v prometheus >/dev/null || { \
 	  echo "Prometheus and Alertmanager must be on the PATH: Debian, Ubuntu: apt-get install prometheus prometheus-alertmanager;" >&2; \
 	  echo "elsewhere: https://prometheus.io/download" >&2; \
 	  exit 1; \
 	}; \
+	[ -f $(PAST) ] || [ ! -f monitor-demo/monitor.db ] || { \
+	  $(BIN)/monitor export --config monitor-demo/config.toml --format openmetrics $(PAST) && \
+	  promtool tsdb create-blocks-from --quiet --max-block-duration=9000h openmetrics $(PAST) monitor-demo/prometheus \
+	  || { rm -f $(PAST); exit 1; }; \
+	}; \
 	"$$alertmanager" --config.file=docker/alertmanager/alertmanager.yml --storage.path=monitor-demo/told \
 	  --cluster.listen-address= --web.listen-address=127.0.0.1:19093 --log.level=warn & \
 	other=$$!; \
 	prometheus --config.file=docker/prometheus/local.yml --storage.tsdb.path=monitor-demo/prometheus \
-	  --web.listen-address=127.0.0.1:19090 --log.level=warn & \
+	  --storage.tsdb.retention.time=100y --web.listen-address=127.0.0.1:19090 --log.level=warn & \
 	trap "kill $$other $$! 2>/dev/null" EXIT; trap "exit 0" INT TERM; \
 	echo "Alertmanager: http://127.0.0.1:19093  Prometheus: http://127.0.0.1:19090  Ctrl-C ends both"; \
 	wait $$!

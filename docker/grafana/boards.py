@@ -11,8 +11,10 @@ from describing import (
     Query,
     Row,
     Variable,
+    lasting,
     lines,
     newest,
+    spanned,
     spoken,
     told,
     unit_of,
@@ -24,12 +26,17 @@ from own_board import itself
 from monitor.alerts.defaults import MAIN
 from monitor.exposition import names
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import Measure
 from monitor.records.reading import Task
 
+OF_ONE = "/models/${__field.labels.model:percentencode}"
 FLEET = f'model=~"$model", {WHOLE}, window="$window"'
 OF_MODELS = 'model=~"$model"'
 BAD = ((None, "green"), (1.0, "red"))
 SHIFTED = ((None, "green"), (0.1, "yellow"), (0.25, "red"))  # the usual rules of thumb
+PAGE = "/models/${model:percentencode}/features?window=${window:percentencode}"
+FEATURE = "/models/${model:percentencode}/feature?name=${__field.labels.subject:percentencode}"
+FEATURES = f'model="$model", {WHOLE}, subject=~"$subject"'  # features are exposed on one window
 INDEX, CRITICAL = BY_NAME["stability_index"], BY_NAME["stability_index_critical"]
 UP = 'up{job="monitor"}'
 
@@ -49,24 +56,25 @@ def fleet() -> Board:
 
 
 def _fleet_now() -> tuple[Panel, ...]:
-    firing = newest("model_monitor_alert_firing", OF_MODELS)
+    firing = f"max without (instance, job) (model_monitor_alert_firing{{{OF_MODELS}}})"
     models = f"count(max by (model) ({names.AS_OF}{{{OF_MODELS}}}))"
     failures = f'sum(increase(model_monitor_cycles_total{{{OF_MODELS}, outcome="failure"}}[1d]))'
     late = f"time() - max by (model) (model_monitor_last_success_timestamp_seconds{{{OF_MODELS}}})"
     settled, provisional = f'{FLEET}, truth="settled"', f'{FLEET}, truth="provisional"'
+    next_one = f"max by (model) ({names.family_name(BY_NAME['next_settling'])}{{{OF_MODELS}}})"
+    waits = f"{next_one} - max by (model) ({names.AS_OF}{{{OF_MODELS}}})"
     mains = "|".join(names.family_name(BY_NAME[name]) for name in MAIN.values())
+    of_features = f'{OF_MODELS}, {WHOLE}, subject=~"feature:.+"'
+    measured = (
+        (names.WINDOW_RECORDS, f'{FLEET}, truth=""', "records"),
+        (names.WINDOW_COVERAGE, provisional, "coverage, newest window"),
+        (names.WINDOW_COVERAGE, settled, "coverage, settled"),
+        (names.family_name(INDEX), f'{FLEET}, subject=~"score|prediction"', "shift of outputs"),
+        (names.family_name(INDEX), of_features, "most shifted feature"),
+    )
     columns = (
-        Query(f'max by (model) ({names.WINDOW_RECORDS}{{{FLEET}, truth=""}})', "records"),
-        Query(f"max by (model) ({names.WINDOW_COVERAGE}{{{provisional}}})", "coverage, newest window"),
-        Query(f"max by (model) ({names.WINDOW_COVERAGE}{{{settled}}})", "coverage, settled"),
-        Query(
-            f'max by (model) ({names.family_name(INDEX)}{{{FLEET}, subject=~"score|prediction"}})',
-            "shift of outputs",
-        ),
-        Query(
-            f'max by (model) ({names.family_name(INDEX)}{{{OF_MODELS}, {WHOLE}, subject=~"feature:.+"}})',
-            "most shifted feature",
-        ),
+        *(Query(f"max by (model) ({lasting(family, of)})", name) for family, of, name in measured),
+        Query(waits, "seconds until a window settles"),
         Query(late, "seconds since success"),
     )
     return (
@@ -79,7 +87,17 @@ def _fleet_now() -> tuple[Panel, ...]:
         ),
         _stat("Alerts firing", "Of the models chosen.", f"count({firing}) or vector(0)", BAD),
         _stat("Failed cycles, last day", "A failed cycle is tried again.", failures, BAD),
-        Panel(Kind.TABLE, "Each model", "One line a model, of the window chosen.", columns, NUMBER, 3, 24, 9),
+        Panel(
+            Kind.TABLE,
+            "Each model",
+            "One line a model, of the window chosen.",
+            columns,
+            NUMBER,
+            3,
+            24,
+            9,
+            page="/models/${__data.fields.model:percentencode}",
+        ),
         *(_main(name) for name in mains.split("|")),
     )
 
@@ -92,28 +110,38 @@ def _main(family: str) -> Panel:
     measure = next(one for one in map(BY_NAME.__getitem__, MAIN.values()) if names.family_name(one) == family)
     (unit, decimals), settled = unit_of(measure), f'{FLEET}, truth="settled", subject=""'
     query = Query(newest(family, settled), "{{model}}")
-    return Panel(Kind.LINES, f"{spoken(measure)}, settled", told(measure), (query,), unit, decimals)
+    title = f"{spoken(measure)}, settled"
+    return Panel(Kind.LINES, title, told(measure), (query,), unit, decimals, page=OF_ONE)
 
 
 def _fleet_over_time() -> tuple[Panel, ...]:
-    shifted = Query(
-        f'max by (model) ({names.family_name(INDEX)}{{{FLEET}, subject=~"score|prediction"}})', "{{model}}"
-    )
-    records = Query(f'max by (model) ({names.WINDOW_RECORDS}{{{FLEET}, truth=""}})', "{{model}}")
+    index = spanned(names.family_name(INDEX), f'{FLEET}, subject=~"score|prediction"')
+    shifted = Query(f"max by (model) ({index})", "{{model}}")
+    volume = newest(names.family_name(BY_NAME["volume_ratio"]), f"{OF_MODELS}, {WHOLE}")
+    ratio = Query(volume, "{{model}} {{window}}")
     firing = Query(f"count by (severity) ({newest('model_monitor_alert_firing', OF_MODELS)})", "{{severity}}")
+    none = "Nothing is drawn while none fires."
     return (
         Panel(
-            Kind.LINES, "Shift of scores and predictions", told(INDEX), (shifted,), NUMBER, 3, steps=SHIFTED
+            Kind.LINES,
+            "Shift of scores and predictions",
+            told(INDEX),
+            (shifted,),
+            NUMBER,
+            3,
+            steps=SHIFTED,
+            page=OF_ONE,
         ),
-        Panel(Kind.LINES, "Records of the window", "Each id once.", (records,), NUMBER, 0),
         Panel(
             Kind.LINES,
-            "Alerts firing by severity",
-            "Nothing is drawn while none fires.",
-            (firing,),
+            "Records, as a share of earlier weeks",
+            told(BY_NAME["volume_ratio"]),
+            (ratio,),
             NUMBER,
-            0,
+            2,
+            page=OF_ONE,
         ),
+        Panel(Kind.LINES, "Alerts firing by severity", none, (firing,), NUMBER, 0, page="/alerts"),
     )
 
 
@@ -127,63 +155,78 @@ def shifts() -> Board:
         Variable("subject", of_model, everything="feature:.+"),
     )
     text = "Is what the model says, or what it is fed, still distributed as it was?"
-    rows = (Row("Scores and predictions", _outputs()), Row("Features: index by time", _features()))
+    rows = (Row("Now", _now()), Row("What moved, what is missing", _besides()))
     return Board("monitor-shifts", "Shifts", text, variables, rows)
 
 
-def _outputs() -> tuple[Panel, ...]:
+def _now() -> tuple[Panel, ...]:
+    """Outputs beside what chance gives, features beside the usual limits."""
     outputs = f'{ONE}, subject!~"feature:.+"'
     index = tuple(
         Query(newest(names.family_name(measure), outputs), legend)
         for measure, legend in ((INDEX, "{{subject}}"), (CRITICAL, "{{subject}} critical"))
     )
     text = f"{told(INDEX)} Above its critical value it is more than chance; whether it is large, is not said."
+    title = "Stability index and its critical value"
+    cells = _of_features(newest(names.family_name(INDEX), FEATURES))
+    most = f"sort_desc(topk(10, {_of_features(lasting(names.family_name(INDEX), FEATURES))}))"
     return (
-        Panel(Kind.LINES, "Stability index and its critical value", text, index, NUMBER, 3, 12),
-        lines(BY_NAME["ks_distance"], outputs, "{{subject}}", width=12),
-        lines(BY_NAME["missing_rate"], outputs, "{{subject}}", width=6),
-        lines(BY_NAME["invalid_rate"], outputs, "{{subject}}", width=6),
-        lines(BY_NAME["unseen_rate"], ONE, "{{subject}}", width=6),
-        lines(BY_NAME["out_of_range_rate"], outputs, "{{subject}}", width=6),
+        Panel(Kind.LINES, title, text, index, NUMBER, 3, 12, 8, page=PAGE),
+        _bars("Most shifted now", "The ten largest indices.", most, height=8),
+        _cells(INDEX, cells, "Stability index of each feature", NUMBER, 3, SHIFTED, width=24, height=12),
     )
 
 
-def _features() -> tuple[Panel, ...]:
-    chosen = f'model="$model", {WHOLE}, subject=~"$subject"'  # features are exposed on one window
-    index, short = names.family_name(INDEX), 'label_replace({}, "subject", "$1", "subject", "feature:(.+)")'
-    over = f"{index}{{{chosen}}}[$__range]"
+def _besides() -> tuple[Panel, ...]:
+    outputs = f'{ONE}, subject!~"feature:.+"'
+    over = f"{names.family_name(INDEX)}{{{FEATURES}}}[$__range]"
     spread = f"max without (instance, job) (max_over_time({over}) - min_over_time({over}))"
-    asked = {"now": short.format(newest(index, chosen)), "range": short.format(spread)}
-    legend = "{{subject}}"
-    cells = (Query(asked["now"], legend),)
-    most, moved = (Query(f"sort_desc(topk(10, {asked[key]}))", legend) for key in ("now", "range"))
-    rates = [
-        Panel(
-            Kind.CELLS,
+    moved = f"sort_desc(topk(10, {_of_features(spread)}))"
+    text = "By how much the index moved in the time shown."
+    steps = ((None, "green"), (0.01, "yellow"), (0.1, "red"))
+    rates = (
+        _cells(
+            BY_NAME[name],
+            _of_features(newest(names.family_name(BY_NAME[name]), FEATURES)),
             f"{spoken(BY_NAME[name])} of features",
-            told(BY_NAME[name]),
-            (Query(short.format(newest(names.family_name(BY_NAME[name]), chosen)), legend),),
             SHARE,
             1,
-            12,
-            9,
-            ((None, "green"), (0.01, "yellow"), (0.1, "red")),
+            steps,
         )
         for name in ("missing_rate", "unseen_rate")
-    ]
+    )
+    of_outputs = ("missing_rate", "invalid_rate", "out_of_range_rate")
     return (
-        Panel(Kind.CELLS, "Stability index of each feature", told(INDEX), cells, NUMBER, 3, 24, 12, SHIFTED),
-        Panel(Kind.BARS, "Most shifted now", "The ten largest indices.", (most,), NUMBER, 3, 12, 9, SHIFTED),
-        Panel(
-            Kind.BARS,
-            "Moved most",
-            "By how much the index moved in the time shown.",
-            (moved,),
-            NUMBER,
-            3,
-            12,
-            9,
-            SHIFTED,
-        ),
+        _bars("Moved most", text, moved),
+        lines(BY_NAME["ks_distance"], outputs, "{{subject}}", width=12, page=PAGE),
         *rates,
+        *(lines(BY_NAME[name], outputs, "{{subject}}", page=PAGE) for name in of_outputs),
+    )
+
+
+def _of_features(expr: str) -> str:
+    """Series of features under their plain names."""
+    return f'label_replace({expr}, "subject", "$1", "subject", "feature:(.+)")'
+
+
+def _bars(title: str, text: str, expr: str, *, height: int = 9) -> Panel:
+    return Panel(
+        Kind.BARS, title, text, (Query(expr, "{{subject}}"),), NUMBER, 3, 12, height, SHIFTED, page=FEATURE
+    )
+
+
+def _cells(
+    measure: Measure,
+    expr: str,
+    title: str,
+    unit: str,
+    decimals: int,
+    steps: tuple[tuple[float | None, str], ...],
+    *,
+    width: int = 12,
+    height: int = 9,
+) -> Panel:
+    query = Query(expr, "{{subject}}")
+    return Panel(
+        Kind.CELLS, title, told(measure), (query,), unit, decimals, width, height, steps, page=FEATURE
     )

@@ -44,6 +44,8 @@ class Panel:
         of 24 columns.
     steps
         thresholds (value, colour), the first one without a value.
+    page
+        path of the monitor's page that its values link to; empty: none.
     """
 
     kind: Kind
@@ -55,6 +57,7 @@ class Panel:
     width: int = 8
     height: int = 7
     steps: tuple[tuple[float | None, str], ...] = ()
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,15 @@ class Variable:
         pattern for "All", which is offered then, as are several values; empty: one value is chosen.
     first
         value that is chosen at first; empty: all, or the first one.
+    name
+        under which queries have it; empty: the label's.
     """
 
     label: str
     found: str
     everything: str = ""
     first: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +109,22 @@ def panel_id(board: Board, row: Row, panel: Panel | None = None) -> int:
 
 
 def newest(family: str, matchers: str) -> str:
-    """One series where several daemons serve the same one.
+    """One series where several daemons serve the same one; of the past, where values are days apart, too.
 
-    >>> newest("model_monitor_as_of_seconds", 'model="late"')
-    'max without (instance, job) (model_monitor_as_of_seconds{model="late"})'
+    >>> newest("as_of_seconds", 'model="late"')
+    'max without (instance, job) (last_over_time(as_of_seconds{model="late"}[$__rate_interval]))'
     """
-    return f"max without (instance, job) ({family}{{{matchers}}})"
+    return f"max without (instance, job) ({spanned(family, matchers)})"
+
+
+def spanned(family: str, matchers: str) -> str:
+    """Last values within a step: what is kept stands at the ends of windows alone."""
+    return f"last_over_time({family}{{{matchers}}}[$__rate_interval])"
+
+
+def lasting(family: str, matchers: str) -> str:
+    """The last one in all the time shown: windows end before it, settled ones long before."""
+    return f"max without (instance, job) (last_over_time({family}{{{matchers}}}[$__range]))"
 
 
 def unit_of(measure: Measure) -> tuple[str, int | None]:
@@ -132,7 +148,9 @@ def told(measure: Measure) -> str:
     return f"{measure.definition}{way}{interval}"
 
 
-def band(measure: Measure, matchers: str, legend: str, *, width: int = 8, text: str = "") -> Panel:
+def band(
+    measure: Measure, matchers: str, legend: str, *, width: int = 8, height: int = 7, page: str = ""
+) -> Panel:
     """A measure with its interval as a band, and the reference's own value where there is one."""
     family, (unit, decimals) = names.family_name(measure), unit_of(measure)
     queries = [Query(newest(family, matchers), legend)]
@@ -141,13 +159,15 @@ def band(measure: Measure, matchers: str, legend: str, *, width: int = 8, text: 
             Query(newest(f"{family}_{end}", matchers), f"{legend} {end}") for end in ("lower", "upper")
         ]
     if names.has_reference(measure):
-        reference = f"max without (instance, job, truth) ({family}_{names.REFERENCE}{{{matchers}}})"
+        reference = f"max without (instance, job, truth) ({spanned(f'{family}_{names.REFERENCE}', matchers)})"
         queries.append(Query(reference, names.REFERENCE))
-    return Panel(Kind.LINES, spoken(measure), text or told(measure), tuple(queries), unit, decimals, width)
+    return Panel(
+        Kind.LINES, spoken(measure), told(measure), tuple(queries), unit, decimals, width, height, page=page
+    )
 
 
-def lines(measure: Measure, matchers: str, legend: str, *, width: int = 8) -> Panel:
+def lines(measure: Measure, matchers: str, legend: str, *, width: int = 8, page: str = "") -> Panel:
     """A measure's values alone."""
     unit, decimals = unit_of(measure)
     query = Query(newest(names.family_name(measure), matchers), legend)
-    return Panel(Kind.LINES, spoken(measure), told(measure), (query,), unit, decimals, width)
+    return Panel(Kind.LINES, spoken(measure), told(measure), (query,), unit, decimals, width, page=page)

@@ -19,6 +19,8 @@ from describing import (
 from monitor.exposition import names
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.daily import ALERTS as ALERTS_30D
+from monitor.measures.catalogue.daily import BUDGET
 from monitor.measures.catalogue.measure import Family
 
 ANY, SOME = ".*", ".+"
@@ -29,6 +31,11 @@ GOING_ON = f'model="$model", {WHOLE}, window="cumulative"'
 CHALLENGED = ("challenger_accuracy_difference", "challenger_auc_difference", "sign_test_p_value")
 ARMS = ("control_outcome_{}", "treatment_outcome_{}")
 OF_MODELS = 'model=~"$model"'
+OF_MODEL = "/models/${__field.labels.model:percentencode}"
+OF_ALERT = f"{OF_MODEL}/alerts/${{__field.labels.rule:percentencode}}?" + "&".join(
+    f"{label}=${{__field.labels.{label}:percentencode}}" for label in ("segment", "subject", "version")
+)
+PAGE = "/models/${model:percentencode}"
 DOUBTFUL = ((None, "green"), (1.0, "yellow"))
 BAD = ((None, "green"), (1.0, "red"))
 
@@ -43,11 +50,11 @@ def comparisons() -> Board:
         Variable("model", f"{{{found}}}"),
         Variable("window", f'{{{found}, model="$model", window!="cumulative"}}', first="7d"),
     )
-    challenged = tuple(band(BY_NAME[name], ONE, "{{truth}}") for name in CHALLENGED)
-    goes_on = band(BY_NAME["challenger_p_value_always_valid"], GOING_ON, "p-value")
+    challenged = tuple(band(BY_NAME[name], ONE, "{{truth}}", page=PAGE) for name in CHALLENGED)
+    goes_on = band(BY_NAME["challenger_p_value_always_valid"], GOING_ON, "p-value", page=PAGE)
     rows = (
-        Row("Control against treatment, window by window", _windows()),
         Row("Control against treatment, all that has settled: may be looked at at any time", _going_on()),
+        Row("Control against treatment, window by window", _windows()),
         Row("Challenger against champion, on the same records", (*challenged, goes_on)),
     )
     text = "Is the model better than doing without it, and is another one better than it?"
@@ -61,7 +68,7 @@ def _windows() -> tuple[Panel, ...]:
     )
     text = "Outcome of both arms: rates of two or several classes (each class apart), means of numbers."
     return (
-        Panel(Kind.LINES, "Outcome by arm, settled", text, arms, NUMBER, 3),
+        Panel(Kind.LINES, "Outcome by arm, settled", text, arms, NUMBER, 3, page=PAGE),
         _pair("outcome_{}_difference", ONE, "{{truth}}{{subject}}"),
         _pair("outcome_{}_ratio", ONE, "{{truth}}{{subject}}"),
     )
@@ -71,7 +78,7 @@ def _going_on() -> tuple[Panel, ...]:
     return (
         _pair("outcome_{}_difference_always_valid", GOING_ON, "difference{{subject}}", width=6),
         *(
-            band(BY_NAME[name], GOING_ON, legend, width=6)
+            band(BY_NAME[name], GOING_ON, legend, width=6, page=PAGE)
             for name, legend in (
                 ("control_p_value_always_valid", "p-value"),
                 ("control_record_share", "control"),
@@ -92,6 +99,7 @@ def _pair(name: str, matchers: str, legend: str, *, width: int = 8) -> Panel:
         NUMBER,
         3,
         width,
+        page=PAGE,
     )
 
 
@@ -121,40 +129,51 @@ def alerts() -> Board:
         Variable("window", ends, everything=ANY),
         Variable("severity", FIRING, everything=ANY),
     )
-    firing, pending = newest(FIRING, ALERTS), newest(PENDING, ALERTS)
+    firing, pending = (f"max without (instance, job) ({family}{{{ALERTS}}})" for family in (FIRING, PENDING))
     now = (
         _number("Firing", "Alerts that fire now.", f"count({firing})", BAD),
         _number("Pending", "Breaches that have not lasted long enough yet.", f"count({pending})"),
         _number("Series in breach", "As judged last.", _judged("breach")),
         _number("Series without a verdict", "No data is not health.", _judged("unknown"), DOUBTFUL),
-        _table("What fires", firing, 8),
-        _table("What is pending", pending, 6),
+        _table("What fires", firing, 7),
     )
     legend = "{{model}} {{rule}} {{subject}} {{version}} {{segment}} {{window}}"
-    shown, red = (Query(firing, legend),), ((None, "red"),)
-    by_severity = Query(f"count by (severity) ({firing})", "{{severity}}")
+    shown, red = (Query(newest(FIRING, ALERTS), legend),), ((None, "red"),)
+    by_severity = Query(f"count by (severity) ({newest(FIRING, ALERTS)})", "{{severity}}")
     series = newest(RULE_SERIES, OF_MODELS)
+    spent = tuple(
+        Query(
+            newest(names.family_name(BY_NAME[name]), f'{OF_MODELS}, window="cumulative"'),
+            f"{{{{model}}}} {spoken(BY_NAME[name]).lower()}",
+        )
+        for name in (ALERTS_30D, BUDGET)
+    )
     verdicts = Query(f"sum by (model, rule, verdict) ({series})", "{{model}} {{rule}} {{verdict}}")
     none, many = "Nothing is drawn while none fires.", "How many series each rule judged how."
+    text = "Alerts on changes in the 30 days before, and how many false ones are expected at most."
+    when = Panel(Kind.STATES, "When it fired", "One line an alert.", shown, NUMBER, 0, 24, 9, red, OF_ALERT)
     over = (
-        Panel(Kind.STATES, "When it fired", "One line an alert.", shown, NUMBER, 0, 24, 9, red),
-        Panel(Kind.LINES, "Firing by severity", none, (by_severity,), NUMBER, 0, 12),
-        Panel(Kind.LINES, "Verdicts", many, (verdicts,), NUMBER, 0, 12),
+        Panel(Kind.LINES, "Firing by severity", none, (by_severity,), NUMBER, 0, page="/alerts"),
+        Panel(Kind.LINES, "Verdicts", many, (verdicts,), NUMBER, 0, page=OF_MODEL),
+        Panel(Kind.LINES, "Changes in 30 days, and the budget", text, spent, NUMBER, 0, page=OF_MODEL),
+        _table("What is pending", pending, 6),
     )
     text = "What fires, since when, and which rules can judge at all?"
-    return Board("monitor-alerts", "Alerts", text, variables, (Row("Now", now), Row("Over time", over)))
+    return Board(
+        "monitor-alerts", "Alerts", text, variables, (Row("Now", (*now, when)), Row("Over time", over))
+    )
 
 
 def _judged(verdict: str) -> str:
-    matchers = f'{OF_MODELS}, verdict="{verdict}"'
-    return f"sum({newest(RULE_SERIES, matchers)})"
+    return f'sum(max without (instance, job) ({RULE_SERIES}{{{OF_MODELS}, verdict="{verdict}"}}))'
 
 
 def _number(title: str, text: str, expr: str, steps: tuple[tuple[float | None, str], ...] = ()) -> Panel:
     """A number; 0 where there are no series."""
     query = Query(f"{expr} or vector(0)", "number")
-    return Panel(Kind.STAT, title, text, (query,), NUMBER, 0, 6, 4, steps)
+    return Panel(Kind.STAT, title, text, (query,), NUMBER, 0, 6, 4, steps, "/alerts")
 
 
 def _table(title: str, expr: str, height: int) -> Panel:
-    return Panel(Kind.TABLE, title, "One line an alert.", (Query(expr, "number"),), NUMBER, 0, 24, height)
+    query, page = Query(expr, "number"), OF_ALERT.replace("__field.labels", "__data.fields")
+    return Panel(Kind.TABLE, title, "One line an alert.", (query,), NUMBER, 0, 24, height, page=page)

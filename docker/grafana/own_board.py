@@ -1,9 +1,9 @@
 """The dashboard of the monitor itself."""
 
-from describing import MOMENT, NUMBER, SECONDS, Board, Kind, Panel, Query, Row, Variable, spoken
+from describing import NUMBER, SECONDS, Board, Kind, Panel, Query, Row, Variable, spoken
 
 from monitor.exposition import names
-from monitor.measures.catalogue import CATALOGUE
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Family, Unit
 
 HERE = 'instance=~"$instance"'
@@ -21,267 +21,158 @@ def itself() -> Board:
         Variable("model", f"{OWN}as_of_seconds", everything=".+"),
     )
     rows = (
-        Row("Now", _now()),
-        Row("Cycles", _cycles()),
-        Row("What is read", _read()),
-        Row("The logs", _logs()),
+        Row("Now", (*_now(), *_cycles())),
+        Row("The logs and the databases", _logs()),
         Row("What is served", _served()),
     )
     text = "Do cycles run and succeed, do they keep up with the logs, what do they cost the databases?"
     return Board("monitor-itself", "The monitor itself", text, variables, rows)
 
 
-def _stat(
-    title: str,
-    text: str,
-    expr: str,
-    legend: str,
-    unit: str = NUMBER,
-    steps: tuple[tuple[float | None, str], ...] = (),
-) -> Panel:
-    return Panel(Kind.STAT, title, text, (Query(expr, legend),), unit, None, 4, 4, steps)
-
-
 def _now() -> tuple[Panel, ...]:
     reload = f"{OWN}config_last_reload_success"
+    up, started = f'up{{{HERE}, job="monitor"}}', f"{OWN}start_time_seconds{{{HERE}}}"
+    aside = f"sum by (instance) ({OWN}daemon_aside{{{HERE}}})"
+    columns = (
+        Query(f"time() - max by (instance) ({started})", "seconds running"),
+        Query(f"time() - max by (instance) ({reload}_timestamp_seconds{{{HERE}}})", "seconds since reload"),
+        Query(f"max by (instance, version, python) ({OWN}build_info{{{HERE}}})", "build"),
+    )
     return (
-        _stat(
-            "Up", "1: Prometheus can scrape it.", f'up{{{HERE}, job="monitor"}}', "{{instance}}", steps=GOOD
-        ),
-        _stat(
-            "Running for",
-            "Since the program started.",
-            f"time() - {OWN}start_time_seconds{{{HERE}}}",
-            "{{instance}}",
-            SECONDS,
-        ),
-        _stat("Version", "Of the program.", f"{OWN}build_info{{{HERE}}}", "{{version}}, Python {{python}}"),
+        _stat("Up", "1: Prometheus can scrape it.", up, GOOD),
         _stat(
             "Configuration accepted",
             "0: the one read last was refused, the one before is in use.",
             f"{reload}ful{{{HERE}}}",
-            "{{instance}}",
-            steps=GOOD,
+            GOOD,
         ),
-        _stat(
-            "Configuration read",
-            "When the one in use was read.",
-            f"{reload}_timestamp_seconds{{{HERE}}} * 1000",
-            "{{instance}}",
-            MOMENT,
-        ),
-        _stat(
-            "Standing aside",
-            "1: it claims no cycles and serves what others measure, for this reason.",
-            f"{OWN}daemon_aside{{{HERE}}}",
-            "{{reason}}",
-            steps=BAD,
-        ),
+        _stat("Standing aside", "1: it claims no cycles and serves what others measure.", aside, BAD),
+        Panel(Kind.TABLE, "Each daemon", "One line a daemon.", columns, NUMBER, 0, 24, 5),
     )
 
 
-def _line(
-    title: str, text: str, expr: str, legend: str = "{{model}}", unit: str = NUMBER, width: int = 8
+def _stat(title: str, text: str, expr: str, steps: tuple[tuple[float | None, str], ...]) -> Panel:
+    return Panel(Kind.STAT, title, text, (Query(expr, "{{instance}}"),), NUMBER, None, 8, 4, steps)
+
+
+def _lines(
+    title: str, text: str, *queries: tuple[str, str], unit: str = NUMBER, width: int = 8, height: int = 7
 ) -> Panel:
-    return Panel(Kind.LINES, title, text, (Query(expr, legend),), unit, None, width)
+    """Lines of several expressions, each with its legend."""
+    return Panel(
+        Kind.LINES, title, text, tuple(Query(*query) for query in queries), unit, None, width, height
+    )
+
+
+def _of_model(family: str) -> str:
+    return f"max by (model) ({OWN}{family}{{{OF_MODELS}}})"
+
+
+def _per_second(family: str, by: str, matchers: str) -> str:
+    return f"sum by ({by}) (rate({OWN}{family}{{{matchers}}}[{RATE}]))"
+
+
+def _hourly(family: str) -> str:
+    return f"sum by (model) (increase({OWN}{family}{{{OF_MODELS}}}[1h]))"
 
 
 def _cycles() -> tuple[Panel, ...]:
-    def each(family: str) -> str:
-        return f"{OWN}{family}{{{OF_MODELS}}}"
-
+    cycles = f"60 * {_per_second('cycles_total', 'model, outcome', OF_MODELS)}"
     return (
-        _line(
-            "Cycles a minute",
-            "By outcome; a failed one is tried again.",
-            f"60 * sum by (model, outcome) (rate({each('cycles_total')}[{RATE}]))",
-            "{{model}} {{outcome}}",
-        ),
-        _line(
+        _lines("Cycles a minute", "A failed one is tried again.", (cycles, "{{model}} {{outcome}}")),
+        _lines(
             "Duration of the last cycle",
             "Well below the time between cycles is well.",
-            f"max by (model) ({each('cycle_duration_seconds')})",
+            (_of_model("cycle_duration_seconds"), "{{model}}"),
             unit=SECONDS,
         ),
-        _line(
+        _lines(
             "Time since the last success",
-            "Of the daemon that knows of the newest one.",
-            f"time() - max by (model) ({each('last_success_timestamp_seconds')})",
+            "And the age of what is served, which is large in a replay of the past.",
+            (f"time() - {_of_model('last_success_timestamp_seconds')}", "{{model}}"),
+            (f"time() - {_of_model('as_of_seconds')}", "{{model}} served"),
             unit=SECONDS,
-        ),
-        _line(
-            "Age of what is served",
-            "Wall time less the moment of which values speak; large in a replay of the past.",
-            f"time() - max by (model) ({each('as_of_seconds')})",
-            unit=SECONDS,
-        ),
-        _line(
-            "Skipped ticks",
-            "Left out, in an hour, because the cycle before still ran.",
-            f"sum by (model) (increase({each('skipped_ticks_total')}[1h]))",
-        ),
-        _line(
-            "Missing columns",
-            "Configured, and not in the table.",
-            f"max by (model) ({each('missing_columns')})",
-        ),
-    )
-
-
-def _read() -> tuple[Panel, ...]:
-    def rate(family: str, by: str, matchers: str) -> str:
-        return f"sum by ({by}) (rate({OWN}{family}{{{matchers}}}[{RATE}]))"
-
-    return (
-        _line(
-            "Prediction rows read a second",
-            "New ones, and those of panes that are counted again.",
-            rate("rows_read_total", "model", OF_MODELS),
-        ),
-        _line("Label rows read a second", "Likewise.", rate("label_rows_read_total", "model", OF_MODELS)),
-        _line(
-            "Panes counted a second",
-            "New, changed, audited.",
-            rate("panes_counted_total", "model", OF_MODELS),
-        ),
-        _line(
-            "Busy queries",
-            "Seconds of queries in a second, by source.",
-            rate("source_query_seconds_total", "source", HERE),
-            "{{source}}",
-        ),
-        _line(
-            "Silent sources",
-            "Seconds for which a source has not answered; 0: it answers.",
-            f"max by (source) ({OWN}source_silent_seconds{{{HERE}}})",
-            "{{source}}",
-        ),
-        _line(
-            "Rows delivered a second",
-            "By source, of all queries.",
-            rate("source_rows_total", "source", HERE),
-            "{{source}}",
-        ),
-        _line(
-            "Invalid times",
-            "Rows in an hour whose event time could not be read.",
-            f"sum by (model) (increase({OWN}invalid_times_total{{{OF_MODELS}}}[1h]))",
         ),
     )
 
 
 def _logs() -> tuple[Panel, ...]:
-    queries = tuple(
-        Query(
-            f"max by (model) ({names.family_name(measure)}{{{OF_MODELS}}})",
-            f"{{{{model}}}} {spoken(measure).lower()}",
-        )
+    wrong = tuple(
+        (f"max by (model) ({names.family_name(measure)}{{{OF_MODELS}}})", f"{{{{model}}}} {spoken(measure)}")
         for measure in CATALOGUE
         if measure.family is Family.LOG and measure.unit is Unit.RECORDS
     )
-    lag = f"max by (model) ({OWN}source_lag_seconds{{{OF_MODELS}}})"
+    waiting = names.family_name(BY_NAME["panes_waiting"]).removeprefix(OWN)
     return (
-        _line(
-            "Age of the newest row",
-            "At the last cycle: a log that stopped shows here first.",
-            f"max by (model) ({OWN}log_age_seconds{{{OF_MODELS}}})",
+        _lines(
+            "Age of the newest row and label",
+            "At the last cycle: a log that stopped shows here first, then labels that stopped.",
+            (_of_model("log_age_seconds"), "{{model}} row"),
+            (_of_model("label_age_seconds"), "{{model}} label"),
+            (_of_model("source_lag_seconds"), "{{model}} row, as the last cycle saw it"),
             unit=SECONDS,
         ),
-        _line(
-            "Age of the newest label",
-            "At the last cycle: until labels come again, performance is not known.",
-            f"max by (model) ({OWN}label_age_seconds{{{OF_MODELS}}})",
-            unit=SECONDS,
-        ),
-        _line(
-            "Lag of the source",
-            "The age of the newest row as the daemon that ran the last cycle saw it.",
-            lag,
-            unit=SECONDS,
-        ),
-        _line(
-            "Panes waiting",
-            "Changed, and waiting to be counted: at once, or once a day where labels are counted whole.",
-            f"max by (model) ({OWN}panes_waiting{{{OF_MODELS}}})",
-            width=6,
-        ),
-        _line(
+        _lines(
             "Longest wait",
-            "Of the first of them.",
-            f"max by (model) ({OWN}longest_wait_seconds{{{OF_MODELS}}})",
+            "Of panes to be counted; of a source for an answer, 0: it answers.",
+            (_of_model("longest_wait_seconds"), "{{model}}"),
+            (f"max by (source) ({OWN}source_silent_seconds{{{HERE}}})", "{{source}} silent"),
             unit=SECONDS,
-            width=6,
         ),
-        _line(
-            "Labels counted whole",
-            "1: labels that were added by difference were found wrong, and nobody has decided; "
-            "docs/runbook.md says what to do.",
-            f"max by (model) ({OWN}labels_counted_whole{{{OF_MODELS}}})",
-            width=6,
+        _lines(
+            "Panes",
+            "Changed, and waiting to be counted; counted in an hour; counted whole for wrong labels (1).",
+            (_of_model(waiting), "{{model}} waiting"),
+            (_hourly("panes_counted_total"), "{{model}} counted"),
+            (_of_model("labels_counted_whole"), "{{model}} labels counted whole"),
         ),
-        _line(
-            "Versions first seen",
-            "When a version of a model first logged a row.",
-            f"max by (model, version) ({OWN}version_first_seen_timestamp_seconds{{{OF_MODELS}}}) * 1000",
-            "{{model}} {{version}}",
-            MOMENT,
-            width=6,
+        _lines(
+            "Rows read a second",
+            "Of predictions and labels by model; delivered by source, of all queries.",
+            (_per_second("rows_read_total", "model", OF_MODELS), "{{model}} predictions"),
+            (_per_second("label_rows_read_total", "model", OF_MODELS), "{{model}} labels"),
+            (_per_second("source_rows_total", "source", HERE), "{{source}} delivered"),
         ),
-        _line(
-            "Settling age",
-            "How long after its end a window settles: enough labels of each class are in by then.",
-            f"max by (model) ({OWN}settling_age_seconds{{{OF_MODELS}}})",
-            unit=SECONDS,
-            width=12,
+        _lines(
+            "Busy queries",
+            "Seconds of queries in a second, by source.",
+            (_per_second("source_query_seconds_total", "source", HERE), "{{source}}"),
         ),
-        _line(
-            "Next settling",
-            "When the next window is expected to settle; monitor status says why then.",
-            f"max by (model, window) ({OWN}next_settling_seconds{{{OF_MODELS}}}) * 1000",
-            "{{model}} {{window}}",
-            MOMENT,
-            width=12,
+        _lines(
+            "Left out in an hour",
+            "Ticks, because the cycle before still ran; rows whose event time could not be read.",
+            (_hourly("skipped_ticks_total"), "{{model}} ticks"),
+            (_hourly("invalid_times_total"), "{{model}} rows"),
         ),
-        Panel(
-            Kind.LINES,
+        _lines(
             "What is wrong with the rows",
-            "Of each log as a whole; 0 is as it should be.",
-            queries,
-            NUMBER,
-            0,
-            24,
-            9,
+            "Of each log as a whole, and columns that it lacks; 0 is as it should be.",
+            *wrong,
+            (_of_model("missing_columns"), "{{model}} missing columns"),
+            width=24,
+            height=9,
         ),
     )
 
 
 def _served() -> tuple[Panel, ...]:
-    monitor = f'{{{HERE}, job="monitor"}}'
+    absent = f"max by (model, reason) ({names.ABSENT}{{{OF_MODELS}}})"
+    dropped = f"max by (model) ({names.DROPPED}{{{OF_MODELS}}})"
+    first_seen = names.family_name(BY_NAME["version_first_seen_timestamp"])
+    seen = f"time() - max by (model, version) ({first_seen}{{{OF_MODELS}}})"
     return (
-        _line(
+        _lines(
             "Measurements without a value",
-            "By reason; docs/runbook.md says what to do.",
-            f"max by (model, reason) ({names.ABSENT}{{{OF_MODELS}}})",
-            "{{model}} {{reason}}",
+            "By reason, which docs/runbook.md explains; series that max_series leaves no room for.",
+            (absent, "{{model}} {{reason}}"),
+            (dropped, "{{model}} given up"),
+            width=12,
         ),
-        _line(
-            "Series given up",
-            "max_series leaves no room for them.",
-            f"max by (model) ({names.DROPPED}{{{OF_MODELS}}})",
-        ),
-        _line(
-            "Series of a scrape",
-            "As Prometheus counted them.",
-            f"scrape_samples_scraped{monitor}",
-            "{{instance}}",
-            width=4,
-        ),
-        _line(
-            "Duration of a scrape",
-            "A page is rendered once a cycle, never by a scrape.",
-            f"scrape_duration_seconds{monitor}",
-            "{{instance}}",
-            SECONDS,
-            4,
+        _lines(
+            "Age of versions",
+            "Since a version first logged a row.",
+            (seen, "{{model}} {{version}}"),
+            unit=SECONDS,
+            width=12,
         ),
     )

@@ -21,6 +21,8 @@ from grafana_foundation_sdk.models import prometheus as prometheus_model
 
 SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
 TAG = "model-monitor"
+PAGES = "http://127.0.0.1:9839"  # of the demo, and of a daemon on this machine
+_SPANNED = 8 * 24 * 60 * 60 * 1_000.0  # milliseconds: windows that end once a week are a line
 _Built = TypeVar(
     "_Built",
     bargauge.Panel,
@@ -49,6 +51,7 @@ def rendered(board: Board) -> str:
         .editable()
         .link(_others())
         .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+        .with_variable(dashboard.TextBoxVariable("pages").label("Pages").default_value(PAGES))
     )
     for variable in board.variables:
         built.with_variable(_variable(variable))
@@ -73,8 +76,8 @@ def _others() -> dashboard.DashboardLink:
 def _variable(variable: Variable) -> dashboard.QueryVariable:
     query = f"label_values({variable.found}, {variable.label})"
     built = (
-        dashboard.QueryVariable(variable.label)
-        .label(variable.label.capitalize())
+        dashboard.QueryVariable(variable.name or variable.label)
+        .label((variable.name or variable.label).capitalize())
         .datasource(SOURCE)
         .query({"qryType": 1, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"})
         .refresh(model.VariableRefresh.ON_TIME_RANGE_CHANGED)
@@ -122,6 +125,9 @@ def _framed(built: _Built, board: Board, row: Row, panel: Panel) -> _Built:
         .height(panel.height)
         .targets([_target(panel, at) for at in range(len(panel.queries))])
     )
+    if panel.page:
+        link = dashboard.DashboardLink("Its page in the monitor").type(model.DashboardLinkType.LINK)
+        built = built.data_links([link.url(f"${{pages}}{panel.page}").target_blank(True)])
     if panel.decimals is not None:
         built = built.decimals(panel.decimals)
     if panel.steps:
@@ -154,7 +160,8 @@ def _lines(panel: Panel) -> timeseries.Panel:
         timeseries.Panel()
         .legend(legend.display_mode(common_model.LegendDisplayMode.LIST))
         .tooltip(common.VizTooltipOptions().mode(common_model.TooltipDisplayMode.MULTI))
-        .show_points(common_model.VisibilityMode.NEVER)
+        .show_points(common_model.VisibilityMode.AUTO)
+        .span_nulls(_SPANNED)
         .line_width(2)
         .line_interpolation(common_model.LineInterpolation.STEP_AFTER)
     )
@@ -176,7 +183,7 @@ def _banded(built: timeseries.Panel, legend: str) -> timeseries.Panel:
     bounds = [_value("custom.lineWidth", 0), _value("custom.hideFrom", hidden)]
     built = built.override_by_regexp("/ (lower|upper)$/", bounds)
     plain = legend.replace("{{subject}}", "")
-    truths = {"settled": "blue", "nowcast": "green", "provisional": "orange"}
+    truths = {"settled": "blue", "nowcast": "green", "provisional": "orange", "value": "purple"}
     told = truths if plain == "{{truth}}" else {plain: "purple"}
     for name, colour in told.items():
         built = built.override_by_regexp(f"/^{name}( lower| upper)?$/", _colour(colour))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -75,34 +75,52 @@ class _Writer(Protocol):
     def write_batch(self, batch: pa.RecordBatch) -> None: ...
 
 
-def export(store: SqlStore, file: Path, chosen: Chosen) -> int:
+def export(store: SqlStore, file: Path, chosen: Chosen, form: str | None = None) -> int:
     """Write kept measurements to a Parquet or CSV file, batch by batch; return their number.
 
     The file is put in place once it is whole.
 
+    Parameters
+    ----------
+    form
+        "parquet" or "csv"; None: as the file's name ends.
+
     Raises
     ------
     ConfigurationError
-        if the file's name ends neither in .parquet nor in .csv.
+        if the file's name ends neither in .parquet nor in .csv, and no form is given.
     StoreError
         if the file cannot be written.
     """
-    kind = file.suffix.lower()
+    kind = file.suffix.lower() if form is None else f".{form}"
     if kind not in _WRITERS:
         raise ConfigurationError([f'a file to export to ends in .parquet or .csv: got "{file}"'])
-    part = file.with_name(f"{file.name}.part")
     rows = 0
+    with put_in_place(file) as out, _WRITERS[kind](out) as writer:
+        for batch in batches(store, chosen):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+@contextmanager
+def put_in_place(file: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which stands in its place once it is whole.
+
+    Raises
+    ------
+    StoreError
+        if it cannot be written.
+    """
+    part = file.with_name(f"{file.name}.part")
     try:
-        with part.open("wb") as out, _WRITERS[kind](out) as writer:
-            for batch in batches(store, chosen):
-                writer.write_batch(batch)
-                rows += batch.num_rows
+        with part.open("wb") as out:
+            yield out
         part.replace(file)
     except OSError as error:
         raise StoreError(f"{file} cannot be written: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
-    return rows
 
 
 def batches(store: SqlStore, chosen: Chosen) -> Iterator[pa.RecordBatch]:

@@ -211,17 +211,27 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
 @click.option("--from", "start", type=MomentType(), help="Windows that end after it.")
 @click.option("--to", "end", type=MomentType(), help="Windows that end at it or before.")
 @click.option("--as-of", type=MomentType(), help="What was known then, not all revisions.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["parquet", "csv", "openmetrics"]),
+    help="By default as FILE ends; openmetrics: of each window the newest revision, for promtool.",
+)
 @exit_on_error
-def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
-    """Write kept measurements to FILE: .parquet or .csv."""
+def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: Any) -> None:
+    """Write kept measurements to FILE: .parquet or .csv, or as OpenMetrics with timestamps for Prometheus."""
     from monitor.app.export import Chosen
     from monitor.app.export import export as write
     from monitor.app.kept import refuse_unknown, to_read
+    from monitor.app.openmetrics import export_openmetrics
 
     with to_read(read_settings(path), path.parent, run_name) as kept:
         refuse_unknown(kept, chosen["model"], chosen["window"], chosen["measure"])
-        rows = write(kept.store, file, Chosen(**chosen))
-    say(f"{file}: {counted(rows, 'row')}")
+        if form == "openmetrics":
+            told = counted(export_openmetrics(kept, file, Chosen(**chosen)), "sample")
+        else:
+            told = counted(write(kept.store, file, Chosen(**chosen), form), "row")
+    say(f"{file}: {told}")
 
 
 @main.command()

@@ -24,7 +24,7 @@ from monitor.specs.protocols import ChannelReport
 
 LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
 _OF_ALERT = tuple(label for label in LABELS if label != "severity")  # which alert it is
-_FAMILIES = (
+FAMILIES = (
     (ALERT_FIRING, State.FIRING, "1 for each alert that fires; absent: it does not."),
     (ALERT_PENDING, State.PENDING, "1 for each alert whose breach has not yet held for long enough."),
 )
@@ -85,21 +85,27 @@ def alerting(
         if alert.state is State.RESOLVED:
             continue
         series = alert.series
-        place = (series.rule, series.version, series.segment, series.window, series.subject)
-        own = zip(LABELS, (model, *place, alert.severity), strict=True)
         judging = by_name.get(series.rule)
-        labels = ({} if judging is None else dict(judging.labels)) | dict(own)
+        labels = labels_of(model, judging, alert)
         text = "; ".join(part for part in (brief(said(judging, series, alert.breach)), still(alert)) if part)
         moments = alert.since / SECOND, alert.judged_at / SECOND
         shown.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))
     return ExposedAlerts(tuple(shown), verdicts)
 
 
+def labels_of(model: str, rule: Rule | None, alert: Alert) -> dict[str, str]:
+    """Labels of an alert: which one it is, how urgent, and those of its rule."""
+    series = alert.series
+    place = (series.rule, series.version, series.segment, series.window, series.subject)
+    own = zip(LABELS, (model, *place, alert.severity.value), strict=True)
+    return ({} if rule is None else dict(rule.labels)) | dict(own)
+
+
 def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
     """Families of all models' alerts. Their labels are those of any alert: what one lacks is empty."""
     shown = [alert for model in models for alert in model.alerts]
     names = (*LABELS, *sorted({name for series in shown for name in series.labels}.difference(LABELS)))
-    for name, state, text in _FAMILIES:
+    for name, state, text in FAMILIES:
         gauge = GaugeMetricFamily(name, text, labels=names)
         for series in shown:
             if series.state is state:

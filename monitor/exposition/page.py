@@ -119,10 +119,15 @@ def rendered(series: Iterable[tuple[MetricFamily, list[_Sample]]]) -> _Families:
         for values, number in samples:
             key = family.labels, values
             if key not in texts:
-                texts[key] = ",".join(sorted(map(_label, *key)))
+                texts[key] = labels_text(*key)
             lines.append(f"{family.name}{{{texts[key]}}} {_written(number)}\n")
         parts.append((family.head, "".join(lines).encode()))
     return parts
+
+
+def labels_text(names: Iterable[str], values: Iterable[str]) -> str:
+    """Labels as both text formats write them, by name."""
+    return ",".join(sorted(map(_label, names, values)))
 
 
 def _label(name: str, value: str) -> str:

@@ -71,6 +71,11 @@ class Exposed:
     alerting: ExposedAlerts = field(default_factory=ExposedAlerts)
 
 
+def shown() -> frozenset[str]:
+    """Measures that may be shown."""
+    return _SHOWN
+
+
 def reads(model: ModelSpec) -> frozenset[str]:
     """Measures of the rows that `expose` reads: what may be shown, and what the model's rules judge."""
     return _SHOWN | needed(model.rules)
@@ -105,6 +110,16 @@ def expose(
     absent = Counter(str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None)
     alerted = alerting(model.name, model.rules, alerts, rows, accepted)
     return Exposed(as_of, tuple(kept), tuple(sorted(absent.items())), len(series) - len(kept), alerted)
+
+
+def of_kept(model: ModelSpec, row: MeasurementRow) -> Iterator[ExposedSeries]:
+    """Series of one kept measurement as `expose` makes them; facts of windows of the rows that count them."""
+    group = group_of(model, row, main_window([window.name for window in model.windows]))
+    if group is not None:
+        yield from _of_row(model.name, row, group)
+    yield from _of_reference(model.name, [row])
+    if row.measure in _OF_WINDOWS and row.subject == "" and row.against == "":
+        yield from _of_windows(model.name, [row])
 
 
 def group_of(model: ModelSpec, row: MeasurementRow, features_window: str) -> Group | None:

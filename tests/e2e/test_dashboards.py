@@ -3,8 +3,11 @@
 import itertools
 import json
 import re
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +15,28 @@ import process
 import pytest
 import servers
 from boards import boards
+from click.testing import CliRunner
 from fleet_log import fleet
+from prometheus_client import Metric, parser
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.samples import Sample
 from rendering import rendered
 from scraping import Prometheus, prometheus
 
+from monitor.app.kept import to_read
+from monitor.app.running import cycle_once
+from monitor.cli import main
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY, SECOND, from_iso
+from monitor.exposition.page import Exposition
 from monitor.exposition.selection import exposed_as
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.measures.catalogue import CATALOGUE
+from monitor.measures.catalogue.measure import Family
 from monitor.specs.protocols import CycleReport
 
+read_text: Callable[[str], Iterable[Metric]] = parser.text_string_to_metric_families
+read_openmetrics: Callable[[str], Iterable[Metric]] = openmetrics.text_string_to_metric_families
 COMMITTED = Path(__file__).parent.parent.parent / "docker" / "grafana" / "dashboards"
 BOARDS = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(COMMITTED.glob("*.json"))
@@ -31,6 +47,32 @@ MAY_BE_EMPTY = (  # nothing need be wrong, nor need 14 days have been learned
     *("model_monitor_alert_firing", "model_monitor_alert_pending"),
     *("model_monitor_evidence", "model_monitor_change"),
 )
+ANSWERS = {  # panels that answer a board's question, below one another on the first screen
+    "monitor-fleet": ("Alerts firing", "Failed cycles, last day", "Each model"),
+    "monitor-model": ("Coverage", "Age of the settled window", "Alerts firing", "Evidence of change"),
+    "monitor-shifts": (
+        "Stability index and its critical value",
+        "Most shifted now",
+        "Stability index of each feature",
+    ),
+    "monitor-comparisons": ("Outcome difference always valid", "Sample ratio p value always valid"),
+    "monitor-alerts": ("What fires", "When it fired", "Series without a verdict"),
+    "monitor-itself": ("Up", "Cycles a minute", "Time since the last success"),
+}
+EXPORT = ("export", "--format", "openmetrics")
+BLOCKS = ("tsdb", "create-blocks-from", "--max-block-duration=9000h", "openmetrics")
+NOT_KEPT = {  # what is so now, of the daemon, of the log, of rules and budgets: (title, legend)
+    *(("Daemons up", "number"), ("Failed cycles, last day", "number"), ("Settling age", "settling age")),
+    *(("Each model", "seconds since success"), ("Each model", "seconds until a window settles")),
+    ("Verdicts", "{{model}} {{rule}} {{verdict}}"),
+    ("Changes in 30 days, and the budget", "{{model}} alerts 30d"),
+    ("Changes in 30 days, and the budget", "{{model}} false alert budget"),
+}
+NONE_PENDING = {("What is pending", "number")}  # at the last moment
+OF_FEW_DAYS = NONE_PENDING | {("Evidence of change", "{{subject}}"), ("Size of changes", "{{subject}}")}
+NOT_OF_THE_DEMO = NONE_PENDING | {  # it has no model of numbers, and its scores are probabilities
+    *(("Root mean squared error, settled", "{{model}}"), ("Out of range rate", "{{subject}}")),
+}
 NAMES = ("flight", "animal", "basket")
 
 
@@ -46,6 +88,64 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
             lambda: bool(server.query("min(count_over_time(model_monitor_cycles_total[1m])) > 1")), "scrapes"
         )
         yield server
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A Prometheus that has never scraped, with blocks of what a store keeps up to a moment."""
+
+    server: Prometheus
+    directory: Path
+    days: int
+    end: int
+    step: int  # seconds, as Grafana chooses it for so many days
+
+    def finds(self, target: dict[str, Any], values: dict[str, str]) -> bool:
+        """Whether a panel's target finds data, asked as Grafana asks."""
+        spans = {"__rate_interval": f"{self.step + 15}s", "__range": f"{self.days}d"}
+        text = substituted(target["expr"], values | spans)
+        start, end = (str(moment // SECOND) for moment in (self.end - self.days * DAY, self.end))
+        if target.get("instant"):
+            return bool(self.server.ask("query", query=text, time=end)["result"])
+        asked = {"query": text, "start": start, "end": end, "step": str(self.step)}
+        return bool(self.server.ask("query_range", **asked)["result"])
+
+    def empty(self, uid: str) -> set[tuple[str, str]]:
+        """(title, legend) of what finds nothing on a board, whatever is chosen."""
+        board = BOARDS[uid]
+        chosen = list(choices(self.server, board))
+        return {
+            (panel["title"], target["legendFormat"])
+            for panel in panels(board)
+            for target in panel["targets"]
+            if not any(self.finds(target, values) for values in chosen)
+        }
+
+
+@contextmanager
+def loaded(directory: Path) -> Iterator[Prometheus]:
+    """Prometheus with what a configuration's store keeps."""
+    exported = [*EXPORT, str(directory / "past.om"), "--config", str(directory / "config.toml")]
+    done = CliRunner().invoke(main, exported)
+    assert done.exit_code == 0, done.output
+    promtool = servers.program("promtool", package="prometheus")
+    subprocess.run([promtool, *BLOCKS, "past.om", "data"], cwd=directory, check=True, capture_output=True)
+    with prometheus(directory, servers.free_port(), "--storage.tsdb.retention.time=100y") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Past]:
+    """What three models have kept in four days."""
+    directory, end, days = tmp_path_factory.mktemp("past"), from_iso("2024-04-10"), 4
+    bench = fleet(directory, end, servers.free_port())
+    text = bench.config.read_text(encoding="utf-8")  # windows that overlap are not all kept
+    bench.config.write_text(text.replace('step = "6h"', 'step = "1d"'), encoding="utf-8")
+    with bench.app() as app:
+        for name, day in itertools.product(NAMES, range(days, -1, -1)):
+            assert cycle_once(app, name, end - day * DAY).error is None
+    with loaded(directory) as server:
+        yield Past(server, directory, days + 1, end, step=600)
 
 
 def panels(board: dict[str, Any]) -> list[dict[str, Any]]:
@@ -69,7 +169,30 @@ def test_dashboards_and_their_panels_are_known_by_fixed_and_unique_ids() -> None
         assert len(set(ids)) == len(ids)
         assert min(ids) > 0
     shifts = {panel["title"]: panel["id"] for panel in panels(BOARDS["monitor-shifts"])}
-    assert shifts["Most shifted now"] == 158783983
+    assert shifts["Most shifted now"] == 253914335
+
+
+def test_a_board_has_at_most_sixteen_panels_and_its_question_is_answered_on_the_first_screen() -> None:
+    for board in BOARDS.values():
+        first, *others = (panel["gridPos"]["y"] for panel in board["panels"] if panel["type"] == "row")
+        answered = [one["title"] for one in panels(board) if one["gridPos"]["y"] < others[0]]
+
+        assert len(panels(board)) <= 16
+        assert first == 0
+        assert others[0] <= 21  # units of 38 pixels: below the head of a browser on a screen of 1,080
+        (answers,) = (some for uid, some in ANSWERS.items() if board["uid"].startswith(uid))
+        assert set(answered) >= set(answers)
+
+
+def test_panels_about_models_and_alerts_link_to_their_pages() -> None:
+    for board in BOARDS.values():
+        (pages,) = (one for one in board["templating"]["list"] if one["name"] == "pages")
+        assert pages["type"] == "textbox"
+        links = [link for one in panels(board) for link in one["fieldConfig"]["defaults"].get("links", [])]
+        assert all(link["url"].startswith(("${pages}/models/$", "${pages}/alerts")) for link in links)
+        assert bool(links) == (board["uid"] != "monitor-itself")
+        for values in re.findall(r"\$\{(?!pages)[^}]*\}", " ".join(link["url"] for link in links)):
+            assert values.endswith(":percentencode}")
 
 
 def test_panels_do_not_overlap_and_fill_their_rows() -> None:
@@ -85,17 +208,12 @@ def test_panels_do_not_overlap_and_fill_their_rows() -> None:
 
 
 def test_every_family_that_is_exposed_stands_on_a_dashboard() -> None:
-    asked = set(re.findall(r"model_monitor_\w+", " ".join(itertools.chain(*map(queries, BOARDS.values())))))
-    asked |= {f"model_monitor_{name}" for text in map(str, BOARDS.values()) for name in _alternatives(text)}
-    health = SelfMetrics("1", 0.0, lambda: {"log": (1.0, 1, 0.0)})
-    health.observe(CycleReport(model="late", as_of=0), at=1.0, newest_logged_at=0)
-    health.stands_aside({"held": False})
-
-    families = {exposed_as(measure) for measure in CATALOGUE} - {""}
-    own = {sample.name for family in health.collect() for sample in family.samples}
+    asked = set(re.findall(r"model_monitor_\w+", str(BOARDS)))
+    asked |= {f"model_monitor_{name}" for name in _alternatives(str(BOARDS))}
+    families, own = {exposed_as(measure) for measure in CATALOGUE} - {""}, own_families()
 
     assert families - asked == set()
-    assert {name for name in own if not name.endswith("_created")} - asked == set()
+    assert own - asked == set()
     known = families | own | set(MAY_BE_EMPTY) | {"model_monitor_as_of_seconds", "model_monitor_rule_series"}
     endings = ("_lower", "_upper", "_reference")
     assert {name for name in asked - known if not name.endswith(endings)} == {
@@ -123,6 +241,67 @@ def test_every_query_of_every_panel_finds_data(scraped: Prometheus, uid: str) ->
     assert chosen
 
 
+@pytest.mark.promtool
+@pytest.mark.parametrize("uid", sorted(UIDS - {"monitor-itself"}))  # the daemon's own health is not kept
+def test_every_query_of_every_panel_finds_what_was_kept(past: Past, uid: str) -> None:
+    there = {
+        (panel["title"], one["legendFormat"]) for panel in panels(BOARDS[uid]) for one in panel["targets"]
+    }
+
+    assert past.empty(uid) == there & (NOT_KEPT | OF_FEW_DAYS)
+
+
+@pytest.mark.promtool
+def test_what_was_kept_last_is_what_is_served(past: Past) -> None:
+    text = (past.directory / "past.om").read_text(encoding="utf-8")
+    kept = {series_of(one): one.value for family in read_openmetrics(text) for one in family.samples}
+    settings = settings_of(past.directory / "config.toml", {})
+    page = Exposition(settings.models, SelfMetrics("1", 0.0))
+    with to_read(settings, past.directory) as run:
+        for spec in settings.models:
+            page.publish(spec.name, past.end, [row for _, _, row in run.store.current(spec.name)])
+    text = page.render()[0].decode()
+    served = {series_of(one): one.value for family in read_text(text) for one in family.samples}
+
+    of_now = {name for name, _ in kept.keys() & served.keys()}
+    assert len(of_now) > 100
+    assert {one: value for one, value in kept.items() if one in served and served[one] != value} == {}
+    lacking = {name for name, labels in served.keys() - kept.keys() if ("truth", "nowcast") not in labels}
+    of_now_alone = {exposed_as(one) for one in CATALOGUE if one.family in (Family.LOG, Family.DAILY)}
+    of_now_alone |= {f"model_monitor_{name}" for name in ("absent_measurements", "dropped_series")}
+    of_now_alone |= {"model_monitor_rule_series", *own_families()}
+    assert {name for name in lacking if not name.startswith("model_monitor_window_")} <= of_now_alone
+    assert {name for name, _ in kept.keys() - served.keys()} == {"model_monitor_alert_firing"}
+
+
+def own_families() -> set[str]:
+    """Names of the daemon's metrics about itself."""
+    health = SelfMetrics("1", 0.0, lambda: {"log": (1.0, 1, 0.0)})
+    health.observe(CycleReport(model="late", as_of=0), at=1.0, newest_logged_at=0)
+    health.stands_aside({"held": False})
+    samples = (sample for family in health.collect() for sample in family.samples)
+    return {sample.name for sample in samples if not sample.name.endswith("_created")}
+
+
+def series_of(sample: Sample) -> tuple[str, frozenset[tuple[str, str]]]:
+    """Name and labels; one without a value is none."""
+    return sample.name, frozenset((name, text) for name, text in sample.labels.items() if text)
+
+
+@pytest.mark.long
+@pytest.mark.promtool
+def test_the_boards_show_the_demos_ten_months(tmp_path: Path) -> None:
+    told = CliRunner().invoke(main, ["demo", "--exit", "--directory", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+
+    with loaded(tmp_path) as server:
+        ten_months = Past(server, tmp_path, 306, from_iso("2014-01-01"), step=6 * 3_600)
+        uids = ("fleet", "model-binary", "shifts", "comparisons", "alerts")
+        empty = set().union(*(ten_months.empty(f"monitor-{uid}") for uid in uids))
+
+    assert empty == NOT_KEPT | NOT_OF_THE_DEMO
+
+
 def choices(server: Prometheus, board: dict[str, Any]) -> Iterator[dict[str, str]]:
     """What the variables may be: all at once where that is offered, else each value."""
     found: list[dict[str, str]] = [{}]
@@ -146,8 +325,8 @@ def values_of(server: Prometheus, variable: dict[str, Any], known: dict[str, str
 
 
 def substituted(expression: str, values: dict[str, str]) -> str:
-    every = values | {"__rate_interval": "1m", "__range": "1m"}
-    return re.sub(r"\$(\w*[a-z_]\w*)", lambda match: every[match[1]], expression)
+    every = {"__rate_interval": "1m", "__range": "1m"} | values
+    return re.sub(r"\$\{?(\w*[a-z_]\w*)\}?", lambda match: every[match[1]], expression)
 
 
 def _alternatives(text: str) -> Iterator[str]:

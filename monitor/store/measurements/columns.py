@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table
+from sqlalchemy import ColumnElement, FromClause
 
 from monitor.core.errors import DAMAGE, damaged
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
@@ -24,7 +24,7 @@ _REASONS = {reason.value: reason for reason in Reason}
 _EMPTY = "(empty)"  # an empty text is the whole in the tables
 
 
-def columns_of(table: Table) -> tuple[ColumnElement[Any], ...]:
+def columns_of(table: FromClause) -> tuple[ColumnElement[Any], ...]:
     """Columns in the order that `row_of` reads."""
     return tuple(table.c[name] for name in COLUMNS)
 

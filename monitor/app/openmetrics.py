@@ -1,0 +1,106 @@
+"""Kept history as OpenMetrics with timestamps, from which Prometheus makes blocks."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import IO, BinaryIO
+
+from monitor.app.export import Chosen, put_in_place
+from monitor.app.kept import KeptRun
+from monitor.exposition import names
+from monitor.exposition.history import END, lines_of, of_alerts, of_moments
+from monitor.exposition.page import MetricFamily, families
+from monitor.exposition.selection import shown
+from monitor.measures.catalogue import CATALOGUE
+from monitor.measures.rows import MeasurementRow
+from monitor.specs.model import ModelSpec
+from monitor.store.measurements import timelines
+
+_OF_WINDOWS = frozenset({names.WINDOW_END, names.WINDOW_RECORDS, names.WINDOW_COVERAGE})
+
+
+def export_openmetrics(kept: KeptRun, file: Path, chosen: Chosen) -> int:
+    """Write the series of configured models to a file; return the number of samples.
+
+    Families and labels are those of `/metrics`. A value stands at the end of its window: that of the newest
+    revision, of a window that has settled also the last one before. Where neither window nor measure is
+    chosen, the moments of cycles follow, and at each of them the alerts that fired or were pending.
+    Measurements are streamed; alerts are not.
+
+    Raises
+    ------
+    ConfigurationError
+        if the chosen model is not configured.
+    StoreError
+        if the store does not answer, or the file cannot be written.
+    """
+    specs = {name: kept.spec(name) for name in kept.names(chosen.model)}
+    with put_in_place(file) as out:
+        written = _write_measurements(out, specs, _rows(kept, specs, chosen))
+        if chosen.measure is None and chosen.window is None:
+            for family, lines in _of_cycles(kept, specs, chosen):
+                out.writelines([family.head, *lines] if lines else [])
+                written += len(lines)
+        out.write(END)
+    return written
+
+
+def _rows(
+    kept: KeptRun, specs: Mapping[str, ModelSpec], chosen: Chosen
+) -> Iterator[tuple[str, MeasurementRow]]:
+    measures = shown() if chosen.measure is None else shown() & {chosen.measure}
+    return timelines.stream(
+        kept.store.engine,
+        kept.store.run,
+        specs,
+        measures,
+        [measure.name for measure in CATALOGUE if names.has_truth(measure)],
+        against=("", names.REFERENCE),
+        window=chosen.window,
+        ends=(chosen.start, chosen.end),
+        as_of=chosen.as_of,
+    )
+
+
+def _write_measurements(
+    out: BinaryIO, specs: Mapping[str, ModelSpec], rows: Iterable[tuple[str, MeasurementRow]]
+) -> int:
+    """Families one after the other: those of a measure wait on disk until the measure is whole."""
+    waiting: dict[str, IO[bytes]] = {}
+    written = 0
+    with ExitStack() as files:
+        for _, of_measure in groupby(rows, lambda pair: pair[1].measure):
+            for model, row in of_measure:
+                for family, line in lines_of(specs[model], row):
+                    if family not in waiting:
+                        waiting[family] = files.enter_context(TemporaryFile())
+                    waiting[family].write(line)
+                    written += 1
+            _flush(out, waiting, waiting.keys() - _OF_WINDOWS)
+        _flush(out, waiting, set(waiting))  # facts of windows stand with several measures
+    return written
+
+
+def _flush(out: BinaryIO, waiting: dict[str, IO[bytes]], whole: set[str]) -> None:
+    for family in families():
+        if family.name in whole:
+            with waiting.pop(family.name) as lines:
+                lines.seek(0)
+                out.write(family.head)
+                copyfileobj(lines, out)
+
+
+def _of_cycles(
+    kept: KeptRun, specs: Mapping[str, ModelSpec], chosen: Chosen
+) -> Iterator[tuple[MetricFamily, list[bytes]]]:
+    bounds = [moment for moment in (chosen.end, chosen.as_of) if moment is not None]
+    moments: dict[str, list[int]] = {model: [] for model in specs}
+    for model, behind in kept.store.provenance(chosen.model):
+        if model in moments and (chosen.start or 0) < behind.as_of <= min(bounds, default=behind.as_of):
+            moments[model].append(behind.as_of)
+    yield from of_moments(moments)
+    alerts = kept.store.alerts(chosen.model, ended=True, as_of=chosen.as_of)
+    yield from of_alerts([(specs[model], alert) for model, alert in alerts if model in specs], moments)
