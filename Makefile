@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs pictures dashboards lowest clean
+.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs site pictures dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -20,7 +20,7 @@ help:
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
-	@echo "make check              ruff, mypy --strict, import-linter, bandit, pip-audit (where there is a network)"
+	@echo "make check              ruff, mypy --strict, import-linter, bandit, deptry, the site and its sentences, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
 	@echo "make bench              our speed beside what NumPy, pandas, SciPy and scikit-learn offer, and what cycles and fleets cost; ONLY=kernel ARGS=100000 (an hour)"
@@ -34,6 +34,7 @@ help:
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
 	@echo "make docs               write docs/measures.md, docs/alerts-messages.md, the picture of the rooms and config.schema.json from the code"
+	@echo "make site               build the site of the documentation in build/site: a link that leads nowhere, or a page of long sentences, fails"
 	@echo "make pictures           write the pictures of pages in docs/pictures from the demo's store (after make demo; Chromium)"
 	@echo "make dashboards         write docker/grafana/dashboards from the catalogue"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
@@ -83,6 +84,7 @@ check: $(VENV)/installed-dev
 	@failed=; \
 	for tool in "ruff check ." "ruff format --check ." mypy lint-imports \
 	  "bandit --quiet --configfile pyproject.toml --recursive monitor migrations examples" \
+	  "deptry ." "python docs/generators/site_pages.py build" \
 	  "python .ci/audit.py"; do \
 	  echo "$$tool"; \
 	  $(BIN)/$$tool || failed="$$failed $${tool%% *}"; \
@@ -146,6 +148,9 @@ sim-time: $(VENV)/installed-dev
 
 docs: $(VENV)/installed
 	@$(BIN)/python -X utf8 docs/generators/write_docs.py
+
+site: $(VENV)/installed-dev
+	@$(BIN)/python docs/generators/site_pages.py build
 
 pictures: $(VENV)/installed-dev
 	@$(BIN)/python -X utf8 docs/generators/page_pictures.py

@@ -1,0 +1,42 @@
+from sentence_lengths import hurried_pages, long_ones, sentences
+from site_pages import ROOT, laid_out, pages
+
+
+def test_links_lead_to_where_pages_lie_on_the_site_and_code_is_named_without_one() -> None:
+    places = {"README.md": "index.md", "docs/costs.md": "costs.md", "docs/adr/0001-a.md": "adr/0001-a.md"}
+
+    first = laid_out("README.md", "[costs](docs/costs.md#how-much) and [code](monitor/cli.py)", places)
+    decision = laid_out("docs/adr/0001-a.md", "[home](../../README.md), [out](https://a.example/)", places)
+
+    assert first == "[costs](costs.md#how-much) and code"
+    assert decision.endswith("\n[home](../index.md), [out](https://a.example/)")
+
+
+def test_fences_are_left_alone_but_for_diagrams() -> None:
+    text = "a\n```sh\n[x](y.md)\n```\n```mermaid\nA --> B\n```\n"
+
+    assert laid_out("README.md", text, {}) == "a\n```sh\n[x](y.md)\n```\n\n"
+
+
+def test_every_page_is_in_the_sites_navigation_or_a_decision() -> None:
+    listed = (ROOT / "docs" / "site.toml").read_text(encoding="utf-8")
+    apart = {"docker.md", "example-of-the-tutorial.md", "contributing.md", "reporting.md"}
+
+    lost = {
+        place
+        for place in pages().values()
+        if place.endswith(".md") and f'"{place}"' not in listed and not place.startswith("adr/")
+    }
+
+    assert lost <= apart
+
+
+def test_sentences_are_those_of_the_text_alone() -> None:
+    text = (
+        "# Title\n\nOne `a b c` two. [Three](x.md)\nfour!\n\n| a | table |\n\n```\nno code.\n```\n* An item\n"
+    )
+    thirty = "Many" + " more" * 29
+
+    assert sentences(text) == ["One code two.", "Three four!", "An item"]
+    assert long_ones(f"Short one. {thirty}.") == [f"{thirty}."]
+    assert ROOT / "docs" / "troubleshoot.md" in hurried_pages()
