@@ -8,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +164,7 @@ def replay(
 @options.model
 @options.run
 @click.option("--window", help="As configured: 7d, month.")
-@click.option("--measure", help="Name of a measure: roc_auc.")
+@click.option("--measure", help="A measure: roc_auc. Or a table: gain, lift, roc_curve, confusion_matrix, …")
 @click.option("--subject", help="score, prediction, feature:NAME, class:NAME; empty: the model itself.")
 @click.option("--segment", help="Only this one: column=value; empty: the whole.")
 @click.option("--model-version", "version", help="Only this one; empty: all of them together.")
@@ -182,12 +183,14 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
     from monitor.app.clocks import system_clock
     from monitor.app.kept import chosen_rows, refuse_absent, refuse_unknown, to_read
     from monitor.app.provenance import with_provenance
+    from monitor.show.behind import BEHIND, tables_behind
     from monitor.show.plain import as_csv, as_json
     from monitor.show.status import heads
 
-    settings = read_settings(path)
+    settings, named = read_settings(path), asked["measure"]
+    asked["measure"] = BEHIND.get(named, named)
     chosen = {name: asked[name] for name in ("subject", "segment", "version")}
-    table = options.table_of(**asked)
+    table = partial(tables_behind, named) if named in BEHIND else options.table_of(**asked)
     with to_read(settings, path.parent, run_name) as kept:
         refuse_unknown(kept, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(kept, **{name: asked[name] for name in _OF_ROWS})

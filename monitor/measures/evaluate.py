@@ -1,11 +1,12 @@
 """Evaluate: all measures of a set of counters, by name."""
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 
 from monitor.core.errors import GridMismatch
-from monitor.core.measurement import LEVEL, Reason
+from monitor.core.measurement import LEVEL, Detail, Reason
 from monitor.measures import regression
 from monitor.measures.against import NO_RECORDS, SegmentMean
 from monitor.measures.catalogue.measure import Family
@@ -71,6 +72,29 @@ def performance(counting: Counting, labels: Counters, options: Options) -> list[
             table, bounds = counting.score_table(opened), counting.score_bounds
             results += probabilities.calibration_results(table, bounds, options, rng)
     return results
+
+
+def whole_curves(counting: Counting, labels: Counters, options: Options) -> dict[str, Detail]:
+    """Curves behind measures of a labels part, by their corners; none of a model without scores."""
+    if not counting.scored:
+        return {}
+    _require(counting.labels, labels)
+    opened = labels.opened()
+    table, bounds = counting.score_table(opened), counting.score_bounds
+    scored = Scored(table, bounds, counting.reading.classes, None, 0)
+    profit = options.profit if Family.GAINS in options.families else {}
+    return scores.whole_details(scored, profit, counting.reading.threshold)
+
+
+def whole_cells(
+    counting: Counting, expected: Expected, records: Counters, options: Options
+) -> dict[str, Detail]:
+    """All cells behind the stability index of a records part, by subject."""
+    _require(counting.records, records)
+    sides = stability_index.Sides.of(expected, records.index, records.value, Reason.NO_RECORDS)
+    indices = stability_index.stability_indices(sides, replace(options, detailed=True))
+    pairs = zip(expected.subjects, indices, strict=True)
+    return {subject.name: index.detail for subject, index in pairs if index.detail is not None}
 
 
 def best_threshold(counting: Counting, labels: Counters, options: Options) -> float | None:

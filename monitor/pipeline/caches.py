@@ -145,6 +145,15 @@ class Caches:
         """State behind rows of this cycle."""
         return self._now[key][0]
 
+    def state_of(self, window: str, end: int, truth: Truth) -> Strata | None:
+        """State behind a window's own rows of this cycle; None: it was not measured, or only revised."""
+        states = (
+            state
+            for (name, at, of, _, against), (state, _) in self._now.items()
+            if (name, at, of, against) == (window, end, truth, "")
+        )
+        return next(states, None)
+
     def once(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
         """What follows from the references alone: made once, kept under what it is, and of what.
 

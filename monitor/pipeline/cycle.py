@@ -23,6 +23,7 @@ from monitor.pipeline.model import Model
 from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
 from monitor.pipeline.sequential.watched import JudgedDays, judge_days
+from monitor.pipeline.whole_details import kept_whole, with_whole_details
 from monitor.pipeline.windows.due import Truths, truths
 from monitor.pipeline.windows.log_rows import (
     age_rows,
@@ -337,12 +338,13 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
     )
     is_audit = state.audited_as_of == tick.as_of
     prunes = pruned(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
+    kept = rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin)
     commit = Commit(
         state=state,
         current=results.rows if tick.shown else results.figures,
         whole=tick.shown,
         provenance=_provenance(model, state, tick.as_of, rows_read),
-        snapshots=rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin),
+        snapshots=with_whole_details(model, cycle.caches, kept, kept_whole(model, measured.whole, changed)),
         windows=measured.windows,
         events=results.events,
         entries=results.entered.entries,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from fleet_log import NAMES
 from looked_at import NOW, Pages, assert_whole, bench_of_tasks, looking, read_back
+from scipy.integrate import trapezoid
 from serving import Bench
 from sklearn import metrics
 
@@ -179,3 +180,62 @@ def test_the_tiles_are_those_of_show(bench: Bench, pages: Pages, name: str) -> N
 )
 def test_pages_of_every_task_are_whole(pages: Pages, name: str, page: str) -> None:
     assert_whole(pages.at(f"/models/{name}{page}"))
+
+
+def printed(bench: Bench, measure: str) -> list[list[str]]:
+    """Cells of the last table that show prints of what was known at the window's settling."""
+    asked = ("--model", "flight", "--window", "1d", "--measure", measure, "--as-of", to_iso(NOW))
+    done = bench.monitor("show", *asked)
+    assert done.exit_code == 0, done.stderr
+    window = f"flight, 1d to {to_iso(NOW - 2 * DAY)}, settled"
+    blocks = [block for block in re.split(r"\n(?=flight, 1d)", done.stdout) if block.startswith(window)]
+    lines = [line.strip() for line in blocks[-1].splitlines() if line.startswith("    ")]
+    return [re.split(r"\s{2,}", line) for line in lines]
+
+
+def test_show_prints_the_confusion_matrix_and_deciles(bench: Bench, rows: list[Row]) -> None:
+    said = [int(row["score"] >= 0.5) for row in rows]
+    expected = metrics.confusion_matrix([row["late"] for row in rows], said).tolist()
+    (_, *body), gains, lifts = (printed(bench, name) for name in ("confusion_matrix", "gain", "lift"))
+
+    assert [[int(cell) for cell in row[1:3]] for row in body] == expected
+    assert gains[0] == ["decile", "records", "positives", "gain", "cumulative_gain"]
+    assert lifts[0] == ["decile", "records", "positives", "lift", "cumulative_lift"]
+    ordered = sorted(rows, key=lambda row: -row["score"])
+    half = sum(row["late"] for row in ordered[: len(rows) // 2]) / sum(row["late"] for row in rows)
+    assert float(gains[5][4].removesuffix(" %")) == pytest.approx(100 * half, abs=1.5)
+
+
+def test_show_prints_the_kept_roc_curve_whole(bench: Bench, rows: list[Row]) -> None:
+    heads, *points = printed(bench, "roc_curve")
+    x, y = (np.asarray([float(point[at]) for point in points]) for at in (1, 2))
+    expected = metrics.roc_auc_score([row["late"] for row in rows], [row["score"] for row in rows])
+
+    assert heads == ["threshold", "false_positive_rate", "true_positive_rate"]
+    assert 20 < len(points) <= 200
+    assert trapezoid(y, x) == pytest.approx(expected, abs=2e-3)
+
+
+def test_kept_windows_have_whole_curves_and_cells_and_current_ones_do_not(bench: Bench) -> None:
+    with bench.app() as app:
+        history = app.store.history(model="flight", window="1d", segment="", version="")
+        current = [row for _, _, row in app.store.current("flight")]
+    kept = [row for _, _, row in history if row.window_end % DAY == 0 and not row.against]
+    indices = [row.measurement for row in kept if row.measure == "stability_index"]
+    areas = [row.measurement for row in kept if row.measure == "roc_auc" and row.truth == "settled"]
+
+    for index in indices:
+        if index.value is not None:
+            assert index.detail is not None
+            parts = [float(row[3] or 0) for row in index.detail.rows]
+            assert sum(parts) == pytest.approx(index.value, abs=1e-4)
+    assert max(len(index.detail.rows) for index in indices if index.detail is not None) > 5
+    assert len(areas) > 5
+    for one in areas:
+        assert one.detail is not None
+        assert one.value is not None
+        x, y = (np.asarray([float(row[at] or 0) for row in one.detail.rows]) for at in (1, 2))
+        assert trapezoid(y, x) == pytest.approx(one.value, abs=1e-3 + one.resolution)
+    assert {row.measure for row in kept if row.measurement.detail and row.measure == "ks_separation"}
+    sketches = [row.measurement.detail for row in current if row.measurement.detail and not row.against]
+    assert max(len(detail.rows) for detail in sketches) <= 25

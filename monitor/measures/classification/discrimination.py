@@ -9,12 +9,14 @@ import numpy as np
 import scipy
 
 from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
-from monitor.core.typing import Ints, Singles
+from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.options import Options, Result
+from monitor.measures.statistics.corners import MOST, corners
 from monitor.measures.statistics.intervals import mean, normal_quantile, root
-from monitor.measures.statistics.ranked import Ranked, Resamples, Spread, curve
+from monitor.measures.statistics.ranked import EXACT, Ranked, Resamples, Spread, curve, whole_curve
 from monitor.states.views import ScoreTable, Sums
 
+_ROC = ("threshold", "false_positive_rate", "true_positive_rate")
 FEW = 10  # of a class, below which DeLong's variance is not trusted
 
 
@@ -78,7 +80,37 @@ def roc_curve(ranked: Ranked, at: Ints) -> Detail:
     """ROC curve at the given cells: rates of the records whose score is at least the threshold."""
     start, columns = (math.inf, 0.0, 0.0), (ranked.lower, ranked.fallout, ranked.recall)
     shown = (np.concatenate([[first], column[at]]) for first, column in zip(start, columns, strict=True))
-    return curve(("threshold", "false_positive_rate", "true_positive_rate"), *shown)
+    return curve(_ROC, *shown)
+
+
+def whole_roc_curve(ranked: Ranked, said: int) -> Detail:
+    """ROC curve by its corners, the largest separation and the first `said` cells' end among them."""
+    x, y = (np.concatenate([[0.0], side]) for side in (ranked.fallout, ranked.recall))
+    at = corners(x, y, must=[int(np.argmax(np.abs(y - x))), said], least=EXACT)
+    threshold = np.concatenate([[math.inf], ranked.lower])
+    return whole_curve(_ROC, threshold[at], x[at], y[at])
+
+
+def whole_separation(ranked: Ranked, said: int) -> Detail:
+    """K-S chart by the corners of both lines, where they lie farthest apart among them."""
+    score, negative, positive = separation_curve(ranked)
+    must = [int(np.argmax(np.abs(negative - positive))), len(score) - 1 - said]
+    sides = [corners(score, side, most=MOST // 2, must=must, least=EXACT) for side in (negative, positive)]
+    at = np.union1d(*sides)
+    return whole_curve(("score", "negative", "positive"), score[at], negative[at], positive[at])
+
+
+def separation_curve(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
+    """Scores, ascending, and the shares of the negatives and of the positives that lie below each.
+
+    A cell's records lie below its upper edge: there its share is added. An open end is where the cell begins.
+    """
+    ends = np.where(np.isfinite(ranked.upper), ranked.upper, ranked.lower)[::-1]
+    lowest = ranked.lower[-1] if math.isfinite(ranked.lower[-1]) else ends[0]
+    negative, positive = (
+        np.concatenate([[0.0], 1 - side[-2::-1], [1.0]]) for side in (ranked.fallout, ranked.recall)
+    )
+    return np.concatenate([[lowest], ends]), negative, positive
 
 
 def ks_separation(table: ScoreTable, spread: Spread | None = None) -> Measurement:

@@ -9,8 +9,17 @@ from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reaso
 from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.classification.discrimination import logit, without_a_class
 from monitor.measures.options import Result
+from monitor.measures.statistics.corners import corners
 from monitor.measures.statistics.intervals import clopper_pearson, normal
-from monitor.measures.statistics.ranked import Ranked, Resamples, Spread, at_least_tiny, curve
+from monitor.measures.statistics.ranked import (
+    EXACT,
+    Ranked,
+    Resamples,
+    Spread,
+    at_least_tiny,
+    curve,
+    whole_curve,
+)
 
 FEW = 50  # positives, below which the delta method's variance of an average precision is too small
 _DECILE = 0.1
@@ -209,6 +218,21 @@ def least_profit(amounts: Floats) -> float:
         share = saved / (saved + gained)
         least = min(least, (1 - share) * quiet + share * miss)
     return float(least)
+
+
+def whole_precision_curve(ranked: Ranked, said: int) -> Detail:
+    """Precision by recall by its corners, the end of the first `said` cells among them."""
+    precision = ranked.true / ranked.both
+    at = corners(ranked.recall, precision, must=[max(said - 1, 0)], least=EXACT)
+    return whole_curve(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
+
+
+def whole_profit_curve(ranked: Ranked, amounts: Floats, said: int) -> Detail:
+    """Profit by threshold by its corners, the largest one and the threshold that decides among them."""
+    worth, rate = profits(ranked, amounts), np.concatenate([[0.0], ranked.both / ranked.n])
+    at = corners(rate, worth, must=[int(np.argmax(worth)), said], least=EXACT)
+    threshold = np.concatenate([[math.inf], ranked.lower])
+    return whole_curve(_PROFIT_CURVE, threshold[at], worth[at], rate[at])
 
 
 def best_threshold(ranked: Ranked, amounts: Floats) -> float | None:

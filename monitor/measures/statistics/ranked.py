@@ -12,7 +12,8 @@ from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.statistics.intervals import quantiles
 from monitor.states.views import ScoreTable
 
-POINTS = 20  # of a curve, at most
+POINTS = 20  # of a curve that is sketched, at most
+EXACT = 2e-4  # of a curve's height: what lies nearer to the line through its corners is none
 _ALONG = np.linspace(0, 1, POINTS)[1:]
 CELLS = 30  # of equal mass
 GROUPS = 15  # of two such cells each
@@ -106,6 +107,15 @@ def curve(columns: tuple[str, ...], *values: Floats) -> Detail:
     stacked = np.stack(values)
     first = [value if abs(value) < math.inf else None for value in stacked[0].tolist()]
     return Detail(columns, tuple(zip(first, *np.round(stacked[1:], 6).tolist(), strict=True)))
+
+
+def whole_curve(columns: tuple[str, ...], *values: Floats) -> Detail:
+    """Table of a curve by its corners: six significant digits, None where infinite."""
+    rows = (
+        tuple(float(f"{value:.6g}") if math.isfinite(value) else None for value in row)
+        for row in np.stack(values, axis=1).tolist()
+    )
+    return Detail(columns, tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)

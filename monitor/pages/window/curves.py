@@ -13,7 +13,7 @@ from monitor.charts.scales import Axis, linear
 from monitor.core.text import number
 from monitor.core.typing import Floats
 from monitor.measures.classification.calibration import RankedProbabilities, Reliability, too_few
-from monitor.measures.classification.discrimination import roc_auc
+from monitor.measures.classification.discrimination import roc_auc, separation_curve
 from monitor.measures.classification.gains import amounts_of, best_threshold, deciles, profits
 from monitor.measures.statistics.corners import corners
 from monitor.measures.statistics.intervals import wilson
@@ -110,13 +110,7 @@ def precision_recall(sides: Sequence[Side], words: str) -> Figure:
 
 def separation(ranked: Ranked, words: str) -> Figure:
     """K-S chart: the shares of each class with a score up to here, and where they lie farthest apart."""
-    # a cell's records lie below its upper edge: there its share is added
-    ends = np.where(np.isfinite(ranked.upper), ranked.upper, ranked.lower)[::-1]
-    lowest = ranked.lower[-1] if math.isfinite(ranked.lower[-1]) else ends[0]
-    score = np.concatenate([[lowest], ends])
-    negative, positive = (
-        np.concatenate([[0.0], 1 - side[-2::-1], [1.0]]) for side in (ranked.fallout, ranked.recall)
-    )
+    score, negative, positive = separation_curve(ranked)
     at = int(np.argmax(np.abs(negative - positive)))
     sides: tuple[tuple[Floats, Kind], ...] = ((negative, "main"), (positive, "second"))
     lines: list[Mark] = [_curve(score, side, kind, must=[at]) for side, kind in sides]

@@ -1,6 +1,6 @@
 """All windows of a cycle: which are due, and their rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from monitor.alerts.rules import Acceptance, Rule, Series
@@ -10,6 +10,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Caches, NewestSettled
+from monitor.pipeline.keeping import Place
 from monitor.pipeline.model import Model
 from monitor.pipeline.windows.due import Due, Truths, due_windows, newest_settled_end, oldest_end
 from monitor.pipeline.windows.log_rows import next_settling_row
@@ -78,6 +79,8 @@ class Measured:
         the kept rows.
     windows
         what has happened to kept windows.
+    whole
+        windows and truths that are kept for the first time, or for good.
     """
 
     newest_settled: dict[str, NewestSettled]
@@ -86,6 +89,7 @@ class Measured:
     settled: dict[str, int] = field(default_factory=dict)
     snapshots: list[MeasurementRow] = field(default_factory=list)
     windows: list[WindowState] = field(default_factory=list)
+    whole: set[Place] = field(default_factory=set)
 
 
 def measure_windows(
@@ -140,6 +144,7 @@ def measure_windows(
         for each in due:
             measured.snapshots.extend(_kept_rows(measures, each, last_kept.get(each.end, []), truth))
             measured.windows.append(_window_state(measures, each, truth))
+            measured.whole.update(_whole(each))
     measured.settled.update(newest_kept([*states, *measured.windows]))
     return measured
 
@@ -190,6 +195,14 @@ def _kept_rows(
             due.end, truth, kept if settled else truths.warning(due.window, due.end)
         )
     return rows
+
+
+def _whole(due: Due) -> Iterator[Place]:
+    """What is kept with whole curves: of a window the first of all, and the settled performance."""
+    if due.first:
+        yield from ((due.window.name, due.end, truth.value) for truth in (Truth.NONE, Truth.PROVISIONAL))
+    if due.settles is not Settled.NO:
+        yield due.window.name, due.end, Truth.SETTLED.value
 
 
 def _last_kept(model: Model, window: Window, due: list[Due]) -> dict[int, list[MeasurementRow]]:

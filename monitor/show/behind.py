@@ -1,0 +1,94 @@
+"""Tables that have names of their own in the field: gain, lift, the ROC curve, the confusion matrix."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from monitor.core.measurement import Detail
+from monitor.core.text import readable
+from monitor.measures.rows import MeasurementRow
+from monitor.measures.worded import cell_of, value_of, with_interval
+from monitor.show.plain import Shown, ordered
+from monitor.show.table import Line
+from monitor.show.words import aligned
+
+BEHIND = {
+    "gain": "lift_top_decile",
+    "lift": "lift_top_decile",
+    "roc_curve": "roc_auc",
+    "precision_recall_curve": "average_precision",
+    "ks_curve": "ks_separation",
+    "profit_curve": "best_profit",
+    "confusion_matrix": "confusion_records",
+}  # what a table is called: the measure that it stands behind
+_COLUMNS = {
+    "gain": ("decile", "records", "positives", "gain", "cumulative_gain"),
+    "lift": ("decile", "records", "positives", "lift", "cumulative_lift"),
+}
+_RATES = ("gain", "cumulative_gain")
+
+
+def tables_behind(name: str, rows: Sequence[Shown]) -> str:
+    """The table of a name, of each window of whole models.
+
+    Parameters
+    ----------
+    name
+        one of `BEHIND`.
+    rows
+        of the measure that it stands behind.
+    """
+    whole = [Line(*shown) for shown in ordered([shown for shown in rows if shown[2].of_whole])]
+    text = []
+    for heading, group in groupby(whole, key=lambda line: line.heading):
+        of_window = [line.row for line in group]
+        tables = _matrix(of_window) if name == "confusion_matrix" else _details(name, of_window)
+        text += [f"{heading}\n", *tables]
+    return "\n".join(text).rstrip("\n") or f"there is no {name.replace('_', ' ')} behind these values"
+
+
+def _details(name: str, rows: Sequence[MeasurementRow]) -> Iterator[str]:
+    for row in rows:
+        detail = row.measurement.detail
+        if row.subject or row.against:
+            continue
+        if detail is None:
+            yield f"  {row.measure}: {with_interval(row.measure, row.measurement)}, no table is kept\n"
+            continue
+        yield f"  {row.measure}: {with_interval(row.measure, row.measurement)}\n{_table(name, detail)}\n"
+
+
+def _table(name: str, detail: Detail) -> str:
+    columns = _COLUMNS.get(name, detail.columns)
+    places = [detail.columns.index(column) for column in columns]
+    cells = [[_cell(detail.columns[at], row[at]) for at in places] for row in detail.rows]
+    return _indented([list(columns), *cells])
+
+
+def _cell(column: str, value: float | str | None) -> str:
+    if column in _RATES and isinstance(value, float | int):
+        return value_of("recall", float(value))
+    if value is None and column in ("threshold", "score"):
+        return "none"  # the highest threshold: no record is positive
+    return cell_of(column, value)
+
+
+def _matrix(rows: Sequence[MeasurementRow]) -> Iterator[str]:
+    """Records by actual class, a row each, and by predicted class."""
+    counts: dict[tuple[str, str], float] = {}
+    for row in rows:
+        if row.measurement.value is not None and not row.against:
+            actual, _, said = row.subject.removeprefix("actual:").partition(",predicted:")
+            counts[actual, said] = row.measurement.value
+    if not counts:
+        return
+    places = [(pair[at], at) for at in (0, 1) for pair in counts]
+    names = list(dict.fromkeys(name for name, _ in places))
+    table = [["actual", *(f"predicted {name}" for name in names), "all"]]
+    for name in names:
+        records = [counts.get((name, said), 0.0) for said in names]
+        table.append([name, *(f"{count:,.0f}" for count in records), f"{sum(records):,.0f}"])
+    yield f"{_indented([[readable(cell) for cell in line] for line in table])}\n"
+
+
+def _indented(cells: list[list[str]]) -> str:
+    return "\n".join(f"    {line}" for line in aligned(cells).split("\n"))

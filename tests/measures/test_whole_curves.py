@@ -1,0 +1,94 @@
+"""Kept curves are the curves: integrated again they give their measures."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import trapezoid
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from monitor.core.measurement import Detail
+from monitor.measures.classification.gains import amounts_of, average_precision, profits
+from monitor.measures.classification.scores import Scored, whole_details
+from monitor.measures.statistics.corners import MOST
+from monitor.measures.statistics.ranked import EXACT, Ranked
+from monitor.states.views import ScoreTable
+
+CLASSES = ("0", "1")
+PROFIT = {("1", "1"): 100.0, ("0", "1"): -30.0}
+CELLS = st.sampled_from([3, 80, 700, 4_000])
+TABLES = st.tuples(st.integers(0, 2**32 - 1), CELLS, st.sampled_from([0.0, 0.4, 3.0]))
+
+
+def scored(seed: int, cells: int, apart: float) -> tuple[Scored, np.ndarray, np.ndarray]:
+    """Scores at the lower edges of cells, and their labels; both classes are there."""
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([[0, 1], rng.integers(0, 2, 2 * cells)])
+    scores = np.floor(cells / (1 + np.exp(-rng.normal(apart * labels, 1)))) / cells
+    bounds = np.linspace(0, 1, cells + 1)
+    cell = np.clip(np.rint(scores * cells).astype(int), 0, cells - 1)
+    counts = [np.bincount(cell[labels == side], minlength=cells) for side in (0, 1)]
+    return Scored(ScoreTable(*counts), bounds, CLASSES, None, 0), bounds[cell], labels
+
+
+def columns(detail: Detail) -> list[np.ndarray]:
+    """Columns as numbers, what is infinite as that."""
+    rows = [[math.inf if value is None else float(value) for value in row] for row in detail.rows]
+    return list(np.asarray(rows).T)
+
+
+def area(x: np.ndarray, y: np.ndarray) -> float:
+    return float(trapezoid(y, x))
+
+
+@given(TABLES)
+def test_every_kept_curve_integrates_to_its_measure(case: tuple[int, int, float]) -> None:
+    of, scores, labels = scored(*case)
+    ranked = Ranked.of(of.table, of.bounds)
+    found = whole_details(of, PROFIT, 0.5)
+    threshold, fallout, recall = columns(found["roc_auc"])
+
+    assert {len(detail.rows) <= MOST for detail in found.values()} == {True}
+    assert area(fallout, recall) == pytest.approx(roc_auc_score(labels, scores), abs=5 * EXACT)
+    assert (fallout[0], recall[0], fallout[-1], recall[-1]) == (0, 0, 1, 1)
+    assert threshold[0] == math.inf
+    _, precision, found_share = columns(found["average_precision"])
+    full = average_precision(ranked)
+    assert full.value is not None
+    trapezoids = area(np.append(0, found_share), np.append(precision[0], precision))
+    assert trapezoids == pytest.approx(full.value, abs=full.resolution + 1 / ranked.positives + 5 * EXACT)
+    score, negative, positive = columns(found["ks_separation"])
+    means = [scores[labels == side].mean() for side in (0, 1)]
+    width = 1 / (len(of.bounds) - 1)
+    assert area(score, negative) - area(score, positive) == pytest.approx(
+        means[1] - means[0], abs=width + 10 * EXACT
+    )
+
+
+@given(TABLES)
+def test_the_maximum_and_the_threshold_are_always_among_the_points(case: tuple[int, int, float]) -> None:
+    of, scores, labels = scored(*case)
+    found = whole_details(of, PROFIT, 0.5)
+    false_rate, true_rate, _ = roc_curve(labels, scores, drop_intermediate=False)
+    _, fallout, recall = columns(found["roc_auc"])
+    _, negative, positive = columns(found["ks_separation"])
+    said = scores >= 0.5
+
+    assert np.abs(recall - fallout).max() == pytest.approx(np.abs(true_rate - false_rate).max(), abs=1e-5)
+    assert np.abs(negative - positive).max() == pytest.approx(np.abs(true_rate - false_rate).max(), abs=1e-5)
+    decided = (said[labels == 0].mean(), said[labels == 1].mean())
+    assert min(np.hypot(fallout - decided[0], recall - decided[1])) < 1e-5
+    assert min(np.hypot(negative - 1 + decided[0], positive - 1 + decided[1])) < 1e-5
+    worth = profits(Ranked.of(of.table, of.bounds), amounts_of(CLASSES, PROFIT))
+    thresholds, kept, rates = columns(found["best_profit"])
+    assert kept.max() == pytest.approx(worth.max(), rel=1e-5, abs=1e-9)
+    assert min(abs(rates - said.mean())) < 1e-5
+    assert len(thresholds) == len(kept)
+
+
+def test_one_class_has_no_curves() -> None:
+    table = ScoreTable(np.asarray([1, 2, 3]), np.zeros(3, dtype=np.int64))
+
+    assert whole_details(Scored(table, np.linspace(0, 1, 4), CLASSES, None, 0), PROFIT, 0.5) == {}
