@@ -180,7 +180,7 @@ def _seen(
         as_of=as_of,
         every=spec.every,
         window=main_window([window.name for window in spec.windows]),
-        main=_main(spec),
+        main=main_measure(spec),
         labels=spec.labels is not None,
         reference=spec.reference is not None,
         rows=rows,
@@ -197,7 +197,7 @@ def _as_then(alert: Alert, as_of: int) -> Alert:
     return replace(alert, state=State.FIRING if fired else State.PENDING)
 
 
-def _main(spec: ModelSpec) -> str:
+def main_measure(spec: ModelSpec) -> str:
     """Measure that stands for the others: that of the default rule on performance."""
     task = spec.reading.task
     return "accuracy" if task is Task.BINARY and not spec.reading.has_score else MAIN[task]

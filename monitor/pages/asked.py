@@ -44,6 +44,15 @@ class CountedWindow:
     lost: int
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a model is: its last cycle (None: none ran), the window that rules judge, its main measure."""
+
+    as_of: int | None
+    window: str
+    main: str
+
+
 class PageData(Protocol):
     """The store of one run, as pages see it. Moments are microseconds; `as_of` None: now."""
 
@@ -62,6 +71,10 @@ class PageData(Protocol):
 
     def seen(self, model: str | None, as_of: int | None) -> list[Seen]:
         """What is known of one model or of all: what `monitor status` goes by."""
+        ...
+
+    def placed(self, model: str, as_of: int | None) -> Placed:
+        """What `seen` says first, without reading what was measured."""
         ...
 
     def rows(self, model: str, which: Drawn) -> list[Revision]:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.alerts.standing import Seen
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError
-from monitor.pages.asked import Asked, PageData
+from monitor.pages.asked import Asked, PageData, Placed
 from monitor.pages.fleet import main_of
 from monitor.pages.model import Link
 from monitor.pages.moments import called
@@ -41,7 +40,7 @@ class Picked:
     later: str
 
 
-def picked(data: PageData, asked: Asked, spec: ModelSpec, seen: Seen) -> Picked:
+def picked(data: PageData, asked: Asked, spec: ModelSpec, seen: Placed) -> Picked:
     """The window that an address means: the newest one if it names none.
 
     Raises

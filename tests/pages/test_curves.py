@@ -144,3 +144,9 @@ def test_what_lies_on_a_line_is_no_corner() -> None:
     x = np.linspace(0, 1, 1_001)
 
     assert corners(x, np.abs(x - 0.5)).tolist() == [0, 500, 1_000]
+
+
+@pytest.mark.parametrize("least", [1e-9, 2e-4])
+def test_a_curve_of_one_point_is_that_point(least: float) -> None:
+    assert corners(np.asarray([0.5]), np.asarray([0.5]), least=least).tolist() == [0]
+    assert corners(np.zeros(300), np.linspace(0, 1, 300), least=least).tolist() == [0, 299]

@@ -3,33 +3,39 @@
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from monitor.app.wiring import resolved
 from monitor.core.typing import Ints
 from monitor.pages.asked import CountedWindow
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
+from monitor.records.reading import Reading
 from monitor.records.reference import Reference, counting_without_reference
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.store.adapter import SqlStore
 
+Known: TypeAlias = dict[tuple[str, Reading] | None, Reference]  # by their key, under which they never change
+_MOST_KNOWN = 16
 MOST = 1_500  # panes of a window; of more the newest
 
 
-def counted(store: SqlStore, spec: ModelSpec, start: int, end: int, which: Collection[Part]) -> CountedWindow:
+def counted(
+    store: SqlStore, spec: ModelSpec, start: int, end: int, parts_read: Collection[Part], known: Known
+) -> CountedWindow:
     """Counts of all panes between two moments, as they are now; panes on other grids are left out."""
-    reference = _reference(store, spec)
+    reference = _reference(store, spec, known)
     counting = counting_without_reference(spec.reading) if reference is None else reference.counting
     width = counting.reading.pane
     starts = list(range(start, end, width))[-MOST:]
-    parts = {part: store.load_panes(spec.name, part, starts, counting) for part in which}
+    parts = {part: store.load_panes(spec.name, part, starts, counting) for part in parts_read}
     there = {fact.start for fact in store.facts(spec.name, start) if fact.start < end}
     labels, records = (
         _added(parts.get(part, {}).values(), counting.layout(part)) for part in (Part.LABELS, Part.RECORDS)
     )
-    used = set.intersection(*(set(parts[part]) for part in which))
+    used = set.intersection(*(set(parts[part]) for part in parts_read))
     return CountedWindow(
         counting=counting,
         labels=labels,
@@ -54,19 +60,25 @@ def spans(
     return sums
 
 
-def _reference(store: SqlStore, spec: ModelSpec) -> Reference | None:
+def _reference(store: SqlStore, spec: ModelSpec, known: Known) -> Reference | None:
     """The default reference of the newest cycle, on the grids that its options give."""
     if spec.reference is None:
         return None
     kept = [row for _, row in store.provenance(spec.name)]
     keys = kept[-1].reference.split() if kept else []
+    place = (keys[0], spec.reading) if keys else None
+    if place in known:
+        return known[place]
     reference = store.reference(keys[0]) if keys else None
-    if reference is None:
+    if reference is None or place is None:
         return None
     counting: Counting = replace(
         reference.counting, reading=resolved(spec.reading, reference.counting.reading)
     )
-    return replace(reference, counting=counting)
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[place] = replace(reference, counting=counting)
+    return known[place]
 
 
 def _added(parts: Iterable[PanePart], layout: Layout) -> Strata:

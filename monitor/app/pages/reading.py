@@ -1,15 +1,16 @@
 """What pages ask of a store."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from monitor.alerts.defaults import main_window
 from monitor.alerts.standing import Seen
-from monitor.app.alert_decisions import listed, seen_models
-from monitor.app.pages.counting import counted, spans
+from monitor.app.alert_decisions import listed, main_measure, seen_models
+from monitor.app.pages.counting import Known, counted, spans
 from monitor.app.wiring import App
 from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
-from monitor.pages.asked import CountedWindow
+from monitor.pages.asked import CountedWindow, Placed
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.show.alerts import ShownAlert
@@ -29,6 +30,7 @@ class StoreData:
 
     app: App
     clock: Callable[[], int]
+    _references: Known = field(default_factory=dict)
 
     @property
     def run(self) -> str:
@@ -47,6 +49,14 @@ class StoreData:
         """What is known of one model or of all."""
         return seen_models(self.app, model, self.clock(), as_of)
 
+    def placed(self, model: str, as_of: int | None) -> Placed:
+        """What `seen` says first; of the past by what was kept then."""
+        last, spec = self.app.store.state(model).as_of, self.app.spec(model)
+        if as_of is not None and as_of < (last or 0):
+            (seen,) = self.seen(model, as_of)
+            last = seen.as_of
+        return Placed(last, main_window([window.name for window in spec.windows]), main_measure(spec))
+
     def rows(self, model: str, which: Drawn) -> list[Revision]:
         """(as of, row) of all kept revisions of a window's ends."""
         return self.app.store.drawn(model, which)
@@ -55,7 +65,7 @@ class StoreData:
         self, spec: ModelSpec, start: int, end: int, parts: Collection[Part] = tuple(Part)
     ) -> CountedWindow:
         """Counts of all panes between two moments, as they are now."""
-        return counted(self.app.store, spec, start, end, parts)
+        return counted(self.app.store, spec, start, end, parts, self._references)
 
     def spans(self, model: str, counting: Counting, block: str, bounds: Sequence[int]) -> list[Ints | None]:
         """Counts of a block of the records between each two of the bounds, as they are now."""

@@ -1,7 +1,5 @@
 """Few points of a long curve: its corners, so that what is drawn is the curve."""
 
-import heapq
-import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -9,13 +7,17 @@ import numpy as np
 from monitor.core.typing import Floats, Ints
 
 MOST = 200  # points of a curve
+NONE = 1e-9  # distance from a line, in units of a curve's height
+_AT_ONCE = 4.0  # points are added together whose weights differ by this factor at most
+_TINY = 1e-300
 
 
-def corners(x: Floats, y: Floats, *, most: int = MOST, must: Iterable[int] = (), least: float = 1e-9) -> Ints:
+def corners(x: Floats, y: Floats, *, most: int = MOST, must: Iterable[int] = (), least: float = NONE) -> Ints:
     """Positions of the points that a line through few of them needs, ascending.
 
-    The point that lies farthest from the line so far is added until there are `most`, or none lies off.
+    The points that lie farthest from the line so far are added until there are `most`, or none lies off.
     Distances are upright ones, in units of the curve's own height: areas under the curve change least.
+    Cost: about 1 ms for 4,000 points.
 
     Parameters
     ----------
@@ -30,31 +32,30 @@ def corners(x: Floats, y: Floats, *, most: int = MOST, must: Iterable[int] = (),
     [0, 1, 3]
     """
     last = len(x) - 1
-    if last < most and least <= 1e-9:
+    if last < most and least <= NONE:
         return np.arange(last + 1)
-    kept = sorted({0, last, *must})
+    kept: Ints = np.unique([0, last, *must])
+    while 1 < len(kept) < most:
+        farthest, weight = _farthest(x, y, kept, least)
+        chosen = np.flatnonzero(weight >= max(float(weight.max()) / _AT_ONCE, _TINY))
+        if not len(chosen):
+            break
+        heaviest = chosen[np.argsort(-weight[chosen], kind="stable")]
+        kept = np.union1d(kept, farthest[heaviest[: most - len(kept)]])
+    return kept
+
+
+def _farthest(x: Floats, y: Floats, kept: Ints, least: float) -> tuple[Ints, Floats]:
+    """Between each two kept points the one farthest from their line, and how much it would change areas."""
+    first, end = kept[:-1], kept[1:]
+    run = np.repeat(np.arange(len(first)), end - first)
+    whole = x[end] - x[first]
+    upright = whole == 0  # points above one another are as far apart as their numbers
+    slope = (y[end] - y[first]) / np.where(upright, end - first, whole)
+    along = np.where(upright[run], np.arange(len(run)) - first[run], x[:-1] - x[first][run])
+    off = np.abs(y[:-1] - y[first][run] - slope[run] * along)
+    top = np.maximum.reduceat(off, first)
+    hits = np.flatnonzero(off == top[run])
     spread = float(np.ptp(y)) or 1.0
-    waiting: list[tuple[float, int, int, int]] = []
-
-    def look(first: int, end: int) -> None:
-        """Find the point between two kept ones that lies farthest from their line."""
-        if end - first < 2:
-            return
-        run = x[first + 1 : end] - x[first]
-        whole = x[end] - x[first]
-        part = run / whole if whole else np.linspace(0, 1, end - first + 1)[1:-1]
-        off = np.abs(y[first + 1 : end] - y[first] - part * (y[end] - y[first])) / spread
-        far = int(np.argmax(off))
-        weight = float(off[far]) * max(abs(float(whole)), 1e-12)
-        if off[far] > least:
-            heapq.heappush(waiting, (-weight, first, first + 1 + far, end))
-
-    for first, end in itertools.pairwise(kept):
-        look(first, end)
-    chosen = set(kept)
-    while waiting and len(chosen) < most:
-        _, first, middle, end = heapq.heappop(waiting)
-        chosen.add(middle)
-        look(first, middle)
-        look(middle, end)
-    return np.asarray(sorted(chosen))
+    weight = np.where(top > least * spread, top * np.maximum(np.abs(whole), _TINY), 0.0)
+    return hits[np.searchsorted(run[hits], np.arange(len(first)))], weight

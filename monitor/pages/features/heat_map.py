@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.alerts.standing import Seen
 from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear
@@ -12,7 +11,7 @@ from monitor.core.clock import DAY, to_iso
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import SIZES, value_of
-from monitor.pages.asked import Asked, PageData
+from monitor.pages.asked import Asked, PageData, Placed
 from monitor.pages.figures import percent
 from monitor.pages.fleet import main_of
 from monitor.pages.model import RANGES, Link, links_of, spec_of
@@ -65,7 +64,7 @@ def features(data: PageData, asked: Asked, name: str) -> Features:
     """Page of the features of a model."""
     asked.only("window", "range", "sort", "by")
     spec = spec_of(data, name)
-    (seen,) = data.seen(name, asked.as_of)
+    seen = data.placed(name, asked.as_of)
     names = [each.name for each in spec.windows]
     window = main_of(spec, asked.choice("window", names, seen.window))
     by = asked.choice("by", MEASURES, INDEX)
@@ -104,7 +103,7 @@ def features_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
     """Kept rows behind the page, the newest revision of each."""
     asked.only("window", "range", "sort", "by")
     spec = spec_of(data, name)
-    (seen,) = data.seen(name, asked.as_of)
+    seen = data.placed(name, asked.as_of)
     window = main_of(spec, asked.choice("window", [each.name for each in spec.windows], seen.window))
     by = asked.choice("by", MEASURES, INDEX)
     span = asked.choice(
@@ -116,7 +115,9 @@ def features_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
 Values = Mapping[str, Mapping[int, float | None]]
 
 
-def _kept(data: PageData, spec: ModelSpec, seen: Seen, window: Window, by: str, span: int) -> list[Revision]:
+def _kept(
+    data: PageData, spec: ModelSpec, seen: Placed, window: Window, by: str, span: int
+) -> list[Revision]:
     until = seen.as_of or 0
     critical = BY_NAME[by].critical if by in BY_NAME else None
     which = Drawn(
@@ -131,7 +132,7 @@ def _kept(data: PageData, spec: ModelSpec, seen: Seen, window: Window, by: str, 
 
 
 def _values(
-    data: PageData, spec: ModelSpec, seen: Seen, window: Window, by: str, span: int
+    data: PageData, spec: ModelSpec, seen: Placed, window: Window, by: str, span: int
 ) -> tuple[list[int], dict[str, dict[int, float | None]], dict[str, dict[int, float | None]]]:
     """Ends of windows; value and critical value by feature and end."""
     values: dict[str, dict[int, float | None]] = {}

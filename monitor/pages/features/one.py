@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.alerts.standing import Seen
 from monitor.charts.marks import RuleLine, Shade
 from monitor.charts.scales import logarithmic
 from monitor.core.clock import DAY, floor_to
@@ -15,7 +14,7 @@ from monitor.measures.rows import Revision, newest
 from monitor.measures.shift.cells import Expected
 from monitor.measures.shift.values import quality_results
 from monitor.measures.worded import SIZES, bounds_of, cell_of, value_of
-from monitor.pages.asked import Asked, CountedWindow, PageData, found
+from monitor.pages.asked import Asked, CountedWindow, PageData, Placed, found
 from monitor.pages.features import drawings
 from monitor.pages.features.weeks import LEGEND, MOST, WEEK, WeekMap, week_bounds, week_map
 from monitor.pages.figures import Figure, LegendKey, timeline
@@ -116,13 +115,14 @@ def feature_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
     return newest(_kept(data, spec, pick, feature, asked.as_of))
 
 
-def _asked(data: PageData, asked: Asked, name: str) -> tuple[ModelSpec, Seen, str, Picked]:
+def _asked(data: PageData, asked: Asked, name: str) -> tuple[ModelSpec, Placed, str, Picked]:
     asked.only("name", "window", "end")
     spec = spec_of(data, name)
-    (seen,) = data.seen(name, asked.as_of)
-    known = {row.subject.removeprefix(FEATURE) for row in seen.rows if row.subject.startswith(FEATURE)}
-    names = sorted({*spec.reading.numeric, *spec.reading.categorical, *known})
-    return spec, seen, found(asked.query.get("name", ""), names, "feature"), picked(data, asked, spec, seen)
+    seen = data.placed(name, asked.as_of)
+    pick, name = picked(data, asked, spec, seen), asked.query.get("name", "")  # it may be configured no more
+    if not _kept(data, spec, pick, name, asked.as_of):
+        found(name, sorted({*spec.reading.numeric, *spec.reading.categorical}), "feature")
+    return spec, seen, name, pick
 
 
 def _kept(data: PageData, spec: ModelSpec, pick: Picked, feature: str, as_of: int | None) -> list[Revision]:
@@ -212,7 +212,7 @@ def _cells(index: Measurement | None) -> tuple[IndexCell, ...]:
     )
 
 
-def _over_time(data: PageData, spec: ModelSpec, seen: Seen, pick: Picked, feature: str) -> Figure | None:
+def _over_time(data: PageData, spec: ModelSpec, seen: Placed, pick: Picked, feature: str) -> Figure | None:
     """The stability index by the shortest windows that have one; None: none has."""
     shortest_first = sorted(spec.windows, key=lambda each: each.length)
     figures = (_index_of(data, spec, seen, pick, feature, window) for window in shortest_first)
@@ -220,7 +220,7 @@ def _over_time(data: PageData, spec: ModelSpec, seen: Seen, pick: Picked, featur
 
 
 def _index_of(
-    data: PageData, spec: ModelSpec, seen: Seen, pick: Picked, feature: str, window: Window
+    data: PageData, spec: ModelSpec, seen: Placed, pick: Picked, feature: str, window: Window
 ) -> Figure | None:
     """The stability index by windows of one kind, the shown window shaded; None: none has a value."""
     if pick.end is None or seen.as_of is None:
@@ -253,7 +253,7 @@ def _index_of(
 
 
 def _weeks(
-    data: PageData, spec: ModelSpec, seen: Seen, pick: Picked, counted: CountedWindow, expected: Expected
+    data: PageData, spec: ModelSpec, seen: Placed, pick: Picked, counted: CountedWindow, expected: Expected
 ) -> WeekMap | None:
     """Weeks up to the last cycle, or up to the window that is shown where that is much older."""
     if pick.end is None or seen.as_of is None:

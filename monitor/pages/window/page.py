@@ -90,7 +90,7 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     """Page of one window of a model."""
     asked.only("window", "end", "segment", "version")
     spec = spec_of(data, name)
-    (seen,) = data.seen(name, asked.as_of)
+    seen = data.placed(name, asked.as_of)
     pick = picked(data, asked, spec, seen)
     window, end = pick.window, pick.end
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
@@ -122,7 +122,7 @@ def window_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
     """Kept rows of the window, the newest revision of each."""
     asked.only("window", "end", "segment", "version")
     spec = spec_of(data, name)
-    (seen,) = data.seen(name, asked.as_of)
+    seen = data.placed(name, asked.as_of)
     pick = picked(data, asked, spec, seen)
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
     return newest(_kept(data, spec, pick.window, pick.end, asked.as_of, slice_, details=True))
