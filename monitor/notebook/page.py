@@ -18,7 +18,7 @@ from monitor.measures.against import REFERENCE
 from monitor.measures.rows import MeasurementRow, Revision
 from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
 from monitor.notebook.counted import CountedFrames
-from monitor.pages.asked import Asked, CountedWindow
+from monitor.pages.asked import Asked, CountedWindow, Placed
 from monitor.pages.figures import FigureGroup
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
@@ -110,7 +110,7 @@ def _page(
     name, digest = frames.model.name, b64encode(sha256(asset("pages.css")).digest()).decode()
     around = frame(data, Asked(("models", name)), (name,))
     if groups is not None:
-        page = replace(page, groups=groups, tiles=(), confusion=None, without="")
+        page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
     text = rendered(
         "evaluation",
         page=page,
@@ -200,6 +200,9 @@ class _FrameData:
                 accepted={},
             )
         ]
+
+    def placed(self, _model: str, _as_of: int | None) -> Placed:
+        return Placed(self.frames.end, self.frames.window.name, MAIN[self.frames.model.reading.task])
 
     def rows(self, _model: str, which: Drawn) -> list[Revision]:
         return [

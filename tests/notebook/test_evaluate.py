@@ -1,6 +1,7 @@
 """`monitor.evaluate` says of a frame what the service says of the same rows in a database."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from monitor.core.errors import AddressError, ConfigurationError, MonitorError, 
 from monitor.core.measurement import Measurement
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.notebook.keys import _INSIDE, _TABLE_OF, ModelKeys
+from monitor.pipeline.whole_details import CELLS, CURVES
 from monitor.specs.rows import Drawn
 
 Key = tuple[object, ...]
@@ -80,9 +82,14 @@ def served(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[
         return [row for _, row in app.store.drawn("made", WHOLE_LOG) if row.truth is not Truth.NOWCAST]
 
 
+WHOLE = (*CURVES, CELLS)  # what is kept of a settled window is more than what is shown at once
+
+
 def by_key(rows: Iterable[MeasurementRow]) -> dict[Key, Measurement]:
     return {
-        (row.measure, row.subject, row.version, row.segment, row.against): row.measurement
+        (row.measure, row.subject, row.version, row.segment, row.against): (
+            replace(row.measurement, detail=None) if row.measure in WHOLE else row.measurement
+        )
         for row in rows
         if row.truth in (Truth.NONE, Truth.SETTLED)
     }

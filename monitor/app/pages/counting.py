@@ -17,13 +17,20 @@ from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.store.adapter import SqlStore
 
-Known: TypeAlias = dict[tuple[str, Reading] | None, Reference]  # by their key, under which they never change
+KeptReferences: TypeAlias = dict[
+    tuple[str, Reading] | None, Reference
+]  # by their key, under which they never change
 _MOST_KNOWN = 16
 MOST = 1_500  # panes of a window; of more the newest
 
 
 def counted(
-    store: SqlStore, spec: ModelSpec, start: int, end: int, parts_read: Collection[Part], known: Known
+    store: SqlStore,
+    spec: ModelSpec,
+    start: int,
+    end: int,
+    parts_read: Collection[Part],
+    known: KeptReferences,
 ) -> CountedWindow:
     """Counts of all panes between two moments, as they are now; panes on other grids are left out."""
     reference = _reference(store, spec, known)
@@ -60,7 +67,7 @@ def spans(
     return sums
 
 
-def _reference(store: SqlStore, spec: ModelSpec, known: Known) -> Reference | None:
+def _reference(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> Reference | None:
     """The default reference of the newest cycle, on the grids that its options give."""
     if spec.reference is None:
         return None

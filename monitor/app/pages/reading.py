@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from monitor.alerts.defaults import main_window
 from monitor.alerts.standing import Seen
 from monitor.app.alert_decisions import listed, main_measure, seen_models
-from monitor.app.pages.counting import Known, counted, spans
+from monitor.app.pages.counting import KeptReferences, counted, spans
 from monitor.app.wiring import App
 from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
@@ -30,7 +30,7 @@ class StoreData:
 
     app: App
     clock: Callable[[], int]
-    _references: Known = field(default_factory=dict)
+    _references: KeptReferences = field(default_factory=dict)
 
     @property
     def run(self) -> str:
