@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import State
 from monitor.alerts.links import episode, page_of
-from monitor.alerts.phrases import interval_in_words, limit_in_words, worded
+from monitor.alerts.phrases import figures
+from monitor.core.text import readable
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.moments import day
 from monitor.show.alerts import ShownAlert
@@ -23,9 +24,7 @@ class AlertLine:
     of: str
     severity: str
     state: str
-    value: str
-    bounds: str
-    limit: str
+    what: str
     since: str
     until: str
     seen_by: str
@@ -76,9 +75,7 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         of=", ".join(part for part in (series.version, series.segment, series.subject) if part),
         severity=alert.severity.value,
         state=alert.state.value,
-        value=worded(shown.rule, alert.breach.value),
-        bounds=interval_in_words(shown.rule, alert.breach),
-        limit=limit_in_words(shown.rule, alert.breach.limit),
+        what=readable(figures(shown.rule, alert.breach)),
         since=day(alert.since),
         until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {alert.ended}",
         seen_by=shown.seen_by,
