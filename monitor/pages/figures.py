@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from monitor.charts.marks import Band, Dots, Kind, Mark, Path, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import Unit
 from monitor.measures.rows import Truth
 from monitor.measures.worded import bounds_of, is_percent, value_of
 from monitor.pages.moments import called
@@ -50,7 +52,10 @@ class FigureGroup:
 
 
 def tick_label(measure: str) -> Callable[[float], str]:
-    """How ticks of an axis of a measure are written: rates in %, large numbers in short."""
+    """How ticks of an axis of a measure are written: rates in %, durations, large numbers in short."""
+    measured = BY_NAME.get(measure)
+    if measured is not None and measured.unit is Unit.SECONDS and not measured.moment:
+        return lambda at: value_of(measure, at)
     return percent if is_percent(measure) else short
 
 

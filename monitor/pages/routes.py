@@ -9,15 +9,19 @@ from monitor.alerts.standing import standing
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError, MonitorError
 from monitor.core.text import json_text
+from monitor.measures.rows import Revision
 from monitor.pages.alert import alert_page, found_alert
 from monitor.pages.alerts import alert_list, chosen
 from monitor.pages.asked import KEPT, Asked, PageData
 from monitor.pages.features.heat_map import features, features_rows
 from monitor.pages.features.one import feature_page, feature_rows
 from monitor.pages.fleet import fleet
+from monitor.pages.log import log_page, log_rows
 from monitor.pages.model import Link, overview, spec_of
 from monitor.pages.moments import day
 from monitor.pages.rendering import ASSETS, asset, assets_hash, rendered
+from monitor.pages.slices.compare import compare_page, compare_rows
+from monitor.pages.slices.segments import segments_page, segments_rows
 from monitor.pages.window.page import window_page, window_rows
 from monitor.show.alerts import alerts_as_json
 from monitor.show.plain import as_json
@@ -82,16 +86,13 @@ def _alerts_plain(data: PageData, asked: Asked, name: str | None = None) -> str:
     return alerts_as_json(chosen(data, asked, name))
 
 
-def _window_plain(data: PageData, asked: Asked, name: str) -> str:
-    return as_json([(name, kept, row) for kept, row in window_rows(data, asked, name)])
+def _of_rows(rows: Callable[[PageData, Asked, str], list[Revision]]) -> Callable[..., str]:
+    """Rows of a page, as `monitor show --format json` prints them."""
 
+    def plain(data: PageData, asked: Asked, name: str) -> str:
+        return as_json([(name, kept, row) for kept, row in rows(data, asked, name)])
 
-def _features_plain(data: PageData, asked: Asked, name: str) -> str:
-    return as_json([(name, kept, row) for kept, row in features_rows(data, asked, name)])
-
-
-def _feature_plain(data: PageData, asked: Asked, name: str) -> str:
-    return as_json([(name, kept, row) for kept, row in feature_rows(data, asked, name)])
+    return plain
 
 
 def _alert_plain(data: PageData, asked: Asked, name: str, rule: str) -> str:
@@ -106,9 +107,12 @@ _PAGES = {
     (): _Page("fleet", fleet, _fleet_plain),
     ("alerts",): _Page("alerts", lambda data, asked: alert_list(data, asked, None), _alerts_plain),
     ("models", "*"): _Page("model", overview, _model_plain),
-    ("models", "*", "performance"): _Page("window", window_page, _window_plain),
-    ("models", "*", "features"): _Page("features", features, _features_plain),
-    ("models", "*", "feature"): _Page("feature", feature_page, _feature_plain),
+    ("models", "*", "performance"): _Page("window", window_page, _of_rows(window_rows)),
+    ("models", "*", "features"): _Page("features", features, _of_rows(features_rows)),
+    ("models", "*", "compare"): _Page("compare", compare_page, _of_rows(compare_rows)),
+    ("models", "*", "segments"): _Page("segments", segments_page, _of_rows(segments_rows)),
+    ("models", "*", "log"): _Page("log", log_page, _of_rows(log_rows)),
+    ("models", "*", "feature"): _Page("feature", feature_page, _of_rows(feature_rows)),
     ("models", "*", "alerts", "*"): _Page("alert", alert_page, _alert_plain),
     ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain),
 }
@@ -116,7 +120,10 @@ TABS = (
     ("Overview", ("",)),
     ("Performance", ("performance",)),
     ("Features", ("features", "feature")),
+    ("Comparisons", ("compare",)),
+    ("Segments", ("segments",)),
     ("Alerts", ("alerts",)),
+    ("Log", ("log",)),
 )  # (name, what follows the model in the addresses of its pages)
 
 

@@ -32,7 +32,12 @@ PATHS = (
     "/models/never",
     "/models/nobody",
 )
-OF_TASKS = tuple(f"/models/{name}/performance" for name in ("flight", "animal", "basket"))
+OF_TASKS = (
+    *(f"/models/{name}/performance" for name in ("flight", "animal", "basket")),
+    "/models/flight/compare",
+    "/models/animal/segments",
+    "/models/basket/log",
+)
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,17 @@ from scipy.integrate import trapezoid
 from serving import Bench
 from sklearn import metrics
 
-from monitor.core.clock import DAY, to_iso
-from monitor.measures.worded import value_of
+from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.measurement import Interval, Measurement
+from monitor.measures.worded import value_of, with_interval
 from monitor.pages.window.classes import MOST, confusion_table
 from monitor.states.views import Confusion
 
 Row = dict[str, Any]
+PARTS = (
+    *("", "/performance", "/performance?segment=region%3Dnorth", "/features", "/alerts"),
+    *("/compare", "/segments", "/log"),
+)
 WINDOW = f"window=1d&end={to_iso(NOW - 2 * DAY)}"
 
 
@@ -175,9 +180,7 @@ def test_the_tiles_are_those_of_show(bench: Bench, pages: Pages, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["animal", "basket", "flight"])
-@pytest.mark.parametrize(
-    "page", ["", "/performance", "/performance?segment=region%3Dnorth", "/features", "/alerts"]
-)
+@pytest.mark.parametrize("page", PARTS)
 def test_pages_of_every_task_are_whole(pages: Pages, name: str, page: str) -> None:
     assert_whole(pages.at(f"/models/{name}{page}"))
 
@@ -239,3 +242,61 @@ def test_kept_windows_have_whole_curves_and_cells_and_current_ones_do_not(bench:
     assert {row.measure for row in kept if row.measurement.detail and row.measure == "ks_separation"}
     sketches = [row.measurement.detail for row in current if row.measurement.detail and not row.against]
     assert max(len(detail.rows) for detail in sketches) <= 25
+
+
+@pytest.mark.parametrize("name", ["flight", "basket"])
+def test_arms_by_week_are_counted_from_the_log(bench: Bench, pages: Pages, name: str) -> None:
+    label = {"flight": "late", "basket": "spent"}[name]
+    with sqlite3.connect(bench.directory / "log.db") as log:
+        rows = log.execute(
+            f"SELECT event_time, arm, {label} FROM predictions JOIN labels USING (id)"
+        ).fetchall()
+    log.close()
+    first, *others = table_of(pages.at(f"/models/{name}/compare").text, "Numbers of Outcome by week")[1:]
+    week = to_iso(from_iso(others[0][0]))
+    after = to_iso(from_iso(others[0][0]) + 7 * DAY)
+    measure = {"flight": "control_outcome_rate", "basket": "control_outcome_mean"}[name]
+    told = {"0": others[0][1:3], "1": others[0][3:5]}
+
+    assert first
+    for arm, cells in told.items():
+        values = [value for at, of, value in rows if of == arm and week <= at < after]
+        assert cells == [value_of(measure, float(np.mean(values))), f"{len(values):,}"]
+
+
+def test_segments_and_versions_are_those_of_show(bench: Bench, pages: Pages) -> None:
+    done = bench.monitor("show", "--model", "flight", "--window", "1d", "--all", "--format", "json")
+    expected = {
+        (row["segment"] or (f"version {row['version']}" if row["version"] else "the whole")): (
+            f"{row['n']:,}",
+            with_interval("roc_auc", measured(row)),
+        )
+        for row in json.loads(done.stdout)
+        if row["measure"] == "roc_auc"
+        and row["truth"] == "settled"
+        and not (row["against"] or row["subject"])
+    }
+    _, *body = table_of(pages.at("/models/flight/segments").text, "Segments and versions")
+
+    assert {row[0]: (row[1], " ".join(row[2].split())) for row in body} == expected
+    assert {"the whole", "version a-1", "region=north"} <= set(expected)
+
+
+def test_the_log_says_what_show_says_of_it(bench: Bench, pages: Pages) -> None:
+    done = bench.monitor("show", "--model", "flight", "--all", "--format", "json")
+    expected = {
+        row["measure"]: value_of(row["measure"], row["value"])
+        for row in json.loads(done.stdout)
+        if row["window"] is None and not row["subject"] and row["value"] is not None
+    }
+    _, *body = table_of(pages.at("/models/flight/log").text, "Figures of the log")
+    told = {row[0]: row[1].replace("&lt;", "<") for row in body}
+
+    assert {name: told[name] for name in expected} == expected
+    assert "panes_waiting" in told
+
+
+def measured(row: Row) -> Measurement:
+    """The result of a row of show."""
+    bounds = None if row["lower"] is None else Interval(row["lower"], row["upper"])
+    return Measurement(row["value"], row["n"], interval=bounds)

@@ -1,0 +1,104 @@
+"""What is known of the log itself: volume, coverage, delays of labels, odd rows, what waits, events."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from monitor.core.clock import DAY
+from monitor.measures.rows import Revision, newest
+from monitor.measures.worded import value_of
+from monitor.pages.asked import Asked, PageData
+from monitor.pages.figures import Figure, timeline
+from monitor.pages.fleet import main_of
+from monitor.pages.model import RANGES, Link, links_of, spec_of
+from monitor.pages.moments import day, time_axis
+from monitor.pages.series import readings
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.windows.ends import Window
+
+CHARTS = (
+    ("records", "Records", "of each window"),
+    ("volume_ratio", "Volume ratio", "against the same hours of earlier weeks"),
+    ("coverage", "Labels in", "labelled share of the records, as each window was kept"),
+    ("label_delay_median", "Delay of the labels", "median time from the event to its first label"),
+    ("label_delay_p90", "Delay of nine in ten labels", "90 % of the labels were there by then"),
+)
+_MOST_EVENTS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPage:
+    """Page of the log of a model.
+
+    Parameters
+    ----------
+    counts
+        (measure, value) of the newest window and of the log itself: odd rows, what waits, ages.
+    events
+        (when, kind, of what, who, why), the newest first.
+    """
+
+    model: str
+    windows: tuple[Link, ...]
+    ranges: tuple[Link, ...]
+    figures: tuple[Figure, ...]
+    counts: tuple[tuple[str, str], ...]
+    events: tuple[tuple[str, ...], ...]
+    left_out: int
+
+
+def log_page(data: PageData, asked: Asked, name: str) -> LogPage:
+    """Page of the log of a model."""
+    spec, window, span, rows = _asked(data, asked, name)
+    (seen,) = data.seen(name, asked.as_of)
+    until = data.now() if asked.as_of is None else asked.as_of
+    events = [event for event in reversed(data.events(name)) if event.at <= until]
+    counts = {row.measure: row.measurement for row in seen.rows if not (row.window or row.subject)}
+    return LogPage(
+        model=name,
+        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
+        ranges=links_of(asked, "range", list(RANGES), span),
+        figures=tuple(_figures(rows, window)),
+        counts=tuple(
+            (measure, value_of(measure, result.value) if result.reason is None else f"({result.reason})")
+            for measure, result in counts.items()
+        ),
+        events=tuple(
+            (day(event.at), event.kind.replace("_", " "), event.subject, event.who, event.why)
+            for event in events[:_MOST_EVENTS]
+        ),
+        left_out=max(0, len(events) - _MOST_EVENTS),
+    )
+
+
+def log_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
+    """Kept rows behind the charts, the newest revision of each, and the figures of the log itself."""
+    *_, rows = _asked(data, asked, name)
+    (seen,) = data.seen(name, asked.as_of)
+    return [*newest(rows), *((seen.as_of or 0, row) for row in seen.rows if not row.window)]
+
+
+def _asked(data: PageData, asked: Asked, name: str) -> tuple[ModelSpec, Window, str, list[Revision]]:
+    asked.only("window", "range")
+    spec, placed = spec_of(data, name), data.placed(name, asked.as_of)
+    shortest = min(spec.windows, key=lambda each: each.length)
+    window = main_of(spec, asked.choice("window", [each.name for each in spec.windows], shortest.name))
+    span = asked.choice("range", list(RANGES), "90d" if window.length <= DAY else "all")
+    until = placed.as_of or 0
+    which = Drawn(
+        window=window.name,
+        after=until - RANGES[span] if RANGES[span] else 0,
+        until=until,
+        measures=[measure for measure, *_ in CHARTS],
+        subjects=("",),
+        as_of=asked.as_of,
+    )
+    return spec, window, span, data.rows(name, which)
+
+
+def _figures(rows: Sequence[Revision], window: Window) -> Iterator[Figure]:
+    for measure, title, note in CHARTS:
+        series = [one for one in readings(rows, window, measure) if one.value is not None]
+        if series:
+            axis = time_axis(window.start(series[0].end), series[-1].end, window.zone)
+            yield timeline(measure, series, window, axis, title=title, note=note, height=120)

@@ -1,0 +1,1 @@
+"""Parts of the records beside one another: arms, challenger, segments, versions."""

@@ -1,0 +1,241 @@
+"""Control and treatment by week, their difference with its always-valid band, the challenger by window."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from monitor.charts.marks import Dots, Kind, Mark, Path, RuleLine, Whiskers
+from monitor.charts.plot import Plot
+from monitor.charts.scales import linear
+from monitor.core.clock import DAY, from_iso
+from monitor.core.measurement import Detail
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import Family
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Revision, newest
+from monitor.measures.statistics.intervals import wilson
+from monitor.measures.worded import bounds_of, difference_of, is_percent, value_of
+from monitor.pages.asked import Asked, PageData
+from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
+from monitor.pages.fleet import main_of
+from monitor.pages.model import spec_of
+from monitor.pages.moments import time_axis
+from monitor.pages.series import WindowReading, readings
+from monitor.pages.window.page import Tile
+from monitor.sentences.known import named
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.windows.ends import Window
+
+VALID = "_always_valid"
+_WEEK = 7 * DAY
+_ARMS: tuple[tuple[str, Kind], ...] = (("control", "second"), ("treatment", "main"))
+_MOST = 6  # charts of a kind
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyValues:
+    """An arm's weekly values of one outcome: how many, their mean and standard deviation, in words."""
+
+    outcome: str
+    arm: str
+    weeks: str
+    mean: str
+    deviation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparePage:
+    """Page of the comparisons of a model; `without`: why there is none."""
+
+    model: str
+    without: str
+    tiles: tuple[Tile, ...]
+    arms: tuple[Figure, ...]
+    weekly: tuple[WeeklyValues, ...]
+    challenger: tuple[Figure, ...]
+
+
+def compare_page(data: PageData, asked: Asked, name: str) -> ComparePage:
+    """Page of the comparisons of a model."""
+    spec, cumulative, challenged = _rows(data, asked, name)
+    rows = newest(cumulative)
+    last = {(row.measure, row.subject): row for _, row in sorted(rows, key=lambda pair: pair[1].window_end)}
+    differences = [row for (measure, _), row in last.items() if "_difference" in measure][:_MOST]
+    arms = [figure for row in differences for figure in _of_arms(spec, row, rows)]
+    window = _window(spec)
+    challenger = tuple(_challenger(challenged, window))
+    return ComparePage(
+        model=name,
+        without=_without(spec, there=bool(arms or challenger)),
+        tiles=tuple(_tile(row) for row in last.values() if row.measurement.value is not None),
+        arms=tuple(arms),
+        weekly=tuple(line for row in differences for line in _weekly(row)),
+        challenger=challenger,
+    )
+
+
+def compare_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
+    """Kept rows behind the page, the newest revision of each."""
+    _, cumulative, challenged = _rows(data, asked, name)
+    return [*newest(cumulative), *newest(challenged)]
+
+
+def _rows(data: PageData, asked: Asked, name: str) -> tuple[ModelSpec, list[Revision], list[Revision]]:
+    asked.only()
+    spec, placed = spec_of(data, name), data.placed(name, asked.as_of)
+    valid = [measure.name for measure in BY_NAME.values() if measure.name.endswith(VALID)]
+    other = [measure.name for measure in BY_NAME.values() if measure.of_challenger and not measure.cumulative]
+    found = []
+    for window, measures, details in ((CUMULATIVE, valid, True), (_window(spec).name, other, False)):
+        which = Drawn(
+            window=window,
+            after=0,
+            until=placed.as_of or 0,
+            measures=measures,
+            as_of=asked.as_of,
+            details=details,
+        )
+        found.append(data.rows(name, which))
+    return spec, found[0], found[1]
+
+
+def _window(spec: ModelSpec) -> Window:
+    """Calendar months if the model has them, else its longest windows."""
+    names = [window.name for window in spec.windows]
+    longest = max(spec.windows, key=lambda window: window.length)
+    return main_of(spec, "month") if "month" in names else longest
+
+
+def _tile(row: MeasurementRow) -> Tile:
+    label = " ".join(filter(None, (row.measure.removesuffix(VALID), named(row.subject))))
+    result = row.measurement
+    if "_difference" in row.measure:
+        bounds = bounds_of(row.measure, result.interval, differs=True)
+        return Tile(label, difference_of(row.measure, result.value), f"{bounds} n {result.n:,}".strip())
+    return Tile(label, value_of(row.measure, result.value), f"n {result.n:,}")
+
+
+def _of_arms(spec: ModelSpec, row: MeasurementRow, rows: Sequence[Revision]) -> Iterator[Figure]:
+    """Both arms by week, and their difference so far with the band that holds at every moment."""
+    if row.measurement.detail is not None:
+        yield _by_week(row, row.measurement.detail)
+    window = replace(spec.windows[0], name=CUMULATIVE, length=DAY, step=_WEEK)
+    series = [one for one in readings(rows, window, row.measure, row.subject) if one.value is not None]
+    if len(series) > 1:
+        axis = time_axis(series[0].end, series[-1].end, window.zone)
+        yield _difference(row, series, window, axis.low, axis.high)
+
+
+def _difference(
+    row: MeasurementRow, series: Sequence[WindowReading], window: Window, low: float, high: float
+) -> Figure:
+    title = " ".join(filter(None, ("Difference so far", named(row.subject))))
+    axis = time_axis(int(low), int(high), window.zone)
+    figure = timeline(
+        row.measure,
+        series,
+        window,
+        axis,
+        title=title,
+        marks=[RuleLine(0.0, "y", "chance")],
+        note="treatment less control, of all that has settled; the band holds however often one looks",
+    )
+    levels = [figure.plot.y.low, figure.plot.y.high, 0.0]
+    label = tick_label(row.measure.removesuffix(VALID))
+    return replace(figure, plot=replace(figure.plot, y=linear(levels, label=label)))
+
+
+def _by_week(row: MeasurementRow, weeks: Detail) -> Figure:
+    """Outcome of each arm, week by week."""
+    measure = row.measure.removesuffix(VALID)
+    rate = is_percent(measure)
+    starts = [float(from_iso(str(line[0]))) for line in weeks.rows]
+    marks: list[Mark] = []
+    levels: list[float] = []
+    columns: list[list[str]] = []
+    for arm, kind in _ARMS:
+        values, counts = _column(weeks, arm), _column(weeks, f"{arm}_n")
+        sizes = [int(count or 0) for count in counts]
+        middles = [start + _WEEK / 2 for start in starts]
+        bars = []
+        for middle, value, n in zip(middles, values, sizes, strict=True):
+            if rate and value is not None and n:
+                interval = wilson(round(value * n), n)
+                bars.append((middle, interval.lower, interval.upper))
+        points = list(zip(middles, values, strict=True))
+        marks += [Whiskers(bars, kind), Path(points, kind)]
+        marks.append(Dots([(x, y) for x, y in points if y is not None], kind))
+        levels += [value for value in values if value is not None]
+        levels += [end for _, *ends in bars for end in ends]
+        columns += [[value_of(measure, value) for value in values], [f"{n:,}" for n in sizes]]
+    axis = time_axis(int(starts[0]), int(starts[-1] + _WEEK))
+    title = " ".join(filter(None, ("Outcome by week", named(row.subject))))
+    plot = Plot(
+        x=axis,
+        y=linear(levels, label=tick_label(measure)),
+        marks=marks,
+        label=f"{title}, control and treatment",
+        height=160,
+        stops=tuple(start + _WEEK / 2 for start in starts),
+    )
+    names = [str(line[0]) for line in weeks.rows]
+    return Figure(
+        title=title,
+        note="weeks whose labels have settled" + (", with 95 % intervals" if rate else ""),
+        legend=tuple(LegendKey("line", kind, arm) for arm, kind in _ARMS),
+        plot=plot,
+        columns=("week from", "control", "records", "treatment", "records"),
+        rows=tuple(zip(names, *columns, strict=True)),
+    )
+
+
+def _weekly(row: MeasurementRow) -> Iterator[WeeklyValues]:
+    """Mean and standard deviation of the weekly values of each arm."""
+    detail, measure = row.measurement.detail, row.measure.removesuffix(VALID)
+    for arm, _ in _ARMS:
+        known = [value for value in _column(detail, arm) if value is not None]
+        if known:
+            deviation = float(np.std(known, ddof=1)) if len(known) > 1 else None
+            yield WeeklyValues(
+                named(row.subject) if row.subject else "outcome",
+                arm,
+                str(len(known)),
+                value_of(measure, float(np.mean(known))),
+                value_of(measure, deviation),
+            )
+
+
+def _challenger(rows: Sequence[Revision], window: Window) -> Iterator[Figure]:
+    """Differences of champion and challenger on the same records, window by window."""
+    names = dict.fromkeys(row.measure for _, row in rows)
+    for measure in [
+        name for name in names if BY_NAME[name].family is Family.COMPARISON and "difference" in name
+    ]:
+        series = [one for one in readings(rows, window, measure) if one.value is not None]
+        if series:
+            axis = time_axis(window.start(series[0].end), series[-1].end, window.zone)
+            marks = [RuleLine(0.0, "y", "chance")]
+            note = f"challenger less champion on the same records, by {window.name}"
+            figure = timeline(measure, series, window, axis, marks=marks, note=note)
+            levels = [figure.plot.y.low, figure.plot.y.high, 0.0]
+            y = linear(levels, label=tick_label(measure))
+            yield replace(figure, plot=replace(figure.plot, y=y))
+
+
+def _without(spec: ModelSpec, *, there: bool) -> str:
+    if there:
+        return ""
+    if spec.reading.arms is None and spec.reading.challenger is None:
+        return (
+            "Neither a control group nor a challenger is configured: [models.control], [models.challenger]."
+        )
+    return "Nothing has settled yet: comparisons stand on settled labels."
+
+
+def _column(detail: Detail | None, name: str) -> list[float | None]:
+    """Numbers of a column; None where there is none."""
+    if detail is None or name not in detail.columns:
+        return []
+    cells = (row[detail.columns.index(name)] for row in detail.rows)
+    return [float(cell) if isinstance(cell, float | int) else None for cell in cells]
