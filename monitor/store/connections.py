@@ -116,7 +116,7 @@ def connect(url: str, *, limit: float | None = SILENT) -> Engine:
 
 @contextlib.contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """Transaction that reads.
+    """Transaction that reads: all of its statements see the store as it is at the first one.
 
     Raises
     ------
@@ -124,6 +124,8 @@ def reading(engine: Engine) -> Iterator[Connection]:
         if the database refuses.
     """
     with _translated(engine), engine.connect() as connection:
+        if engine.dialect.name == "postgresql":  # SQLite's transactions are so by themselves
+            connection.execution_options(isolation_level="REPEATABLE READ")
         yield connection
 
 

@@ -277,3 +277,30 @@ task = "binary"
 windows = ["1d", "7d"]
 predictions = {{ table = "p", id = "id", event_time = "t", logged_at = "l", score = "s", threshold = 0.5 }}
 """
+
+
+PARALLEL = "parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0"
+MORE = """
+INSERT INTO series (run, model, "window", truth, version, segment, measure, subject, against)
+SELECT s.run, s.model, s."window", s.truth, '', '', 'more' || number, '', ''
+FROM (SELECT * FROM series LIMIT 1) AS s, generate_series(1, 3000) AS number;
+INSERT INTO snapshot_rows (row_set, series, value, n, resolution)
+SELECT r.id, s.id, 0.5, 1, 0 FROM (SELECT id FROM row_sets LIMIT 1) AS r, series AS s
+ON CONFLICT DO NOTHING;
+ANALYZE
+"""
+
+
+@pytest.mark.postgres
+def test_what_several_processes_of_postgresql_read_at_once_is_whole(postgres_url: str) -> None:
+    migrate(postgres_url)
+    store = open_store(postgres_url, "live")
+    store.commit("late", commit(snapshots=ROWS[:1]))
+    settings = [f"ALTER DATABASE {store.engine.url.database} SET {setting}" for setting in PARALLEL]
+    with writing(store.engine) as connection:
+        for statement in (*MORE.split(";"), *settings):
+            connection.exec_driver_sql(statement)
+        kept = connection.execute(text("SELECT count(*) FROM series")).scalar_one()
+    store.close()
+
+    assert [len(read_snapshots(postgres_url)) for _ in range(4)] == [kept] * 4

@@ -19,7 +19,7 @@ from monitor.specs.rows import Entry, ModelState, PaneFacts, WaitingPane, Window
 from monitor.states.counters import Counters
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading, writing
-from monitor.store.tables import METADATA, VIEWS, panes, references
+from monitor.store.tables import METADATA, VIEWS, panes, references, waiting
 
 COUNTING = examples.COUNTING
 RECORDS = COUNTING.stored_as(COUNTING.records)
@@ -39,6 +39,15 @@ def test_the_sql_store_is_a_store(store: SqlStore) -> None:
     asked: Store = store
 
     assert asked.state("late") == ModelState()
+
+
+def test_all_statements_of_a_transaction_that_reads_see_the_same(store: SqlStore) -> None:
+    with reading(store.engine) as connection:
+        before = connection.execute(select(waiting)).all()
+        store.note_waiting("late", ModelState(), [WaitingPane(start=START, part=Part.LABELS, since=START)])
+
+        assert connection.execute(select(waiting)).all() == before == []
+    assert len(store.waiting("late")) == 1
 
 
 def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:

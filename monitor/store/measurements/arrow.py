@@ -93,13 +93,14 @@ def _where(
 def _connected(address: URL) -> Iterator[Any]:
     """Function that runs a query."""
     dialect = _DIALECTS[address.get_backend_name()](paramstyle="named")  # which writes % as it is
+    guarded = address.get_backend_name() == "sqlite"  # PostgreSQL tells types, and keeps no order of a union
     try:
         with closing(_connection(address)) as connection, connection.cursor() as cursor:
 
             def fetch(query: Select[Any]) -> pa.Table:
-                guarded = union_all(select(*map(_typed, query.selected_columns)), query)
-                cursor.execute(str(guarded.compile(dialect=dialect, compile_kwargs={"literal_binds": True})))
-                return cursor.fetch_arrow_table().slice(1)
+                asked = union_all(select(*map(_typed, query.selected_columns)), query) if guarded else query
+                cursor.execute(str(asked.compile(dialect=dialect, compile_kwargs={"literal_binds": True})))
+                return cursor.fetch_arrow_table().slice(int(guarded))
 
             yield fetch
     except (adbc_driver_manager.Error, pa.ArrowException) as error:
