@@ -52,7 +52,8 @@ def day_values(watch: Watch, counting: Counting, strata: Strata, day: int) -> Da
         np.where(few & ~always, np.nan, values).astype(np.float32),
         samples.astype(np.float32),
         np.minimum(hits, _LARGEST).astype(np.int32),
-        np.minimum(trials, _LARGEST).astype(np.int32),
+        # a label that is corrected twice is two corrections
+        np.minimum(np.maximum(trials, hits), _LARGEST).astype(np.int32),
     )
 
 

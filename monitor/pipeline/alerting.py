@@ -14,6 +14,7 @@ from monitor.alerts.rules import ACCEPTED, Acceptance, Rule, Series, read_accept
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.keeping import Place
+from monitor.pipeline.sequential.day_rows import is_of_labels
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Store
 
@@ -62,7 +63,7 @@ def alerted(
     outcome = advance(others, _judged(rows, kept, settled), of_others, as_of, accepted=accepted)
     judged = Round(of_days)
     for at, evidence in days:
-        judged = followed(judged, advance(daily.values(), evidence, judged.standing, at, accepted=accepted))
+        judged = followed(judged, _of_day(daily.values(), evidence, judged.standing, at, accepted))
     outcome = beside(outcome, without_accepted(judged, accepted, as_of))
     truths = {rule.name: rule.truth for rule in rules}
     return outcome, {
@@ -70,6 +71,20 @@ def alerted(
         for alert in outcome.turned
         if alert.series.rule in truths
     }
+
+
+def _of_day(
+    rules: Iterable[Rule],
+    rows: Sequence[MeasurementRow],
+    standing: Mapping[Series, Alert],
+    at: int,
+    accepted: Mapping[Series, Acceptance],
+) -> Round:
+    """Judge a day of one part: it says nothing of the other part's alerts, which stay as they are."""
+    there = {is_of_labels(row.subject) for row in rows}
+    mine = {series: alert for series, alert in standing.items() if is_of_labels(series.subject) in there}
+    others = {series: alert for series, alert in standing.items() if series not in mine}
+    return beside(Round(others), advance(rules, rows, mine, at, accepted=accepted))
 
 
 def noticed(

@@ -289,6 +289,7 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         last_as_of=settling.last_as_of,
         uncounted=frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting),
         accepted=cycle.accepted.values(),
+        lease=cycle.tick.lease,
     )
     seen_first = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
     wrong = differences_wrong(model, audited, as_of)

@@ -22,12 +22,18 @@ _REASONS = {
     NotJudged.NO_RECORDS: Reason.NO_RECORDS,
     NotJudged.UNDEFINED: Reason.UNDEFINED,
 }
+_OF_LABELS = {WatchGroup.PERFORMANCE, WatchGroup.LABEL, WatchGroup.LABELS}
 _MAIN = {Part.RECORDS: "records", Part.LABELS: ""}
 
 
 def watched_as(subject: str) -> str:
     """Subject of a watch, of that of a row: performance is of the whole, and its rows name no subject."""
     return subject or PERFORMANCE
+
+
+def is_of_labels(subject: str) -> bool:
+    """Whether the subject of a row is judged with the days of labels."""
+    return watched_as(subject) in _OF_LABELS
 
 
 def learning_rows(part: Part, end: int, days: int) -> Iterator[MeasurementRow]:

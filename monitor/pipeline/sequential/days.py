@@ -5,7 +5,7 @@ once. What a day held then comes from its panes, where these show it, else from 
 that comes later, or a process that was killed before it, finds the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import takewhile
@@ -15,10 +15,11 @@ import numpy as np
 
 from monitor.core.clock import DAY, SECOND, to_datetime
 from monitor.core.typing import Floats, Ints
+from monitor.pipeline.count import MOST_ROWS, chunks
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import DELAY_EDGES
-from monitor.records.pane import Part
+from monitor.records.pane import PanePart, Part
 from monitor.specs.reads import counted_ranges
 from monitor.specs.rows import ModelState
 from monitor.states.counters import Counters
@@ -150,10 +151,16 @@ def strata_of(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: fr
     """The same, of segments too, and of any number of days that lie together."""
     if _shown(model, panes, day, as_of, uncounted):
         return panes.window(day.part, day.start, day.end, kept=False)
-    starts = np.arange(day.start, day.end, model.reading.pane, dtype=np.int64)
-    ranges = counted_ranges(starts.tolist(), model.reading, day.due)
-    counted = model.source.counted(model.spec, day.part, ranges, model.counting, panes=starts, as_of=day.due)
-    return fold(model.counting.layout(day.part), (part.strata for part in counted.parts))
+    starts, facts = list(range(day.start, day.end, model.reading.pane)), panes.facts(day.part)
+    rows = {start: facts[start].rows if start in facts else MOST_ROWS for start in starts}
+    pieces = (_counted(model, day, chunk) for chunk in chunks(starts, rows, model.at_once))
+    return fold(model.counting.layout(day.part), (part.strata for parts in pieces for part in parts))
+
+
+def _counted(model: Model, day: DueDay, starts: list[int]) -> Sequence[PanePart]:
+    ranges, panes = counted_ranges(starts, model.reading, day.due), np.asarray(starts, dtype=np.int64)
+    counted = model.source.counted(model.spec, day.part, ranges, model.counting, panes=panes, as_of=day.due)
+    return counted.parts
 
 
 def _shown(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> bool:
@@ -165,5 +172,6 @@ def _shown(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: froze
         return False
     if day.due == as_of:
         return True
-    facts = [panes.facts(part).get(start) for part in Part for start in starts]
+    parts = (Part.RECORDS,) if day.part is Part.RECORDS else Part  # labels change nothing of records
+    facts = [panes.facts(part).get(start) for part in parts for start in starts]
     return all(fact is None or fact.newest is None or fact.newest <= day.due for fact in facts)

@@ -16,7 +16,9 @@ from monitor.evidence.making import watch_of
 from monitor.evidence.segments import HoldingSegment
 from monitor.evidence.telling import judgements
 from monitor.evidence.watched import Watch
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import MeasurementRow
+from monitor.pipeline.count import renew
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.day_rows import (
@@ -32,6 +34,7 @@ from monitor.pipeline.sequential.segments import held_now
 from monitor.records.codec import decode, encode
 from monitor.records.pane import PanePart, Part
 from monitor.specs.model import BudgetSpec
+from monitor.specs.protocols import Lease
 from monitor.specs.rows import Day, ModelState
 from monitor.states.strata import Strata
 from monitor.windows.days import zone_of_days
@@ -111,6 +114,7 @@ def judge_days(
     last_as_of: int | None,
     uncounted: frozenset[int],
     accepted: Iterable[Acceptance],
+    lease: Lease | None = None,
 ) -> JudgedDays:
     """Judge the days that have become due.
 
@@ -124,10 +128,14 @@ def judge_days(
     uncounted
         starts of panes that wait, or lack a part.
     accepted
-        changes that are expected.
+        changes that are expected; those of rules on other measures are of no evidence.
+    lease
+        renewed before each day.
     """
     if model.spec.budget is None:
         return JudgedDays()
+    daily = {rule.name for rule in model.spec.rules if rule.measure == EVIDENCE}
+    accepted = [one for one in accepted if one.series.rule in daily]
     parts = dict(watched)
     told_after = as_of - model.spec.every if last_as_of is None else last_as_of
     until = {part: one.days[-1].end for part, one in parts.items() if one.days}
@@ -143,6 +151,7 @@ def judge_days(
 
     parts.update({part: with_held(one) for part, one in parts.items()})
     for due in due_days(model, panes, state, known, as_of):
+        renew(model, lease)
         strata = counts_of(model, panes, due, as_of, uncounted)
         entered, days = _entered(model, parts[due.part], due, strata, accepted)
         parts[due.part] = entered = with_held(entered)
@@ -167,7 +176,7 @@ def _rows(model: Model, part: Part, parts: Mapping[Part, WatchedPart]) -> list[M
         return list(learning_rows(part, end, len(watched.first)))
     unusual = _unusual(budget, watched.newest.row.day)
     told = judgements(watched.watch, watched.newest, budget=_budget(budget), unusual=unusual)
-    n = int(watched.newest.row.samples.max(initial=0.0))
+    n = int(watched.newest.row.samples[0])
     subjects = sum(len(one.watch.subjects) for one in parts.values() if one.watch is not None)
     return list(rows_of(end, told, n=n, subjects=subjects, held=watched.held))
 
@@ -186,6 +195,8 @@ def _read(model: Model, part: Part) -> WatchedPart:
         return WatchedPart(days=tuple(first), first=counted)
     watch = watch_of(model.counting, part, fold(layout, counted))
     days = model.store.days(model.name, part, watch.key, REMEMBERED + 1)
+    if not days:  # this version watches otherwise than the one that judged them
+        return WatchedPart(days=tuple(first), first=counted)
     *before, last = (unpack(day.blob, watch) for day in days)
     values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
     newest = replace(_judged(model, watch, before, values), row=last)
@@ -202,6 +213,10 @@ def _entered(
     if watched.watch is not None:
         entered = _after(model, watched, day, strata, accepted)
         return entered, [entered.days[-1]]
+    if len(watched.first) == FEWEST:
+        made = _made(model, watched.days, watched.first, accepted)
+        entered = _after(model, made, day, strata, accepted)
+        return entered, [*made.days, entered.days[-1]]
     day = replace(day, blob=encode([PanePart(due.start, strata)])[0])
     days, first = (*watched.days, day), (*watched.first, strata)
     if len(days) < FEWEST:
