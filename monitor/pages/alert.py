@@ -3,30 +3,35 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from monitor.alerts.lifecycle import State
 from monitor.alerts.phrases import annotations, cause_table, described, heading, said, still
 from monitor.alerts.verdicts import COUNTED
-from monitor.charts.marks import Dots, Mark, RuleLine, Shade
+from monitor.charts.marks import Band, Dots, Mark, Path, RuleLine, Shade
+from monitor.charts.plot import Plot
 from monitor.charts.scales import linear
 from monitor.core.clock import DAY, to_iso
 from monitor.core.errors import AddressError
 from monitor.core.measurement import Detail
 from monitor.exposition.forwarding import leads_somewhere
 from monitor.measures.against import FIGURES
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.options import FEATURE
+from monitor.measures.rows import CUMULATIVE, newest
 from monitor.measures.worded import differs, limit_of
 from monitor.pages.alerts import AlertLine, alert_line, chosen
 from monitor.pages.asked import Asked, PageData
-from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
+from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline
 from monitor.pages.model import Link, spec_of
-from monitor.pages.moments import time_axis
+from monitor.pages.moments import day, time_axis
 from monitor.pages.series import WindowReading, readings
+from monitor.sentences.changed import is_change, told_day
 from monitor.show.alerts import ShownAlert
 from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
 
-_BEFORE, _MOST = 90 * DAY, 12
+_BEFORE, _MOST, _FEWEST = 90 * DAY, 12, 2
 OF_ONE = ("since", "subject", "segment", "version")
 
 
@@ -86,7 +91,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
     earlier = [
         one for one in all_of_them if one.alert.series == alert.series and one.alert.since < alert.since
     ]
-    table = cause_table(rule, cause) if cause is not None and cause.rows else []
+    table = [] if cause is None or not cause.rows or is_change(cause) else cause_table(rule, cause)
     runbook = notes.get("runbook_url", "")
     return AlertPage(
         model=name,
@@ -161,6 +166,12 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
     alert, rule, series = shown.alert, shown.rule, shown.alert.series
     spec = spec_of(data, shown.model)
     window = next((each for each in spec.windows if each.name == series.window), None)
+    if is_change(alert.breach.cause):
+        figure = judged_days(data, asked, shown)
+        return (
+            figure,
+            "" if figure else "The days before showed no evidence, so they are not kept one by one.",
+        )
     if rule is None:
         return None, "The rule is configured no more, so its series is not drawn."
     if window is None or rule.features == "share":
@@ -188,6 +199,74 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
     note = "shaded: the episode; the ringed window is that of its newest breach"
     figure = timeline(rule.measure, judged, window, axis, marks=marks, title=title, note=note)
     return _with_limit(figure, shown, window), ""
+
+
+def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | None:
+    """Days that were judged, each with what was expected of it; None: only one of them is kept."""
+    alert, meant = shown.alert, told_day(shown.alert.breach.cause)
+    until = alert.resolved_at or data.now() if asked.as_of is None else asked.as_of
+    which = Drawn(
+        window=CUMULATIVE,
+        after=alert.since - _BEFORE,
+        until=until,
+        measures=(EVIDENCE,),
+        subjects=(alert.series.subject,),
+        as_of=asked.as_of,
+        details=True,
+    )
+    told = {
+        row.window_end: told_day(row.measurement.detail) for _, row in newest(data.rows(shown.model, which))
+    }
+    days = [
+        (end, one)
+        for end, one in sorted(told.items())
+        if meant and one and (one.what, one.unit) == (meant.what, meant.unit)
+    ]
+    if meant is None or len(days) < _FEWEST:
+        return None
+    steps = [
+        each
+        for (before, _), (end, one) in pairwise([(days[0][0], None), *days])
+        for each in ([(end - DAY, None)] if end - before > DAY else []) + [(end, one)]
+    ]
+    middle = {end: float(end - DAY // 2) for end, _ in steps}
+    label = tick_label(meant.measure) if meant.measure else short
+    drawn: list[Mark] = [
+        Shade(float(alert.fired_at or alert.since) - DAY, float(alert.resolved_at or until)),
+        Band(
+            [(middle[end], *((one.low, one.high) if one else (None, None))) for end, one in steps],
+            "reference",
+        ),
+        Path([(middle[end], one.value if one else None) for end, one in steps]),
+        Dots([(middle[end], one.value) for end, one in days]),
+        Dots(
+            [(middle[end], one.value) for end, one in days if end == alert.breach.window_end],
+            "second",
+            hollow=True,
+        ),
+    ]
+    title = f"{meant.what}{f' of {alert.series.subject}' if alert.series.subject else ''}, day by day"
+    numbers = [value for _, one in days for value in (one.value, one.low, one.high)]
+    plot = Plot(
+        x=time_axis(days[0][0] - DAY, max(until, days[-1][0])),
+        y=linear(numbers, label=label),
+        marks=tuple(drawn),
+        label=f"{title}, {len(days)} days",
+        height=160,
+        stops=tuple(middle[end] for end, _ in days),
+    )
+    return Figure(
+        title=title,
+        note="shaded: the episode; ringed: the day of its newest verdict; days without evidence are not kept"
+        + ("; in standard deviations" if meant.unit == "sd" else ""),
+        plot=plot,
+        legend=(
+            LegendKey("line", "main", "the day"),
+            LegendKey("area", "reference", "expected of such a day"),
+        ),
+        columns=("day", meant.what, "expected from", "to"),
+        rows=tuple((day(end - DAY), *(label(one) for one in (d.value, d.low, d.high))) for end, d in days),
+    )
 
 
 def _marks(shown: ShownAlert, judged: Sequence[WindowReading], last: float) -> Iterator[Mark]:

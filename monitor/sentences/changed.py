@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from monitor.core.clock import DAY
@@ -80,6 +81,51 @@ def changed(detail: Detail, end: int) -> str:
     cells = _cells(detail)
     parts = [_now(cells, end), _since(cells), _chance(cells), _where(cells)]
     return readable("; ".join(part for part in parts if part))
+
+
+@dataclass(frozen=True, slots=True)
+class ToldDay:
+    """What is watched on one day, and what was expected of it.
+
+    Parameters
+    ----------
+    what
+        of the subject: "level", "missing".
+    unit
+        of a number; "sd" where its column's is not known.
+    measure
+        as whose values it is told; empty: as a plain number.
+    """
+
+    what: str
+    unit: str
+    measure: str
+    value: float
+    low: float
+    high: float
+
+
+def told_day(detail: Detail | None) -> ToldDay | None:
+    """A day's value with what was expected of it; None: nothing was followed that day."""
+    if detail is None or not is_change(detail):
+        return None
+    cells = _cells(detail)
+    kind, level = str(cells["what"]), str(cells["level"])
+    what = " of ".join(part for part in (kind.replace("_", " "), level) if part)
+    own = _three(cells, "own", "own_low", "own_high")
+    numbers = own or _three(cells, "value", "expected_low", "expected_high")
+    if numbers is None:
+        return None
+    if kind in _NUMBERS:
+        return ToldDay(what, "" if own else "χ²" if kind == "shape" else "sd", "", *numbers)
+    return ToldDay(what, "", "missing_rate" if kind in _FAULTS and not level else _measure(kind), *numbers)
+
+
+def _three(cells: _Cells, *names: str) -> tuple[float, float, float] | None:
+    value, low, high = (cells.get(name) for name in names)
+    if isinstance(value, float | int) and isinstance(low, float | int) and isinstance(high, float | int):
+        return value, low, high
+    return None
 
 
 def of_all(detail: Detail, changed: int) -> str:

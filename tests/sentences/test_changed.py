@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from monitor.core.clock import DAY
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue.daily import CHANGED
-from monitor.sentences.changed import changed, commands, is_change, of_all
+from monitor.sentences.changed import ToldDay, changed, commands, is_change, of_all, told_day
 
 END = 19_787 * DAY  # the day was a Monday
 USUAL: dict[str, Any] = {
@@ -81,3 +83,28 @@ def test_what_was_kept_before_a_column_was_there_is_still_told() -> None:
     assert is_change(detail)
     assert changed(detail, END).startswith("level +1.40 sd")
     assert of_all(detail, 2) == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ({"what": "level"}, ToldDay("level", "sd", "", 1.4, -0.2, 0.2)),
+        (
+            {"what": "level", "own": 91.0, "own_low": 62.0, "own_high": 69.0},
+            ("level", "", "", 91.0, 62.0, 69.0),
+        ),
+        ({"what": "shape"}, ToldDay("shape", "χ²", "", 1.4, -0.2, 0.2)),
+        ({"what": "share", "level": "JFK"}, ToldDay("share of JFK", "", "missing_rate", 1.4, -0.2, 0.2)),
+        ({"what": "missing"}, ToldDay("missing", "", "missing_rate", 1.4, -0.2, 0.2)),
+        ({"what": "log_loss"}, ToldDay("log loss", "", "log_loss", 1.4, -0.2, 0.2)),
+        ({"what": "level", "value": None}, None),
+    ],
+)
+def test_a_day_is_told_in_the_unit_that_it_is_drawn_in(
+    cells: dict[str, Any], expected: ToldDay | None
+) -> None:
+    cells = USUAL | cells
+
+    day = told_day(Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),)))
+
+    assert day == expected
