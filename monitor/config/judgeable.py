@@ -7,10 +7,14 @@ from monitor.alerts.rules import EVERY, Bound, Rule
 from monitor.core.clock import DAY
 from monitor.measures.against import REFERENCE
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import WITH_REFERENCE, Family, Unit
 from monitor.measures.options import FEATURE, LABEL
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
+
+_LEARNED = 14  # days: see `windows.days`, which counts
+_OF_LABELS = ("", "label", "labels")
 
 
 def never_judged(model: ModelSpec) -> Iterator[tuple[str, str]]:
@@ -37,6 +41,24 @@ def _volume(model: ModelSpec, rule: Rule) -> str:
         return ""
     days = -(-needed // DAY)
     return f'the earlier weeks lie beyond the horizon: take a shorter window, or horizon = "{days}d"'
+
+
+def _evidence(model: ModelSpec, rule: Rule) -> str:
+    """A day of labels must lie within the horizon when it is due, and so must those that tell its age."""
+    if rule.measure != EVIDENCE or rule.subject not in _OF_LABELS:
+        return ""
+    if model.labels is None:
+        return "performance is judged by labels: give [models.labels]"
+    learned = model.settle_after is None
+    age = 0 if model.settle_after is None else -(-model.settle_after // DAY) * DAY
+    due = -(-(age + model.ready_after) // model.every) * model.every
+    needed = due + DAY + (_LEARNED * DAY if learned else 0)
+    if needed <= model.reading.horizon:
+        return ""
+    longer = f'take horizon = "{-(-needed // DAY)}d"'
+    if learned:
+        return f"14 days must lie within the horizon to tell at which age labels are taken: {longer}"
+    return f"a day of labels is judged at the age settle_after, beyond the horizon: {longer}"
 
 
 def _reference(model: ModelSpec, rule: Rule) -> str:
@@ -131,4 +153,4 @@ def _subject(model: ModelSpec, rule: Rule) -> str:
     return f'there is no such feature: got "{subject}"'
 
 
-_CHECKS = (_interval, _volume, _reference, _labels, _times, _arms, _profit, _subject)
+_CHECKS = (_interval, _volume, _evidence, _reference, _labels, _times, _arms, _profit, _subject)

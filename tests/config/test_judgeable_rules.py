@@ -7,6 +7,7 @@ from configurations import File, model
 
 from monitor.config.judgeable import never_judged
 from monitor.config.load import settings_of
+from monitor.windows.days import ENOUGH_DAYS
 
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"'
 TIMELESS = '[models.labels]\ntable = "labels"\nlabel = "late"'
@@ -74,6 +75,26 @@ def test_a_volume_whose_earlier_weeks_lie_beyond_the_horizon_is_named(file: File
     assert never(file, value)["own"].endswith('or horizon = "66d"')
     assert never(file, value, keys='horizon = "66d"') == {}
     assert never(file, rule("volume_ratio", 'below = 0.5\nwindow = "7d"')) == {}
+
+
+@pytest.mark.parametrize(
+    ("keys", "horizon"), [("", "16d"), ('settle_after = "9d"', "11d"), ('settle_after = "36h"', "4d")]
+)
+def test_evidence_of_labels_whose_days_leave_the_horizon_before_they_are_due_is_named(
+    file: File, keys: str, horizon: str
+) -> None:
+    def found(horizon: str) -> dict[str, str]:
+        windows = f'horizon = "{horizon}"\nwindows = ["1d"]\n{keys}'
+        return never(file, LABELS, keys=windows)
+
+    assert ENOUGH_DAYS == 14
+    shorter = f"{int(horizon[:-1]) - 1}d"
+    assert found(shorter)["performance_changed"].endswith(f'take horizon = "{horizon}"')
+    assert "performance_changed" not in found(horizon)
+
+
+def test_evidence_of_performance_needs_labels(file: File) -> None:
+    assert "give [models.labels]" in never(file, rule("evidence"), keys="budget = {}")["own"]
 
 
 @pytest.mark.parametrize(
