@@ -91,7 +91,7 @@ def test_what_was_kept_before_a_column_was_there_is_still_told() -> None:
         ({"what": "level"}, ToldDay("level", "sd", "", 1.4, -0.2, 0.2)),
         (
             {"what": "level", "own": 91.0, "own_low": 62.0, "own_high": 69.0},
-            ("level", "", "", 91.0, 62.0, 69.0),
+            ToldDay("level", "", "", 91.0, 62.0, 69.0),
         ),
         ({"what": "shape"}, ToldDay("shape", "χ²", "", 1.4, -0.2, 0.2)),
         ({"what": "share", "level": "JFK"}, ToldDay("share of JFK", "", "missing_rate", 1.4, -0.2, 0.2)),
