@@ -22,7 +22,7 @@ from row_examples import firing, row_of
 
 from monitor.alerts.rules import Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.app.export import _batch, _Csv
+from monitor.app.exports.files import _batch, _Csv
 from monitor.cli import main
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Detail, Measurement

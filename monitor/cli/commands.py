@@ -223,10 +223,10 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
 @exit_on_error
 def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: Any) -> None:
     """Write kept measurements to FILE: .parquet or .csv, or as OpenMetrics with timestamps for Prometheus."""
-    from monitor.app.export import Chosen
-    from monitor.app.export import export as write
+    from monitor.app.exports.files import Chosen
+    from monitor.app.exports.files import export as write
+    from monitor.app.exports.openmetrics import export_openmetrics
     from monitor.app.kept import refuse_unknown, to_read
-    from monitor.app.openmetrics import export_openmetrics
 
     with to_read(read_settings(path), path.parent, run_name) as kept:
         refuse_unknown(kept, chosen["model"], chosen["window"], chosen["measure"])

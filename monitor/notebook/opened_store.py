@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from monitor.app.export import When, moment_of, read_snapshots
+from monitor.app.exports.files import When, moment_of, read_snapshots
 from monitor.config.load import settings_of
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.errors import ConfigurationError, StoreError

@@ -16,7 +16,7 @@ from sqlalchemy import text
 from store_examples import START, commit, row
 
 import monitor
-from monitor.app.export import SCHEMA, Chosen, batches, export, read_snapshots
+from monitor.app.exports.files import SCHEMA, Chosen, batches, export, read_snapshots
 from monitor.cli import main
 from monitor.core.clock import DAY, to_datetime, to_iso
 from monitor.core.errors import ConfigurationError, StoreError

@@ -14,9 +14,9 @@ from prometheus_client.samples import Sample
 from serving import model
 from store_examples import START, commit, row
 
-from monitor.app.export import Chosen
+from monitor.app.exports.files import Chosen
+from monitor.app.exports.openmetrics import export_openmetrics
 from monitor.app.kept import KeptRun
-from monitor.app.openmetrics import export_openmetrics
 from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, SECOND, to_iso

@@ -8,7 +8,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, BinaryIO
 
-from monitor.app.export import Chosen, put_in_place
+from monitor.app.exports.files import Chosen, put_in_place
 from monitor.app.kept import KeptRun
 from monitor.exposition import names
 from monitor.exposition.history import END, lines_of, of_alerts, of_moments

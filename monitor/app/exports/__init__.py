@@ -1,0 +1,1 @@
+"""Kept measurements into files: Parquet and CSV, OpenMetrics; and into data frames."""
