@@ -15,7 +15,7 @@ from synthetic import READING, SPEC, START, Monitored, log_of, monitored_of, ref
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.rules import ACCEPTED, Acceptance, Condition, Limit, Rule, Series
 from monitor.core.clock import DAY, HOUR
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.evidence import making
 from monitor.evidence.daily import day_values
@@ -130,6 +130,13 @@ def test_a_version_that_watches_otherwise_begins_anew_and_goes_on_the_same_after
     assert {part: one.rows for part, one in after.items()} == {
         part: one.rows for part, one in before.watched.items()
     }
+
+
+def test_while_no_day_was_judged_what_is_said_is_of_now(source: MemorySource, new_store: NewStore) -> None:
+    _, rows = monitored_of(source, new_store(), **OPTIONS).cycle(START + 5 * DAY)
+
+    (learning,) = [row for row in rows if row.measure == EVIDENCE and row.subject == ""]
+    assert (learning.measurement.reason, learning.window_end) == (Reason.LEARNING, START + 5 * DAY)
 
 
 class Asked(MemorySource):

@@ -156,22 +156,22 @@ def judge_days(
         entered, days = _entered(model, parts[due.part], due, strata, accepted)
         parts[due.part] = entered = with_held(entered)
         if due.at > told_after:
-            rows = _rows(model, due.part, parts)
+            rows = _rows(model, due.part, parts, as_of)
             judged.rounds.append((due.at, rows))
             if entered.watch is not None and entered.history:
                 judged.kept.extend(with_evidence(rows, entered.watch, entered.history[-1]))
         judged.days.extend(days)
-    judged.rows.extend(row for part in parts for row in _rows(model, part, parts))
+    judged.rows.extend(row for part in parts for row in _rows(model, part, parts, as_of))
     end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
     found = sum(found_lately(one.rows) for one in parts.values())
     judged.rows.extend(budget_rows(end, model.spec.budget.false_alerts, found))
     return judged
 
 
-def _rows(model: Model, part: Part, parts: Mapping[Part, WatchedPart]) -> list[MeasurementRow]:
+def _rows(model: Model, part: Part, parts: Mapping[Part, WatchedPart], as_of: int) -> list[MeasurementRow]:
     """What is said of a part's newest day."""
     watched = parts[part]
-    budget, end = model.spec.budget, watched.days[-1].end if watched.days else 0
+    budget, end = model.spec.budget, watched.days[-1].end if watched.days else as_of
     if watched.watch is None or watched.newest is None or budget is None:
         return list(learning_rows(part, end, len(watched.first)))
     unusual = _unusual(budget, watched.newest.row.day)
