@@ -1,6 +1,6 @@
 """What `monitor check` looks at beyond the file: the store, the tables, the references, what it will cost."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,15 +11,21 @@ from monitor.advice.cost import ExpectedReads, ExpectedSeries, expected_reads, e
 from monitor.advice.explain import Query, explain_model
 from monitor.advice.inspect import Inspection, inspect_model
 from monitor.advice.label_counting import LabelCounting, label_counting, wrong_differences
+from monitor.advice.outputs import come_for
 from monitor.advice.samples import label_traffic, traffic
 from monitor.advice.silence import silence_warnings
 from monitor.advice.watched import Watching, watching
 from monitor.config.messages import listed
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable, StoreError
+from monitor.measures.against import REFERENCE
+from monitor.measures.classification.discrimination import roc_auc
+from monitor.measures.options import LABEL
+from monitor.measures.worded import with_interval
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading
-from monitor.records.reference import counting_without_reference, reference_of
+from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
+from monitor.sentences.known import few
 from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.indexes import Rows
 from monitor.sources.reference import load_reference
@@ -32,6 +38,10 @@ from monitor.store.engine import is_newest, open_store, require_usable
 
 _MOST_VERSIONS = 20
 _RECENT = 7 * DAY
+_FITTED = (
+    0.1  # by so much a reference's roc_auc is surely above that of the log's labels: a fall is rarely so deep
+)
+_OUTPUTS = ("score", "prediction", "label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +186,13 @@ def _sound(
     explain: bool,
 ) -> tuple[Inspection, CheckedModel]:
     if inspection.reference is None or not inspection.reference[0].num_rows:
-        counting = counting_without_reference(model.reading)
+        counting, of_reference = counting_without_reference(model.reading), list[str]()
     else:
-        counting = reference_of(*inspection.reference).counting
+        reference = reference_of(*inspection.reference)
+        counting, of_reference = reference.counting, list(_of_reference(model, reference, inspection))
     resolved = replace(model, reading=counting.reading)
     series = expected_series(model, counting, _strata(counting, inspection))
-    warnings = [*inspection.warnings, *_to_come(model, inspection.reference, now)]
+    warnings = [*inspection.warnings, *of_reference, *_to_come(model, inspection.reference, now)]
     warnings += silence_warnings(model, source, inspection.newest)
     for _, version in of_versions(resolved):
         warnings += _to_come(version, load_reference(version, source, base), now)
@@ -213,6 +224,43 @@ def _sound(
         as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
         checked = replace(checked, queries=tuple(explain_model(resolved, source, counting, as_of)))
     return replace(inspection, warnings=tuple(warnings)), checked
+
+
+def _of_reference(model: ModelSpec, reference: Reference, inspection: Inspection) -> Iterator[str]:
+    """Warn of a reference without labels where rules need them, and of one that the model was fitted on."""
+    counting, joined = reference.counting, inspection.joined
+    if model.labels is None or inspection.reference is None:
+        return
+    if "label" not in inspection.reference[0].column_names:
+        asked = [
+            rule.name
+            for rule in model.rules
+            if rule.truth and (rule.against == REFERENCE or rule.subject == LABEL)
+        ]
+        if asked:
+            need = "needs" if len(asked) == 1 else "need"
+            column = model.labels.column("label")
+            yield f'the reference has no labels: {few(asked)} {need} them; give it a column "{column}"'
+        return
+    if joined is None or not joined.num_rows or not counting.scored or _is_selective(model, inspection):
+        return
+    log = counted_on(joined.select([name for name in _OUTPUTS if name in joined.column_names]), counting)
+    then, now = (roc_auc(counting.score_table(each.labels), model.level) for each in (reference, log))
+    if then.interval is None or now.interval is None or then.interval.lower - now.interval.upper < _FITTED:
+        return
+    yield (
+        f"the reference's roc_auc is {with_interval('roc_auc', then)}, that of {now.n:,} labels of the log "
+        f"{with_interval('roc_auc', now)}: if the model was fitted on it, every window looks like a fall; "
+        "take your test set, or the out-of-fold scores"
+    )
+
+
+def _is_selective(model: ModelSpec, inspection: Inspection) -> bool:
+    """Whether labels come for some predictions only: among these alone scores rank worse than among all."""
+    reading, records = model.reading, inspection.records
+    return (
+        bool(reading.only_for) or records is None or come_for(records, inspection.joined, reading) is not None
+    )
 
 
 def _to_come(model: ModelSpec, loaded: tuple[pa.Table, Reading] | None, now: int) -> list[str]:

@@ -15,7 +15,7 @@ from monitor.specs.model import ModelSpec, SourceSpec
 from monitor.specs.settings import Settings
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
-from monitor.store.engine import open_store
+from monitor.store.engine import open_to_read
 
 _LISTED = 8  # names of a message
 
@@ -73,7 +73,7 @@ class KeptRun:
 @contextmanager
 def to_read(settings: Settings, base: Path, run: str = LIVE) -> Iterator[KeptRun]:
     """What is kept of a run, closed at the end."""
-    kept = KeptRun(settings, base, open_store(settings.store_url, run))
+    kept = KeptRun(settings, base, open_to_read(settings.store_url, run))
     try:
         yield kept
     finally:

@@ -32,7 +32,7 @@ from monitor.specs.settings import Settings
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.coordination.daemons import WHOLE_RUN
-from monitor.store.engine import open_store
+from monitor.store.engine import open_store, open_to_read
 
 
 @dataclass(slots=True)
@@ -256,6 +256,16 @@ class App(KeptRun):
 def opened(settings: Settings, base: Path, run: str = LIVE, *, keeps: bool = True) -> Iterator[App]:
     """An application on its store, closed at the end."""
     app = App(settings, base, open_store(settings.store_url, run), keeps)
+    try:
+        yield app
+    finally:
+        app.close()
+
+
+@contextmanager
+def opened_to_read(settings: Settings, base: Path, run: str = LIVE) -> Iterator[App]:
+    """An application that writes nothing, on a store that is there; closed at the end."""
+    app = App(settings, base, open_to_read(settings.store_url, run), keeps=False)
     try:
         yield app
     finally:

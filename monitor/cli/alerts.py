@@ -18,8 +18,8 @@ _OF_ONE_ALERT = (
     click.option("--segment", help="The one of this segment."),
     click.option("--model-version", "version", help="The one of this version."),
     options.run,
-    click.option("--by", "who", required=True, help="Who decided."),
-    click.option("--why", required=True, help="Kept with the decision."),
+    options.who,
+    options.required_why,
 )
 
 
@@ -56,7 +56,7 @@ def alerts(
     from monitor.show.status import heads
 
     name = asked["model"]
-    with to_read(read_settings(path), path.parent, run_name) as kept:
+    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         listing = listed(kept, **asked)
         models = [] if kept.is_history(name) else standings(kept, name, system_clock(), asked["as_of"])
     match form:
@@ -88,7 +88,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
     from monitor.app.clocks import system_clock
     from monitor.app.kept import to_read
 
-    with to_read(read_settings(path), path.parent, run_name) as kept:
+    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         text = accept_alert(kept, Decision(system_clock(), who, why), until, **alert)
     say(text)
 
@@ -102,7 +102,7 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     from monitor.app.clocks import system_clock
     from monitor.app.kept import to_read
 
-    with to_read(read_settings(path), path.parent, run_name) as kept:
+    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         text = acknowledge(kept, Decision(system_clock(), who, why), **alert)
     say(text)
 
@@ -124,7 +124,7 @@ def backtest(
     from monitor.app.kept import to_read
 
     refuse_empty(start, end)
-    with to_read(read_settings(path), path.parent, run_name) as kept:
+    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         for name in kept.names(model):
             summed, fired = tried(kept, name, rule, (start, end))
             text = as_report(name, summed, fired)

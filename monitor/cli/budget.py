@@ -38,7 +38,7 @@ def _told(path: Path, model: str | None, run_name: str, form: str, *, changes: b
     from monitor.app.kept import to_read
     from monitor.show.budget import as_plain, budget_lines, change_lines
 
-    with to_read(read_settings(path), path.parent, run_name) as kept:
+    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         models = spent(kept, model)
     if form == "json":
         say_lines(as_plain(models))

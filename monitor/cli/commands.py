@@ -28,7 +28,18 @@ if TYPE_CHECKING:
 _OF_ROWS = ("model", "window", "measure", "subject", "segment", "version", "as_of", "history")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_CODES = """\b
+Exit codes: 0 done, 1 something failed, 2 usage or configuration;
+status and alerts with --exit-code: 3 somebody is needed, 4 it cannot be judged.
+
+\b
+MONITOR_CONFIG names the configuration file, NO_COLOR takes colours away.
+Completion: eval "$(_MONITOR_COMPLETE=bash_source monitor)", or zsh_source, fish_source."""
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120}, epilog=_CODES
+)
 @click.version_option(package_name="monitor")
 @click.option("--debug", is_flag=True, help="Print the traceback of a failure that nobody expected.")
 def main(**_debug: bool) -> None:
@@ -47,6 +58,11 @@ def main(**_debug: bool) -> None:
 @click.option("--labels", help="Table or view of the labels, if they have one of their own.")
 @click.option("--labels-where", help="SQL condition on the labels, of a table that several models share.")
 @click.option("--name", help="Of the model; default: that of the table.")
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Your test set, or the out-of-fold scores: a Parquet or CSV file.",
+)
 @click.option("--output", type=click.Path(path_type=Path), help="File to write; never an existing one.")
 @exit_on_error
 def init(output: Path | None, **asked: Any) -> None:
@@ -187,7 +203,7 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
     from monitor.show.plain import as_csv, as_json
     from monitor.show.status import heads
 
-    settings, named = read_settings(path), asked["measure"]
+    settings, named = read_settings(path, outside=False), asked["measure"]
     asked["measure"] = BEHIND.get(named, named)
     chosen = {name: asked[name] for name in ("subject", "segment", "version")}
     table = partial(tables_behind, named) if named in BEHIND else options.table_of(**asked)
@@ -228,7 +244,7 @@ def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: An
     from monitor.app.exports.openmetrics import export_openmetrics
     from monitor.app.kept import refuse_unknown, to_read
 
-    with to_read(read_settings(path), path.parent, run_name) as kept:
+    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         refuse_unknown(kept, chosen["model"], chosen["window"], chosen["measure"])
         if form == "openmetrics":
             told = counted(export_openmetrics(kept, file, Chosen(**chosen)), "sample")
@@ -274,7 +290,7 @@ def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
     from monitor.app.model_history import forget_model
     from monitor.app.wiring import opened
 
-    settings = read_settings(path)
+    settings = read_settings(path, outside=False)
     if not yes:
         click.confirm(f'delete the history of the model "{model}"?', abort=True)
     with opened(settings, path.parent) as app:
@@ -294,7 +310,7 @@ def migrate(path: Path) -> None:
     from monitor.specs.urls import shown
     from monitor.store.engine import migrate as migrate_store
 
-    settings = read_settings(path)
+    settings = read_settings(path, outside=False)
     migrate_store(settings.store_url)
     say(f"{shown(settings.store_url)}: the tables are up to date")
 

@@ -80,24 +80,39 @@ config = click.option(
     "path",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="MONITOR_CONFIG",
+    show_envvar=True,
     default="config.toml",
     show_default=True,
-    help="Configuration file.",
+    help="Configuration file; `monitor init` writes a first one.",
 )
 model = click.option("--model", help="Only this model.")
 run = click.option("--run", "run_name", default=LIVE, show_default=True, help="History in the store.")
 exit_code = click.option(
     "--exit-code", is_flag=True, help="Exit with 3 if somebody is needed, 4 if it cannot be judged."
 )
-who = click.option("--by", "--who", "who", default=getuser, show_default="the user", help="Who decided.")
-why = click.option("--why", default="", help="Kept with the decision.")
+who = click.option(
+    "--by",
+    "--who",
+    "who",
+    default=getuser,
+    show_default="the user",
+    help="Who decides it: kept with the decision.",
+)
+required_why = click.option("--why", required=True, help="Why: kept with the decision.")
+why = click.option("--why", default="", help="Why: kept with the decision.")
 
 
-def read_settings(path: Path) -> "Settings":
-    """Settings of a configuration file, with every fault named at once."""
+def read_settings(path: Path, *, outside: bool = True) -> "Settings":
+    """Settings of a configuration file, with every fault named at once.
+
+    Parameters
+    ----------
+    outside
+        False: for commands that open neither sources nor channels, and need no password of theirs.
+    """
     from monitor.config.load import settings_of
 
-    return settings_of(path, os.environ)
+    return settings_of(path, os.environ, outside=outside)
 
 
 def width() -> int:

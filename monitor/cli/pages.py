@@ -20,9 +20,9 @@ from monitor.show.words import say
 def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
     """Show the pages of a store in the browser: no cycle is run, no source is opened."""
     from monitor.app.pages.viewing import view as serve_pages
-    from monitor.app.wiring import opened
+    from monitor.app.wiring import opened_to_read
 
-    with opened(read_settings(path), path.parent, run_name, keeps=False) as app:
+    with opened_to_read(read_settings(path, outside=False), path.parent, run_name) as app:
         sys.exit(serve_pages(app, host, port))
 
 
@@ -41,9 +41,9 @@ def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
 def report(path: Path, run_name: str, output: Path, form: str, **asked: Any) -> None:
     """Write a report of a model: one file for people who do not reach the pages; it prints to A4."""
     from monitor.app.pages.reporting import written
-    from monitor.app.wiring import opened
+    from monitor.app.wiring import opened_to_read
 
-    with opened(read_settings(path), path.parent, run_name, keeps=False) as app:
+    with opened_to_read(read_settings(path, outside=False), path.parent, run_name) as app:
         text = written(app, form, **asked)
     output.write_text(text, encoding="utf-8")
     say(f"{output}: {len(text.encode()):,} bytes")

@@ -51,7 +51,7 @@ def export_rules(path: Path, output: Path | None, runbook: str, **how: Any) -> N
     from monitor.exposition.forwarding import leads_somewhere
     from monitor.exposition.prometheus_rules import rules_text
 
-    settings = read_settings(path)
+    settings = read_settings(path, outside=False)
     twice = [model.name for model in settings.models if model.rules and settings.recipients(model.name)]
     if twice:
         rule = "where Prometheus has these rules they arrive twice"

@@ -28,7 +28,7 @@ def status(
     from monitor.app.kept import to_read
     from monitor.show.status import as_lines, as_plain
 
-    with to_read(read_settings(path), path.parent, run_name) as kept:
+    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         models = standings(kept, model, system_clock(), as_of)
     if form == "json":
         say_lines(as_plain(models))

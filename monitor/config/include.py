@@ -84,7 +84,9 @@ def document_of(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return _not_too_deep(tomllib.load(file))
     except OSError as error:
-        raise ConfigurationError([f"{path}: cannot be read: {error.strerror}"]) from error
+        first = "`monitor init` writes a first one, --config or MONITOR_CONFIG names another"
+        how = f"; {first}" if isinstance(error, FileNotFoundError) else ""
+        raise ConfigurationError([f"{path}: cannot be read: {error.strerror}{how}"]) from error
     except RecursionError as error:
         raise ConfigurationError([f"{path}: {_TOO_DEEP}"]) from error
     except tomllib.TOMLDecodeError as error:

@@ -1,7 +1,7 @@
 """The configuration file, read: secrets filled in, defaults merged, every fault at once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from monitor.config.schema import Configuration, ModelTable
 from monitor.core.errors import ConfigurationError
 from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
+from monitor.specs.urls import beside
 
 _MEMORY = "memory"  # name of a source that is none
+_OUTSIDE, _NOWHERE = ("sources", "notify"), "sqlite:///nowhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,15 @@ class Examined:
     ----------
     configuration
         None where there are faults.
+    directory
+        of the file: the path of the store's file starts there.
     faults
         each with the name of its model; None where it is no single model's.
     """
 
     configuration: Configuration | None
     filling: Filling
+    directory: Path
     faults: tuple[tuple[str | None, str], ...] = ()
 
     @property
@@ -49,23 +54,26 @@ class Examined:
         """
         if self.configuration is None:
             raise ConfigurationError([text for _, text in self.faults])
-        return build(self.configuration, hide=self.filling.hide_models, written=self.filling.written)
+        settings = build(self.configuration, hide=self.filling.hide_models, written=self.filling.written)
+        return replace(settings, store_url=beside(settings.store_url, self.directory))
 
 
-def settings_of(path: Path, environ: Mapping[str, str]) -> Settings:
+def settings_of(path: Path, environ: Mapping[str, str], *, outside: bool = True) -> Settings:
     """Read a TOML file, and those that it includes, into plain settings.
 
     Parameters
     ----------
     environ
         environment for `${NAME}`.
+    outside
+        False: neither sources nor channels will be opened, so the places in their URLs need not be filled.
 
     Raises
     ------
     ConfigurationError
         with every fault of the files, each with its path in its file; secrets are in none of them.
     """
-    return examine(path, environ).settings
+    return examine(path, environ, outside=outside).settings
 
 
 def model_of(table: Mapping[str, Any], called: Callable[[Loc], str]) -> ModelSpec:
@@ -91,7 +99,7 @@ def model_of(table: Mapping[str, Any], called: Callable[[Loc], str]) -> ModelSpe
     return build(validated).models[0]
 
 
-def examine(path: Path, environ: Mapping[str, str]) -> Examined:
+def examine(path: Path, environ: Mapping[str, str], *, outside: bool = True) -> Examined:
     """Read a TOML file, and those that it includes, and name every fault at once.
 
     Raises
@@ -107,6 +115,8 @@ def examine(path: Path, environ: Mapping[str, str]) -> Examined:
         key: patterns if key == "include" else filling.fill(value, (key,))
         for key, value in included.document.items()
     }
+    if not outside:
+        _leave_closed(document, filling)
     merged = _with_defaults(document)
     validated = _validated(merged)
     faults = [*included.faults, *_faults_of_defaults(document), *_semantic_faults(merged, filling.faults)]
@@ -114,8 +124,15 @@ def examine(path: Path, environ: Mapping[str, str]) -> Examined:
     if not isinstance(validated, Configuration):
         faults = [*validated, *faults]
     if isinstance(validated, Configuration) and not faults and not filling.faults:
-        return Examined(validated, filling)
-    return Examined(None, filling, _lines(document, filling, faults, included))
+        return Examined(validated, filling, path.parent)
+    return Examined(None, filling, path.parent, _lines(document, filling, faults, included))
+
+
+def _leave_closed(document: Mapping[str, Any], filling: Filling) -> None:
+    """Put a URL that leads nowhere in place of those of sources and channels that could not be filled."""
+    for fault in [fault for fault in filling.faults if fault.loc[0] in _OUTSIDE and fault.loc[-1] == "url"]:
+        value_at(fault.loc[:-1], document)["url"] = _NOWHERE
+        filling.faults.remove(fault)
 
 
 def _faults_of_defaults(document: Mapping[str, Any]) -> list[Fault]:

@@ -33,6 +33,7 @@ from monitor.config.values import (
     Positive,
     Range,
     StoreUrl,
+    TableName,
     Text,
     Threshold,
     TlsKey,
@@ -149,7 +150,7 @@ class Predictions(BaseModel):
 
     model_config = STRICT
 
-    table: Text | None = None
+    table: TableName | None = None
     query: Text | None = None
     where: Text | None = None
     id: Id
@@ -171,7 +172,7 @@ class LabelsTable(BaseModel):
 
     model_config = STRICT
 
-    table: Text | None = None
+    table: TableName | None = None
     query: Text | None = None
     where: Text | None = None
     id: Id | None = None
@@ -200,7 +201,7 @@ class VersionReference(BaseModel):
     model_config = STRICT
 
     file: Text | None = None
-    table: Text | None = None
+    table: TableName | None = None
     query: Text | None = None
     start: Moment | None = Field(None, alias="from")
     end: Moment | None = Field(None, alias="to")

@@ -23,6 +23,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
+from monitor.core.text import unquoted
 from monitor.records.reading import canonical
 from monitor.specs.urls import fault_of
 from monitor.windows.ends import PREVIOUS, WEEK
@@ -175,6 +176,10 @@ def _store_url(value: object) -> object:
     return value
 
 
+def _table(value: object) -> object:
+    return unquoted(value) if isinstance(value, str) else value
+
+
 def _id(value: object) -> object:
     """One column, or a list of several."""
     names = [value] if isinstance(value, str) else value
@@ -241,6 +246,7 @@ Label: TypeAlias = Annotated[str, BeforeValidator(_label)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
 ChannelUrl: TypeAlias = Annotated[str, BeforeValidator(_channel_url)]
 OutsideUrl: TypeAlias = Annotated[str, BeforeValidator(_outside_url)]
+TableName: TypeAlias = Annotated[Text, BeforeValidator(_table)]
 StoreUrl: TypeAlias = Annotated[str, BeforeValidator(_store_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]
 Id: TypeAlias = Annotated[str | list[str], BeforeValidator(_id)]

@@ -13,6 +13,9 @@ _ACTING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 -- spreadsheets take the wide ones too
 
+_PART = re.compile(r'"(?:[^"]|"")+"|[^".]+')
+_QUOTED = re.compile(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))*')
+
 
 def readable(text: str) -> str:
     r"""Text in one line of which every character is seen and none acts on a terminal, a log or a chat.
@@ -141,3 +144,22 @@ def content_hash(plain: object) -> str:
     """First 16 hexadecimal digits of the SHA-256 of a plain value's canonical JSON."""
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def unquoted(table: str) -> str:
+    """Name of a table as a database knows it, that may be written as its shell shows it.
+
+    Raises
+    ------
+    ValueError
+        if a dot stands in a quoted part: parts are told by dots.
+
+    >>> unquoted('"Risk"."Loan Scores"'), unquoted("public.loans"), unquoted('say "x"')
+    ('Risk.Loan Scores', 'public.loans', 'say "x"')
+    """
+    if not _QUOTED.fullmatch(table):
+        return table
+    parts = [part.replace('""', '"') for part in _PART.findall(table)]
+    if any("." in part for part in parts if part.startswith('"')):
+        raise ValueError(f"a table whose name holds a dot is read through a query: got {table}")
+    return ".".join(part[1:-1] if part.startswith('"') else part for part in parts)

@@ -12,15 +12,14 @@ import pyarrow as pa
 from monitor.app.exports.files import When, moment_of, read_snapshots
 from monitor.config.load import settings_of
 from monitor.config.messages import did_you_mean, listed
-from monitor.core.errors import ConfigurationError, StoreError
+from monitor.core.errors import ConfigurationError
 from monitor.core.text import json_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.notebook.frames import to_pandas
 from monitor.show.alerts import ShownAlert, plain_alert
-from monitor.specs.urls import shown
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
-from monitor.store.engine import is_newest, open_store
+from monitor.store.engine import open_to_read, require_kept
 from monitor.store.measurements.columns import detail_of
 
 if TYPE_CHECKING:
@@ -56,9 +55,12 @@ def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Opened
     StoreError
         if there is no store of this version.
     """
-    url = str(config) if "://" in str(config) else settings_of(Path(config), os.environ).store_url
-    if not is_newest(url):
-        raise StoreError(f"store {shown(url)}: there are no tables of this version; run `monitor migrate`")
+    url = (
+        str(config)
+        if "://" in str(config)
+        else settings_of(Path(config), os.environ, outside=False).store_url
+    )
+    require_kept(url)
     return OpenedStore(url, run)
 
 
@@ -168,7 +170,7 @@ class OpenedStore:
 
     @contextmanager
     def _store(self) -> Iterator[SqlStore]:
-        store = open_store(self.url, self.run)
+        store = open_to_read(self.url, self.run)
         try:
             yield store
         finally:

@@ -1,5 +1,6 @@
 """The configuration that `monitor init` writes: short, each guess with its evidence. Pure."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from monitor.core.clock import DAY, to_iso
 from monitor.core.text import double_quoted, readable
 from monitor.setup.guess import Guess, Roles
 
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _WIDTH = 100
 
 
@@ -27,8 +29,10 @@ class Draft:
         longer than the default, with the reason.
     refused
         columns whose type is not read.
+    file
+        of the reference, from the directory of what is written; None: it is a range of the log, or none.
     nested
-        columns that hold JSON.
+        columns that hold JSON: (name, ((key, whether its values are numbers), …)).
     labels_where
         condition on the labels.
     """
@@ -44,7 +48,8 @@ class Draft:
     reference: tuple[int, int] | None = None
     horizon: tuple[str, str] | None = None
     refused: tuple[str, ...] = ()
-    nested: tuple[str, ...] = ()
+    file: str | None = None
+    nested: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()
     labels_where: str | None = None
 
 
@@ -126,9 +131,39 @@ def _predictions(draft: Draft) -> Iterator[str]:
     if draft.refused:
         yield f"# not read, cast them in a view or in `query`: {', '.join(draft.refused)}"
     if draft.nested:
-        yield f"# holds JSON: {', '.join(draft.nested)}; instead of table take what is in it out by"
-        yield """# query = "SELECT t.*, (t.body->>'km')::float AS km FROM my_log AS t"  # FILL IN"""
+        names = ", ".join(name for name, _ in draft.nested)
+        yield f"# holds JSON: {names}; take out of it what the model is fed:"
+        yield f"# query = {double_quoted(_taken_out(draft))}  # instead of table"
     yield ""
+
+
+def _taken_out(draft: Draft) -> str:
+    """SELECT that takes the values out of columns that hold JSON, under their own names."""
+    columns = [
+        f"{_as_number(value) if is_number else value} AS {_identifier(key)}"
+        for name, keys in draft.nested
+        for key, is_number in keys or (("key", False),)
+        for value in (f"t.{_identifier(name)}->>{_text(key)}",)
+    ]
+    table = ".".join(map(_identifier, draft.predictions.split(".")))
+    return f"SELECT t.*, {', '.join(columns)} FROM {table} AS t"
+
+
+def _as_number(value: str) -> str:
+    return f"CAST({value} AS double precision)"
+
+
+def _text(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
+def _identifier(name: str) -> str:
+    """A name of the database as SQL has it: quoted, unless it is plain."""
+    if _PLAIN.fullmatch(name):
+        return name
+    escaped = name.strip('"').replace('"', '""')
+    return f'"{escaped}"'
 
 
 def _decision(roles: Roles) -> Iterator[str]:
@@ -196,13 +231,20 @@ def _classes(roles: Roles) -> Iterator[str]:
 
 def _reference(draft: Draft) -> Iterator[str]:
     roles = draft.roles
-    if draft.reference is None or not (roles.numeric or roles.categorical):
+    features = roles.numeric or roles.categorical
+    if draft.file is not None:
+        yield "[models.reference]"
+        yield _line("file", double_quoted(draft.file), "your test set, or the out-of-fold scores")
+    elif draft.reference is None or not features:
         yield "# [models.reference]        # FILL IN what to compare with: without it no shift"
-        yield '# file = "training.parquet" # the training data, columns named as above; or a table, a query'
+        yield '# file = "test.parquet"     # your test set, or the out-of-fold scores, columns named as above'
         return
-    yield "[models.reference]          # the log's own first days; better the training data: file = …"
-    yield f"from = {quoted(_day(draft.reference[0]))}"
-    yield f"to = {quoted(_day(draft.reference[1]))}"
+    else:
+        yield "[models.reference]          # the log's own first days; better your test set, by --reference"
+        yield f"from = {quoted(_day(draft.reference[0]))}"
+        yield f"to = {quoted(_day(draft.reference[1]))}"
+    if not features:
+        return
     yield ""
     yield "[models.features]           # the other columns; take out what the model is not fed"
     for key, names in (("numeric", roles.numeric), ("categorical", roles.categorical)):

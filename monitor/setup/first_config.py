@@ -1,7 +1,10 @@
 """Look at tables that nobody has described, write a configuration that passes the check, hand it over."""
 
+import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +21,7 @@ from monitor.config.fill import Filling
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, floor_to, format_duration
 from monitor.core.errors import ConfigurationError, MonitorError
-from monitor.core.text import double_quoted
+from monitor.core.text import double_quoted, unquoted
 from monitor.setup.config_text import Draft, config_text, missing_roles
 from monitor.setup.guess import Guess, Roles
 from monitor.setup.learnt import with_outputs
@@ -26,6 +29,7 @@ from monitor.setup.roles import guess_roles
 from monitor.setup.survey import Survey, found_ids, span_of, survey
 from monitor.show.words import counted, say, say_lines
 from monitor.sources import SqlSource, open_source
+from monitor.sources.reference import reference_file
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 from monitor.specs.urls import is_secret
 
@@ -33,6 +37,7 @@ _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*:)(.*)(@)", re.DOTALL)
 _PLACE = re.compile(r"\$\{[^{}]*\}")
 
 _NESTED = ("json", "jsonb")
+_NESTED_ROWS = 100
 _REFERENCE_DAYS = 28  # more, where these hold fewer rows than
 _REFERENCE_ENOUGH = 2_000
 _REFERENCE_ROWS = 200_000
@@ -119,6 +124,8 @@ def first_config(
     now: int,
     *,
     labels_where: str | None = None,
+    reference: Path | None = None,
+    directory: Path = Path(),
 ) -> FirstConfig:
     """Look at tables and write what they seem to be.
 
@@ -136,6 +143,10 @@ def first_config(
         what lies after it is in the future.
     labels_where
         condition on the labels: the table may be shared by several models.
+    reference
+        file of it; None: the log's own first days.
+    directory
+        in which the configuration will stand.
 
     Raises
     ------
@@ -144,6 +155,10 @@ def first_config(
     SourceError
         if the database does not answer, or there is no such table.
     """
+    try:
+        predictions, labels = unquoted(predictions), None if labels is None else unquoted(labels)
+    except ValueError as error:
+        raise ConfigurationError([str(error)]) from None
     filling = Filling(environ)
     filled = str(filling.fill(url, ("url",)))
     if filling.faults:
@@ -154,14 +169,16 @@ def first_config(
     try:
         of_labels = None if labels is None else Relation(table=labels, where=labels_where)
         draft = _draft(source, Relation(table=predictions), of_labels, name, name_of_source, written)
+        if reference is not None:
+            draft = _with_file(draft, reference, directory)
         missing, first = missing_roles(draft.roles), draft.roles
         if missing:
             return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
-        checked, model = _check(draft, source, {**environ, **secrets}, now)
+        checked, model = _check(draft, source, {**environ, **secrets}, now, directory)
         learnt = with_outputs(draft.roles, checked, model.reading)
         draft = replace(draft, roles=learnt, horizon=_horizon(checked, model))
         if draft.horizon is not None or learnt != first:
-            checked, model = _check(draft, source, {**environ, **secrets}, now)
+            checked, model = _check(draft, source, {**environ, **secrets}, now, directory)
         labelling = None if checked.faults else label_counting(model, source, checked.warnings)
     finally:
         source.close()
@@ -209,8 +226,44 @@ def _draft(
         naive=naive,
         reference=_reference_range(source, first, roles),
         refused=first.refused,
-        nested=tuple(column.name for column in first.columns if column.type in _NESTED),
+        nested=tuple(
+            (column.name, keys_in(column.texts.to_pylist()))
+            for column in first.columns
+            if column.type in _NESTED
+        ),
         labels_where=None if of_labels is None else of_labels.where,
+    )
+
+
+def _with_file(draft: Draft, file: Path, directory: Path) -> Draft:
+    """With a file as reference: features are those of the columns that it has too."""
+    there = set(reference_file(file).column_names)
+    roles = replace(
+        draft.roles,
+        numeric=tuple(name for name in draft.roles.numeric if name in there),
+        categorical=tuple(name for name in draft.roles.categorical if name in there),
+    )
+    return replace(draft, roles=roles, file=os.path.relpath(file, directory))
+
+
+def keys_in(texts: Sequence[str | None]) -> tuple[tuple[str, bool], ...]:
+    """Keys of the first JSON objects of a column whose values are no objects or lists themselves.
+
+    Each with whether its values are numbers.
+
+    >>> keys_in(['{"km": 3, "plan": "a", "deep": {}}', None])
+    (('km', True), ('plan', False))
+    """
+    found: dict[str, list[object]] = {}
+    for text in [text for text in texts if text is not None][:_NESTED_ROWS]:
+        with suppress(ValueError):
+            value = json.loads(text)
+            for key, item in value.items() if isinstance(value, dict) else ():
+                if not isinstance(item, dict | list):
+                    found.setdefault(key, []).append(item)
+    return tuple(
+        (key, all(isinstance(value, int | float) and not isinstance(value, bool) for value in values))
+        for key, values in found.items()
     )
 
 
@@ -241,14 +294,14 @@ def _per_day(log: Survey, guess: Guess, span: np.ndarray) -> float:
 
 
 def _check(
-    draft: Draft, source: SqlSource, environ: Mapping[str, str], now: int
+    draft: Draft, source: SqlSource, environ: Mapping[str, str], now: int, base: Path
 ) -> tuple[Inspection, ModelSpec]:
     """Read the text as `check` would, and look at the tables by it."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "config.toml"
         path.write_text(config_text(draft), encoding="utf-8")
         (model,) = settings_of(path, environ).models
-        inspection = inspect_model(model, source, Path(directory), now)
+        inspection = inspect_model(model, source, base, now)
         silent = silence_warnings(model, source, inspection.newest)
         return replace(inspection, warnings=(*inspection.warnings, *silent)), model
 
@@ -276,6 +329,7 @@ def run_init(
     labels: str | None,
     labels_where: str | None,
     name: str | None,
+    reference: Path | None = None,
 ) -> int:
     """Write a first configuration; return the exit code: 1 where something must be filled in by hand.
 
@@ -288,7 +342,17 @@ def run_init(
     """
     if output is not None and output.exists():
         raise click.UsageError(f"{output} is there already and is not overwritten: name another file")
-    config = first_config(url, predictions, labels, name, environ, now, labels_where=labels_where)
+    config = first_config(
+        url,
+        predictions,
+        labels,
+        name,
+        environ,
+        now,
+        labels_where=labels_where,
+        reference=reference,
+        directory=Path() if output is None else output.parent,
+    )
     if output is None:
         say_lines(config.text)
     else:

@@ -38,7 +38,7 @@ def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa
         raise SourceError("no reference is configured")
     if given.file is not None:
         table = source.columns(model) if model.find_features else {}
-        return from_columns(model, table, _file(base_dir / given.file), f'file "{given.file}"')
+        return from_columns(model, table, reference_file(base_dir / given.file), f'file "{given.file}"')
     if given.relation is not None:
         return _from_relation(model, source, given.relation)
     return _from_log(model, source, (given.start, given.end))
@@ -64,7 +64,14 @@ def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, Want, bool]]:
     return by_role
 
 
-def _file(path: Path) -> pa.Table:
+def reference_file(path: Path) -> pa.Table:
+    """Table of a Parquet or CSV file.
+
+    Raises
+    ------
+    SourceError
+        if it is not there, or cannot be read.
+    """
     if not path.is_file():
         raise SourceError(f"there is no reference file {path}")
     from pyarrow import csv, parquet  # a kept reference needs neither

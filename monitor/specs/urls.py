@@ -20,6 +20,7 @@ _PARAMETER = re.compile(r"[?&;]([^?&;=]*)=([^&;]*)")
 _PASSWORD = re.compile(r"[^:@]*:(.*)@", re.DOTALL)
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%\w]+\]|[\w.,~%-]*)(?::([0-9]{0,5}))?")
 _SPARK = ("sc", "spark", "k8s", "yarn", "local")  # several hosts, or none
+_RELATIVE = re.compile(r"^(sqlite(?:\+\w+)?:///)(?!/|:memory:|file:|\?)([^?]+)(.*)$", re.DOTALL)
 _FILES = ("sqlite", "duckdb", "chdb")  # a path may hold any sign
 _LAST_PORT = 65_535
 _TOKEN = 12  # characters of a part of a channel's address from which on it is taken for a secret
@@ -68,6 +69,16 @@ def sqlite_file(database: str) -> Path:
 def sqlite_url(file: Path) -> str:
     """URL of a SQLite file."""
     return f"sqlite:///{file}"
+
+
+def beside(url: str, directory: Path) -> str:
+    """URL of a store whose file, where its path is relative, starts at a directory.
+
+    >>> beside("sqlite:///monitor.db", Path("conf")), beside("sqlite:////srv/monitor.db", Path("conf"))
+    ('sqlite:///conf/monitor.db', 'sqlite:////srv/monitor.db')
+    """
+    match = _RELATIVE.match(url)
+    return url if match is None else f"{match[1]}{directory / match[2]}{match[3]}"
 
 
 def libpq_uri(

@@ -212,11 +212,19 @@ def _write_ahead(connection: Any, *, until: float) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_READONLY and _read_alone(connection):
+                return
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
             time.sleep(_RETRY)
         else:
             return
+
+
+def _read_alone(connection: Any) -> bool:
+    """Whether a connection was opened to read alone."""
+    name: str = connection.execute("PRAGMA database_list").fetchone()[2]
+    return not os.access(name, os.W_OK)
 
 
 def _begin(connection: Connection) -> None:

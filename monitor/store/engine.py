@@ -2,10 +2,12 @@
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, inspect, text
 
 from monitor.core.errors import StoreError
+from monitor.specs.urls import sqlite_file
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import connect, parsed, reading, shown, writing
 from monitor.store.tables import METADATA
@@ -37,6 +39,50 @@ def open_store(url: str, run: str) -> SqlStore:
         engine.dispose()
         raise
     return SqlStore(engine=engine, run=run, schema=_newest())
+
+
+def open_to_read(url: str, run: str) -> SqlStore:
+    """Store of a run that is there already: nothing is created or migrated.
+
+    Raises
+    ------
+    StoreError
+        as `require_kept`.
+    """
+    require_kept(url)
+    return SqlStore(engine=connect(_to_read(url)), run=run, schema=_newest())
+
+
+def _to_read(url: str) -> str:
+    """URL by which a SQLite file is read that this process may not write, or whose directory it may not.
+
+    Where nobody has it open it cannot change while it is read: SQLite needs to make no file beside it.
+    """
+    address = parsed(url)
+    file = sqlite_file(address.database or "")
+    if address.get_backend_name() != "sqlite" or (
+        os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+    ):
+        return url
+    still = "" if Path(f"{file}-wal").exists() else "&immutable=1"
+    return f"sqlite:///file:{quote(str(file.absolute()))}?mode=ro{still}&uri=true"
+
+
+def require_kept(url: str) -> None:
+    """Refuse a store that is not there, or is of another version.
+
+    Raises
+    ------
+    StoreError
+        which says what would help.
+    """
+    address = parsed(url)
+    if address.get_backend_name() == "sqlite" and not sqlite_file(address.database or "").is_file():
+        first = "the first cycle makes it (`monitor run`, or `monitor cycle`)"
+        raise StoreError(f"store {shown(address)}: there is no such file: {first}, or store.url is another")
+    version = schema_version(_to_read(url))
+    if version != _newest():
+        raise _other_version(address, version)
 
 
 def migrate(url: str) -> str:
@@ -116,11 +162,7 @@ def _require_newest(engine: Engine) -> None:
     if engine.dialect.name == "sqlite":
         _upgrade(engine)
         return
-    _require_known(engine.url, version)
-    raise StoreError(
-        f"store {shown(engine.url)}: version {_newest()} needed: got {version or 'none'}; "
-        "run `monitor migrate`"
-    )
+    raise _other_version(engine.url, version)
 
 
 def _upgrade(engine: Engine) -> None:
@@ -133,6 +175,12 @@ def _upgrade(engine: Engine) -> None:
         config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
         config.attributes.update(connection=connection, metadata=METADATA)
         command.upgrade(config, "head")
+
+
+def _other_version(url: URL, version: str | None) -> StoreError:
+    _require_known(url, version)
+    needed = f"version {_newest()} needed: got {version or 'none'}; run `monitor migrate`"
+    return StoreError(f"store {shown(url)}: {needed}")
 
 
 def _require_known(url: URL, version: str | None) -> None:

@@ -179,7 +179,7 @@ def test_a_frame_can_be_asked_for_less(filled: SqlStore, url: str) -> None:
 
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="run `monitor migrate`"):
+    with pytest.raises(StoreError, match="there is no such file"):
         monitor.read_snapshots(f"sqlite:///{tmp_path / 'monitor.db'}")
 
     assert list(tmp_path.iterdir()) == []

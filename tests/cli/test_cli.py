@@ -18,6 +18,8 @@ from monitor.app.run_lock import Held
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso, to_iso
 
+FIRST = "`monitor init` writes a first one, --config or MONITOR_CONFIG names another"
+
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 AS_OF = to_iso(END)
 OPTIONS = (
@@ -129,7 +131,7 @@ def test_a_configuration_that_is_not_there_is_said(tmp_path: Path) -> None:
 
     assert (done.exit_code, done.stderr) == (
         2,
-        f"{tmp_path / 'none.toml'}: cannot be read: No such file or directory\n",
+        f"{tmp_path / 'none.toml'}: cannot be read: No such file or directory; {FIRST}\n",
     )
 
 
@@ -219,6 +221,8 @@ def test_a_dry_run_writes_nothing(bench: Bench, monitor: Monitor) -> None:
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(monitor: Monitor, line: str, said: str) -> None:
+    monitor("migrate")
+
     done = monitor(*line.split())
 
     assert done.exit_code == 2
@@ -274,6 +278,8 @@ def test_a_replay_is_refused_while_a_daemon_has_the_run(bench: Bench, monitor: M
 
 
 def test_show_says_that_nothing_has_been_measured_yet(monitor: Monitor) -> None:
+    monitor("migrate")
+
     done = monitor("show")
 
     assert done.exit_code == 0
@@ -284,6 +290,8 @@ def test_show_says_that_nothing_has_been_measured_yet(monitor: Monitor) -> None:
 
 @pytest.mark.parametrize("option", ["--segment", "--subject", "--model-version"])
 def test_a_name_that_is_asked_for_before_the_first_cycle_is_refused(monitor: Monitor, option: str) -> None:
+    monitor("migrate")
+
     done = monitor("show", option, "region=Nort")
 
     assert (done.exit_code, done.stdout) == (2, "")

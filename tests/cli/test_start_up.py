@@ -124,4 +124,5 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory, start = tmp_path_factory.mktemp("logged"), from_iso("2024-03-01")
     rows = predictions(100, start, start + 3 * DAY)
     sqlite_bench(directory, rows, model(options='windows = ["1d"]\n'), labelled=start + 4 * DAY)
+    migrate(f"sqlite:///{directory / 'monitor.db'}")
     return directory

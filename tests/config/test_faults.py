@@ -6,6 +6,8 @@ from configurations import DURATION, SOURCE, File, model
 from monitor.config.load import settings_of
 from monitor.core.errors import ConfigurationError
 
+FIRST = "`monitor init` writes a first one, --config or MONITOR_CONFIG names another"
+
 NO_ADDRESS = (
     "http.url: an address is http:// or https://, a host, perhaps a port and a path, without user, query and "
     'fragment, as in "https://monitor.example"; it is not shown here'
@@ -264,4 +266,6 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as raised:
         settings_of(tmp_path / "config.toml", {})
 
-    assert raised.value.faults == (f"{tmp_path}/config.toml: cannot be read: No such file or directory",)
+    assert raised.value.faults == (
+        f"{tmp_path}/config.toml: cannot be read: No such file or directory; {FIRST}",
+    )

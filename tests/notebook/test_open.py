@@ -74,7 +74,7 @@ def test_what_is_not_there_is_one_clear_error(kept: monitor.OpenedStore, tmp_pat
         kept.windows("mode")
     with pytest.raises(ConfigurationError, match='there is no measure "roc_auk"; did you mean "roc_auc"'):
         kept.measurements(measure="roc_auk")
-    with pytest.raises(StoreError, match="there are no tables of this version"):
+    with pytest.raises(StoreError, match="there is no such file"):
         monitor.open(f"sqlite:///{tmp_path / 'no.db'}")
     assert list(tmp_path.iterdir()) == []
 

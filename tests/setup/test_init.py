@@ -1,5 +1,6 @@
 """A first configuration of tables that nobody described: it passes the check, and says what it is sure of."""
 
+import sqlite3
 import tomllib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
@@ -449,3 +452,65 @@ def test_a_log_that_pauses_at_weekends_is_warned_of(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["init", "--url", url, "--predictions", "loads"])
 
     assert 'rule "log_stopped" fires after 36h' in done.stderr
+
+
+def test_a_reference_file_is_named_as_the_configuration_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = "sqlite:///serving.db"
+    loans(url)
+    rng = np.random.default_rng(5)
+    columns = {"pd_estimate": rng.uniform(size=200), "branch": rng.choice(["north", "south"], 200)}
+    pq.write_table(pa.table(columns), tmp_path / "test.parquet")
+    Path("conf").mkdir()
+    written = ["--output", "conf/config.toml", "--reference", "test.parquet"]
+
+    asked = ["--predictions", '"loan_scores"', "--labels", "repayments"]
+    done = CliRunner().invoke(main, ["init", "--url", url, *asked, *written])
+
+    config = tomllib.loads(Path("conf/config.toml").read_text(encoding="utf-8"))
+    (found,) = config["models"]
+    assert found["reference"] == {"file": "../test.parquet"}
+    assert found["features"] == {"categorical": ["branch"]}  # the income is not in the file
+    assert (done.exit_code, "fault" in done.stderr) == (0, False)
+    assert "the reference has no labels: performance, " in checked()
+    luck = np.where(columns["pd_estimate"] * rng.uniform(size=200) > 0.5, "DEFAULT", "PAID")
+    pq.write_table(pa.table(columns | {"final_state": luck}), tmp_path / "test.parquet")
+    assert "the reference" not in checked()
+    known = np.where(
+        columns["pd_estimate"] > 0.5, "DEFAULT", "PAID"
+    )  # as a model knows what it was fitted on
+    pq.write_table(pa.table(columns | {"final_state": known}), tmp_path / "test.parquet")
+    with sqlite3.connect("serving.db") as connection:
+        connection.execute("UPDATE repayments SET final_state = 'DEFAULT' WHERE rowid % 3 = 0")
+    assert "the reference's roc_auc is 1.000" in checked()
+
+
+def checked() -> str:
+    """What `check` says of the configuration on standard error."""
+    done = CliRunner().invoke(main, ["check", "--config", "conf/config.toml"])
+    assert done.exit_code == 0, done.output
+    return done.stderr
+
+
+def test_keys_of_json_are_proposed_under_their_own_names(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    rows = [
+        {
+            "id": at,
+            "at": f"2024-03-{1 + at // 24:02d} 0{at % 10}:00:00",
+            "score": (at % 100) / 100,
+            "body": {"km": at, "plan": "a"},
+        }
+        for at in range(480)
+    ]
+    create(url, "log", rows, id=sa.Integer, at=sa.String, score=sa.Float, body=sa.JSON)
+
+    text = CliRunner().invoke(main, ["init", "--url", url, "--predictions", "log"]).stdout
+
+    line = next(line for line in text.splitlines() if line.startswith("# query = "))
+    query = tomllib.loads(line.removeprefix("# ").partition("  # ")[0])["query"]
+    with sqlite3.connect(tmp_path / "serving.db") as connection:
+        first = connection.execute(f"SELECT km, plan FROM ({query}) ORDER BY id LIMIT 1").fetchone()
+    assert first == (0.0, "a")

@@ -16,10 +16,9 @@ import pyarrow.parquet
 from monitor.core.clock import from_iso
 from monitor.core.errors import ConfigurationError, StoreError
 from monitor.core.text import csv_cell, json_text
-from monitor.specs.urls import shown
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
-from monitor.store.engine import is_newest
+from monitor.store.engine import require_kept
 from monitor.store.measurements import arrow
 from monitor.store.measurements.columns import COLUMNS
 
@@ -169,8 +168,7 @@ def read_snapshots(
     StoreError
         if there is no store of this version.
     """
-    if not is_newest(url):
-        raise StoreError(f"store {shown(url)}: there are no tables of this version; run `monitor migrate`")
+    require_kept(url)
     wanted = {"model": model, "window": window, "measure": measure}
     filters = {name: value for name, value in wanted.items() if value is not None}
     kept = arrow.read(url, run, filters, (_moment(start), _moment(end)), _moment(as_of))

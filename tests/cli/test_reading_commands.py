@@ -1,0 +1,123 @@
+"""Commands that only read: they need no source and no password, make no store, and write none."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from serving import model, predictions, sqlite_bench
+
+from monitor.cli import main
+from monitor.core.clock import DAY, from_iso
+
+START = from_iso("2024-03-01")
+OPTIONS = 'windows = ["1d"]\nhorizon = "20d"\nsettle_after = "1d"\nresamples = 20\n'
+READ = (
+    "show", "status", "alerts", "alerts --history", "changes", "budget", "export kept.csv",
+    "report --model late --output late.html",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of a configuration whose store has a cycle, and whose source asks for what nobody set."""
+    directory = tmp_path_factory.mktemp("served")
+    rows = predictions(300, START, START + 3 * DAY)
+    bench = sqlite_bench(directory, rows, model(options=OPTIONS), labelled=START + 4 * DAY)
+    done = bench.monitor("cycle", "--as-of", "2024-03-04")
+    assert done.exit_code == 0, done.stderr
+    text = bench.config.read_text(encoding="utf-8")
+    text = text.replace(bench.database.url, "postgresql://reader:${NOT_SET}@db.example/log")
+    text = text.replace(bench.store_url, "sqlite:///monitor.db")
+    text += '\n[[notify]]\nname = "chat"\nurl = "${NOT_SET_EITHER}"\n'
+    bench.config.write_text(text, encoding="utf-8")
+    return directory
+
+
+@pytest.mark.parametrize("line", READ)
+def test_they_need_neither_source_nor_channel(
+    served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the store's path starts at the configuration, wherever one stands
+
+    done = CliRunner().invoke(main, [*line.split(), "--config", str(served / "config.toml")])
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert not (tmp_path / "monitor.db").exists()
+
+
+@pytest.mark.parametrize("line", ["cycle", "run", "check"])
+def test_who_opens_a_source_names_what_is_not_set(served: Path, line: str) -> None:
+    done = CliRunner().invoke(main, [line, "--config", str(served / "config.toml")])
+
+    assert done.exit_code == 2
+    assert "sources.log.url: the environment variable NOT_SET is not set" in done.stderr
+
+
+@pytest.mark.parametrize("line", READ)
+def test_they_make_no_store(served: Path, tmp_path: Path, line: str) -> None:
+    shutil.copy(served / "config.toml", tmp_path)
+    before = set(tmp_path.iterdir())
+
+    done = CliRunner().invoke(main, [*line.split(), "--config", str(tmp_path / "config.toml")])
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "monitor.db: there is no such file: the first cycle makes it" in done.stderr
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
+def test_they_read_a_store_that_they_may_not_write(served: Path, tmp_path: Path) -> None:
+    for name in ("config.toml", "monitor.db"):
+        shutil.copy(served / name, tmp_path)
+        (tmp_path / name).chmod(0o444)
+    for directory in (tmp_path, *tmp_path.parents):
+        if directory.owner() == "root" and "pytest" in str(directory):
+            directory.chmod(0o755)
+    code = (
+        "import os, sys; from monitor.store.engine import open_to_read; os.setuid(65534);"
+        "print(len(open_to_read(sys.argv[1], 'live').current()))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, f"sqlite:///{tmp_path / 'monitor.db'}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stderr == ""
+    assert int(done.stdout) > 100
+    assert {path.name for path in tmp_path.iterdir()} == {"config.toml", "monitor.db"}
+
+
+def test_a_store_of_another_version_is_left_alone(served: Path, tmp_path: Path) -> None:
+    for name in ("config.toml", "monitor.db"):
+        shutil.copy(served / name, tmp_path)
+    with sqlite3.connect(tmp_path / "monitor.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+
+    done = CliRunner().invoke(main, ["show", "--config", str(tmp_path / "config.toml")])
+
+    assert done.exit_code == 1
+    assert "got 0001; run `monitor migrate`" in done.stderr
+
+
+def test_help_names_exit_codes_and_the_environment() -> None:
+    whole, one = (CliRunner().invoke(main, line) for line in (["--help"], ["show", "--help"]))
+
+    assert "Exit codes: 0 done, 1 something failed, 2 usage or configuration;" in whole.stdout
+    assert "_MONITOR_COMPLETE=bash_source" in whole.stdout
+    assert "env var: MONITOR_CONFIG" in one.stdout
+
+
+@pytest.mark.parametrize("command", ["recount", "forget", "alerts accept", "alerts ack"])
+def test_who_and_why_are_named_alike(command: str) -> None:
+    done = CliRunner().invoke(main, [*command.split(), "--help"])
+
+    assert "--by, --who TEXT" in done.stdout
+    assert "--why TEXT" in done.stdout
