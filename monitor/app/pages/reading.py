@@ -8,6 +8,7 @@ from monitor.alerts.standing import Seen
 from monitor.app.alert_decisions import listed, main_measure, seen_models
 from monitor.app.pages.counting import KeptReferences, counted, spans
 from monitor.app.wiring import App
+from monitor.core.clock import MINUTE
 from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
 from monitor.pages.asked import CountedWindow, Placed
@@ -16,6 +17,8 @@ from monitor.records.pane import Part
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
+
+_MOST_SEEN = 4  # models, some MB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class StoreData:
     app: App
     clock: Callable[[], int]
     _references: KeptReferences = field(default_factory=dict)
+    _seen: dict[str, tuple[tuple[object, ...], list[Seen]]] = field(default_factory=dict)
 
     @property
     def run(self) -> str:
@@ -46,8 +50,20 @@ class StoreData:
         return self.app.settings.models
 
     def seen(self, model: str | None, as_of: int | None) -> list[Seen]:
-        """What is known of one model or of all."""
-        return seen_models(self.app, model, self.clock(), as_of)
+        """What is known of one model or of all; of one it is kept until a cycle, a decision or a minute."""
+        now = self.clock()
+        if model is None or as_of is not None:
+            return seen_models(self.app, model, now, as_of)
+        store = self.app.store
+        stands = (store.state(model).as_of, store.newest_event(), self.app.fingerprint, now // MINUTE)
+        before = self._seen.pop(model, None)
+        found = before[1] if before is not None and before[0] == stands else None
+        if found is None:
+            found = seen_models(self.app, model, now)
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[model] = (stands, found)
+        return found
 
     def placed(self, model: str, as_of: int | None) -> Placed:
         """What `seen` says first; of the past by what was kept then."""
