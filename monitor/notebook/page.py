@@ -2,7 +2,7 @@
 
 import html
 from base64 import b64encode
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -212,6 +212,13 @@ class _FrameData:
             and (which.measures is None or row.measure in which.measures)
             and (which.subjects is None or row.subject in which.subjects)
         ]
+
+    def values(self, model: str, which: Drawn) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
+        return {
+            (row.measure, row.subject): {row.window_end: row.measurement.value}
+            for _, row in self.rows(model, which)
+            if not row.against
+        }
 
     def spans(
         self, _model: str, _counting: Counting, _block: str, bounds: Sequence[int]

@@ -81,6 +81,10 @@ class PageData(Protocol):
         """(as of, row) of all kept revisions of a window's ends, by end and as of."""
         ...
 
+    def values(self, model: str, which: Drawn) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
+        """Newest values alone of the same rows, against nothing: by (measure, subject), then by end."""
+        ...
+
     def counted(
         self, spec: ModelSpec, start: int, end: int, parts: Collection[Part] = tuple(Part)
     ) -> CountedWindow:

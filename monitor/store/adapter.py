@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # what only reads measurements does without NumPy and Arrow
     from monitor.records.labels.differences import Differences
     from monitor.records.reference import Reference
 
-_AT_A_TIME = 20_000  # rows of the kept measurements
+_BATCH = 20_000  # rows of the kept measurements
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +228,11 @@ class SqlStore:
         with reading(self.engine) as connection:
             return drawn.read(connection, self.run, model, which)
 
+    def drawn_values(self, model: str, which: Drawn) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
+        """Newest values alone of the same measurements, by measure, subject and end."""
+        with reading(self.engine) as connection:
+            return drawn.values(connection, self.run, model, which)
+
     def stream(
         self,
         filters: dict[str, str],
@@ -245,16 +250,14 @@ class SqlStore:
             bounds (after, up to) of the windows' ends.
         """
         with reading(self.engine) as connection:
-            yield from snapshots.stream(
-                connection, self.run, filters, ends=ends, as_of=as_of, size=_AT_A_TIME
-            )
+            yield from snapshots.stream(connection, self.run, filters, ends=ends, as_of=as_of, size=_BATCH)
 
     def kept_of(
         self, model: str, measures: Iterable[str], span: tuple[int, int]
     ) -> Iterator[tuple[int, MeasurementRow]]:
         """(as of, row) of some measures that were kept within a span, in the order of as of."""
         with reading(self.engine) as connection:
-            yield from snapshots.of_measures(connection, self.run, model, measures, span, _AT_A_TIME)
+            yield from snapshots.of_measures(connection, self.run, model, measures, span, _BATCH)
 
     def provenance(self, model: str | None = None) -> list[tuple[str, Provenance]]:
         """(model, provenance) of the kept measurements, by model and as of."""

@@ -37,6 +37,7 @@ OF_TASKS = (
     "/models/flight/compare",
     "/models/animal/segments",
     "/models/basket/log",
+    "/models/flight/performance?as_of=2024-03-20",
 )
 
 

@@ -17,8 +17,10 @@ from sklearn import metrics
 
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement
+from monitor.measures.rows import newest
 from monitor.measures.worded import value_of, with_interval
 from monitor.pages.window.classes import MOST, confusion_table
+from monitor.specs.rows import Drawn
 from monitor.states.views import Confusion
 
 Row = dict[str, Any]
@@ -300,3 +302,33 @@ def measured(row: Row) -> Measurement:
     """The result of a row of show."""
     bounds = None if row["lower"] is None else Interval(row["lower"], row["upper"])
     return Measurement(row["value"], row["n"], interval=bounds)
+
+
+def test_as_known_then_curves_are_drawn_by_what_was_kept(pages: Pages, rows: list[Row]) -> None:
+    page = pages.at(f"/models/flight/performance?{WINDOW}&as_of={to_iso(NOW)}")
+    now = pages.at(f"/models/flight/performance?{WINDOW}")
+    expected = metrics.roc_auc_score([row["late"] for row in rows], [row["score"] for row in rows])
+
+    assert "Counts are those of now alone: as known then only what was kept is shown." in page.words
+    figure = page.text[page.text.index("<h3>ROC</h3>") :].partition("</figure>")[0]
+    assert read_back(figure) == pytest.approx(expected, abs=2e-3)
+    apart = [re.search(r">(0\.\d{3}) at ([\d.]+)</text>", each.text) for each in (page, now)]
+    assert [one is None for one in apart] == [False, False]
+    assert len({one.groups() for one in apart if one is not None}) == 1
+    assert {"K-S chart", "Precision and recall", "Profit", "Gain", "Lift"} <= set(
+        re.findall(r"<h3>(.*?)</h3>", page.text)
+    )
+
+
+def test_the_newest_values_are_those_of_the_rows(bench: Bench) -> None:
+    with bench.app() as app:
+        which = Drawn(window="1d", after=0, until=NOW, measures=("stability_index", "records"))
+        found = app.store.drawn_values("flight", which)
+        rows = newest(app.store.drawn("flight", which))
+
+    expected: dict[tuple[str, str], dict[int, float | None]] = {}
+    for _, row in rows:
+        if not row.against:
+            expected.setdefault((row.measure, row.subject), {})[row.window_end] = row.measurement.value
+    assert found == expected
+    assert len(found) > 3

@@ -1,6 +1,6 @@
 """What pages ask of a store."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitor.alerts.defaults import main_window
@@ -76,6 +76,10 @@ class StoreData:
     def rows(self, model: str, which: Drawn) -> list[Revision]:
         """(as of, row) of all kept revisions of a window's ends."""
         return self.app.store.drawn(model, which)
+
+    def values(self, model: str, which: Drawn) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
+        """Newest values alone of the same rows."""
+        return self.app.store.drawn_values(model, which)
 
     def counted(
         self, spec: ModelSpec, start: int, end: int, parts: Collection[Part] = tuple(Part)

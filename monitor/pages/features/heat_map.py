@@ -109,39 +109,38 @@ def features_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
     span = asked.choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    return _kept(data, spec, seen, window, by, RANGES[span])
+    rows = newest(data.rows(spec.name, _drawn(seen, window, by, RANGES[span])))
+    return [(kept, row) for kept, row in rows if row.subject.startswith(FEATURE) and not row.against]
 
 
 Values = Mapping[str, Mapping[int, float | None]]
 
 
-def _kept(
-    data: PageData, spec: ModelSpec, seen: Placed, window: Window, by: str, span: int
-) -> list[Revision]:
+def _drawn(seen: Placed, window: Window, by: str, span: int) -> Drawn:
+    """What is asked of the store."""
     until = seen.as_of or 0
     critical = BY_NAME[by].critical if by in BY_NAME else None
-    which = Drawn(
+    return Drawn(
         window=window.name,
         after=until - span if span else 0,
         until=until,
         measures=(by,) if critical is None else (by, critical),
         as_of=seen.as_of,
     )
-    rows = newest(data.rows(spec.name, which))
-    return [(kept, row) for kept, row in rows if row.subject.startswith(FEATURE) and not row.against]
 
 
 def _values(
     data: PageData, spec: ModelSpec, seen: Placed, window: Window, by: str, span: int
-) -> tuple[list[int], dict[str, dict[int, float | None]], dict[str, dict[int, float | None]]]:
+) -> tuple[list[int], Values, Values]:
     """Ends of windows; value and critical value by feature and end."""
-    values: dict[str, dict[int, float | None]] = {}
-    limits: dict[str, dict[int, float | None]] = {}
-    ends = set()
-    for _, row in _kept(data, spec, seen, window, by, span):
-        ends.add(row.window_end)
-        into = values if row.measure == by else limits
-        into.setdefault(row.subject.removeprefix(FEATURE), {})[row.window_end] = row.measurement.value
+    values: dict[str, Mapping[int, float | None]] = {}
+    limits: dict[str, Mapping[int, float | None]] = {}
+    ends: set[int] = set()
+    for (measure, subject), by_end in data.values(spec.name, _drawn(seen, window, by, span)).items():
+        if subject.startswith(FEATURE):
+            ends.update(by_end)
+            into = values if measure == by else limits
+            into[subject.removeprefix(FEATURE)] = by_end
     return sorted(ends), values, limits
 
 

@@ -21,6 +21,7 @@ from monitor.pages.picking import Picked, picked
 from monitor.pages.window import classes, curves, numbers
 from monitor.pages.window.classes import ClassRow, ConfusionTable
 from monitor.pages.window.curves import Side
+from monitor.pages.window.kept import kept_groups
 from monitor.records.labels.pairing import paired_scores
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
@@ -94,7 +95,7 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     pick = picked(data, asked, spec, seen)
     window, end = pick.window, pick.end
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
-    rows = _kept(data, spec, window, end, asked.as_of, slice_)
+    rows = _kept(data, spec, window, end, asked.as_of, slice_, details=asked.as_of is not None)
     counted = None if end is None or asked.as_of is not None else data.counted(spec, window.start(end), end)
     charts = _charts(spec, counted, slice_)
     main = [
@@ -110,7 +111,7 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
         pick=pick,
         slices=_slices(asked, counted, slice_),
         tiles=tuple(_tiles(spec, charts.results, rows)),
-        groups=charts.groups,
+        groups=charts.groups if counted is not None else tuple(kept_groups(rows)),
         confusion=charts.confusion,
         classes=charts.classes,
         main=seen.main,
