@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import servers
 from axe_playwright_python.sync_playwright import Axe
-from looked_at import END, NOW, bench_of_pages, bench_of_tasks
+from looked_at import END, NOW
 from playwright.sync_api import Browser, Page, sync_playwright
 from serving import Bench
 
@@ -41,11 +41,6 @@ OF_TASKS = (
 )
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return bench_of_pages(tmp_path_factory.mktemp("browser"))
-
-
 @contextmanager
 def served(bench: Bench, now: int) -> Iterator[str]:
     """Address of a server of a bench's pages."""
@@ -67,8 +62,8 @@ def base(bench: Bench) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def of_tasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(bench_of_tasks(tmp_path_factory.mktemp("tasks")), NOW) as address:
+def of_tasks(tasks: Bench) -> Iterator[str]:
+    with served(tasks, NOW) as address:
         yield address
 
 

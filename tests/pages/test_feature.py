@@ -12,7 +12,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from looked_at import END, START, Pages, bench_of_pages, looking
+from looked_at import END, START, Pages, looking
 from serving import Bench, predictions, reference
 
 from monitor.charts.plot import drawn
@@ -27,11 +27,6 @@ from monitor.states.grids import NumericGrid, feature_grid
 
 AMOUNT = "/models/late/feature?name=amount&window=month&end=2024-04-01"
 GROUP = "/models/late/feature?name=group&window=month&end=2024-04-01"
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return bench_of_pages(tmp_path_factory.mktemp("feature"))
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from looked_at import END, Looked, Pages, assert_whole, bench_of_pages, looking
+from looked_at import END, Looked, Pages, assert_whole, looking
 from serving import Bench
 
 from monitor.alerts.links import link
@@ -47,11 +47,6 @@ ADDRESSES = [
     "/models/never",
     "/models/nobody",
 ]
-
-
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return bench_of_pages(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fleet_log import NAMES
-from looked_at import NOW, Pages, assert_whole, bench_of_tasks, looking, read_back
+from looked_at import NOW, Pages, assert_whole, looking, read_back
 from scipy.integrate import trapezoid
 from serving import Bench
 from sklearn import metrics
@@ -32,20 +32,15 @@ WINDOW = f"window=1d&end={to_iso(NOW - 2 * DAY)}"
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return bench_of_tasks(tmp_path_factory.mktemp("tasks"))
-
-
-@pytest.fixture(scope="module")
-def pages(bench: Bench) -> Iterator[Pages]:
-    with looking(bench, NOW) as found:
+def pages(tasks: Bench) -> Iterator[Pages]:
+    with looking(tasks, NOW) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def rows(bench: Bench) -> list[Row]:
+def rows(tasks: Bench) -> list[Row]:
     """Labelled predictions of the window, from the log."""
-    with sqlite3.connect(bench.directory / "log.db") as log:
+    with sqlite3.connect(tasks.directory / "log.db") as log:
         log.row_factory = sqlite3.Row
         found = log.execute(
             "SELECT * FROM predictions JOIN labels USING (id) WHERE event_time >= ? AND event_time < ?",
@@ -162,8 +157,8 @@ def test_of_many_classes_the_frequent_are_shown_and_the_others_are_one() -> None
 
 
 @pytest.mark.parametrize("name", ["animal", "basket", "flight"])
-def test_the_tiles_are_those_of_show(bench: Bench, pages: Pages, name: str) -> None:
-    done = bench.monitor("show", "--model", name, "--window", "1d", "--history", "--format", "json", "--all")
+def test_the_tiles_are_those_of_show(tasks: Bench, pages: Pages, name: str) -> None:
+    done = tasks.monitor("show", "--model", name, "--window", "1d", "--history", "--format", "json", "--all")
     kept = {
         row["measure"]: row["value"]
         for row in json.loads(done.stdout)
@@ -187,10 +182,10 @@ def test_pages_of_every_task_are_whole(pages: Pages, name: str, page: str) -> No
     assert_whole(pages.at(f"/models/{name}{page}"))
 
 
-def printed(bench: Bench, measure: str) -> list[list[str]]:
+def printed(tasks: Bench, measure: str) -> list[list[str]]:
     """Cells of the last table that show prints of what was known at the window's settling."""
     asked = ("--model", "flight", "--window", "1d", "--measure", measure, "--as-of", to_iso(NOW))
-    done = bench.monitor("show", *asked)
+    done = tasks.monitor("show", *asked)
     assert done.exit_code == 0, done.stderr
     window = f"flight, 1d to {to_iso(NOW - 2 * DAY)}, settled"
     blocks = [block for block in re.split(r"\n(?=flight, 1d)", done.stdout) if block.startswith(window)]
@@ -198,10 +193,10 @@ def printed(bench: Bench, measure: str) -> list[list[str]]:
     return [re.split(r"\s{2,}", line) for line in lines]
 
 
-def test_show_prints_the_confusion_matrix_and_deciles(bench: Bench, rows: list[Row]) -> None:
+def test_show_prints_the_confusion_matrix_and_deciles(tasks: Bench, rows: list[Row]) -> None:
     said = [int(row["score"] >= 0.5) for row in rows]
     expected = metrics.confusion_matrix([row["late"] for row in rows], said).tolist()
-    (_, *body), gains, lifts = (printed(bench, name) for name in ("confusion_matrix", "gain", "lift"))
+    (_, *body), gains, lifts = (printed(tasks, name) for name in ("confusion_matrix", "gain", "lift"))
 
     assert [[int(cell) for cell in row[1:3]] for row in body] == expected
     assert gains[0] == ["decile", "records", "positives", "gain", "cumulative_gain"]
@@ -211,8 +206,8 @@ def test_show_prints_the_confusion_matrix_and_deciles(bench: Bench, rows: list[R
     assert float(gains[5][4].removesuffix(" %")) == pytest.approx(100 * half, abs=1.5)
 
 
-def test_show_prints_the_kept_roc_curve_whole(bench: Bench, rows: list[Row]) -> None:
-    heads, *points = printed(bench, "roc_curve")
+def test_show_prints_the_kept_roc_curve_whole(tasks: Bench, rows: list[Row]) -> None:
+    heads, *points = printed(tasks, "roc_curve")
     x, y = (np.asarray([float(point[at]) for point in points]) for at in (1, 2))
     expected = metrics.roc_auc_score([row["late"] for row in rows], [row["score"] for row in rows])
 
@@ -221,8 +216,8 @@ def test_show_prints_the_kept_roc_curve_whole(bench: Bench, rows: list[Row]) -> 
     assert trapezoid(y, x) == pytest.approx(expected, abs=2e-3)
 
 
-def test_kept_windows_have_whole_curves_and_cells_and_current_ones_do_not(bench: Bench) -> None:
-    with bench.app() as app:
+def test_kept_windows_have_whole_curves_and_cells_and_current_ones_do_not(tasks: Bench) -> None:
+    with tasks.app() as app:
         history = app.store.history(model="flight", window="1d", segment="", version="")
         current = [row for _, _, row in app.store.current("flight")]
     kept = [row for _, _, row in history if row.window_end % DAY == 0 and not row.against]
@@ -247,9 +242,9 @@ def test_kept_windows_have_whole_curves_and_cells_and_current_ones_do_not(bench:
 
 
 @pytest.mark.parametrize("name", ["flight", "basket"])
-def test_arms_by_week_are_counted_from_the_log(bench: Bench, pages: Pages, name: str) -> None:
+def test_arms_by_week_are_counted_from_the_log(tasks: Bench, pages: Pages, name: str) -> None:
     label = {"flight": "late", "basket": "spent"}[name]
-    with sqlite3.connect(bench.directory / "log.db") as log:
+    with sqlite3.connect(tasks.directory / "log.db") as log:
         rows = log.execute(
             f"SELECT event_time, arm, {label} FROM predictions JOIN labels USING (id)"
         ).fetchall()
@@ -266,8 +261,8 @@ def test_arms_by_week_are_counted_from_the_log(bench: Bench, pages: Pages, name:
         assert cells == [value_of(measure, float(np.mean(values))), f"{len(values):,}"]
 
 
-def test_segments_and_versions_are_those_of_show(bench: Bench, pages: Pages) -> None:
-    done = bench.monitor("show", "--model", "flight", "--window", "1d", "--all", "--format", "json")
+def test_segments_and_versions_are_those_of_show(tasks: Bench, pages: Pages) -> None:
+    done = tasks.monitor("show", "--model", "flight", "--window", "1d", "--all", "--format", "json")
     expected = {
         (row["segment"] or (f"version {row['version']}" if row["version"] else "the whole")): (
             f"{row['n']:,}",
@@ -284,8 +279,8 @@ def test_segments_and_versions_are_those_of_show(bench: Bench, pages: Pages) -> 
     assert {"the whole", "version a-1", "region=north"} <= set(expected)
 
 
-def test_the_log_says_what_show_says_of_it(bench: Bench, pages: Pages) -> None:
-    done = bench.monitor("show", "--model", "flight", "--all", "--format", "json")
+def test_the_log_says_what_show_says_of_it(tasks: Bench, pages: Pages) -> None:
+    done = tasks.monitor("show", "--model", "flight", "--all", "--format", "json")
     expected = {
         row["measure"]: value_of(row["measure"], row["value"])
         for row in json.loads(done.stdout)
@@ -320,8 +315,8 @@ def test_as_known_then_curves_are_drawn_by_what_was_kept(pages: Pages, rows: lis
     )
 
 
-def test_the_newest_values_are_those_of_the_rows(bench: Bench) -> None:
-    with bench.app() as app:
+def test_the_newest_values_are_those_of_the_rows(tasks: Bench) -> None:
+    with tasks.app() as app:
         which = Drawn(window="1d", after=0, until=NOW, measures=("stability_index", "records"))
         found = app.store.drawn_values("flight", which)
         rows = newest(app.store.drawn("flight", which))
