@@ -215,7 +215,7 @@ class Crashes:
                 time.sleep(0.005)
         engine.dispose()
         told = log_file.read_text(encoding="utf-8")
-        if "has the run" in told:
+        if "has the run" in told or "another process runs a cycle" in told:
             return 1
         assert process.returncode == 0 or (stop and sent), told
         return -int(stop.by) if stop and process.returncode else 0
