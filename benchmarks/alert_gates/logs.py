@@ -184,7 +184,8 @@ def counted(
     visible = made[made["logged_at"] <= due]
     records = count_records(_table(visible), on, panes=panes, as_of=10**17)
     age = _age(made)
-    joined = pa.concat_tables([_joined(made, ""), _joined(made[made["label_later"].notna()], "_later")])
+    later = made[made["label_later"].notna()]
+    joined = pa.concat_tables([_joined(made, ""), *([_joined(later, "_later")] if len(later) else [])])
     pairs = count_labels_twice(
         joined, on, panes=panes, since=panes + (1 + age) * DAY, until=10**17, as_of=10**17
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.evidence.days import DayRow
 from monitor.evidence.expected import LearnedDays
-from monitor.evidence.watched import Watch
+from monitor.evidence.watched import KINDS, Trait, Watch
 
 _BELIEVED = 0.1  # of the smallest size that is told: no smaller deviation of days is believed
 
@@ -59,6 +59,14 @@ class Before:
             watch.sampled,
             _BELIEVED * watch.floor,
         )
+
+    def rarely_any(self, watch: Watch) -> Bools:
+        """Numbers of records that are 0 on half of the days: of a log in bursts none of them is unusual."""
+        if not len(self.days):
+            return np.zeros(len(watch.series), dtype=np.bool_)
+        usual = np.median(self.samples, axis=0)[watch.sample]
+        rarely: Bools = (watch.kind == KINDS.index(Trait.RECORDS)) & (usual < 1)
+        return rarely
 
     def lag(self, day: int, days: int) -> Floats:
         """Values so many days before a day; NaN where there are none."""

@@ -166,9 +166,7 @@ def _weekdays(learned: LearnedDays, weight: Floats, away: Floats) -> _Week:
     between = (mass * np.square(means)).sum(axis=0) / np.maximum(groups - 1, 1)
     inside = (weight * np.square(away - means[weekday])).sum(axis=0) / np.maximum(count - groups, 1)
     plain = (weight * np.square(away)).sum(axis=0) / np.maximum(count - 1, 1)
-    ratio = np.where(
-        inside > _SMALL * plain, between / np.maximum(inside, _SMALL * np.maximum(plain, _SMALL)), 1.0
-    )
+    ratio = np.where(plain > _SMALL, between / np.maximum(inside, _SMALL * np.maximum(plain, _SMALL)), 1.0)
     ratio = np.minimum(ratio, 1e3)
     ratio = (ratio + _by_kind(learned.kind, ratio, count >= FEWEST)) / 2
     usual = mass.sum(axis=0) / np.maximum(groups, 1)

@@ -90,7 +90,7 @@ def step(
     expectation = expect(
         before.of_series(watch),
         day.day,
-        value,
+        np.where(before.rarely_any(watch), np.nan, value),
         day.samples.astype(np.float64)[watch.sample],
         np.stack([before.lag(day.day, 1), before.lag(day.day, 2)]),
     )

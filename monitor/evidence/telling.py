@@ -269,7 +269,8 @@ def _unjudged(watch: Watch, judged: Judged, series: Ints, *, unusual: bool) -> N
         if n == 0:
             return NotJudged.NO_RECORDS
         return NotJudged.TOO_FEW if n < FEWEST_RECORDS else NotJudged.UNDEFINED
-    return NotJudged.LEARNING
+    learned = int(judged.expectation.days[series].max(initial=0))
+    return NotJudged.LEARNING if learned < FEWEST else NotJudged.TOO_FEW
 
 
 def _detectable(watch: Watch, judged: Judged, budget: AlertBudget) -> dict[int, tuple[float, float | None]]:

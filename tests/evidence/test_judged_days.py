@@ -216,6 +216,19 @@ def test_a_day_without_rows_is_found_in_the_records_and_is_not_healthy() -> None
     assert said(judged[30], "feature:width").unjudged is NotJudged.NO_RECORDS
 
 
+def test_a_log_in_bursts_has_no_unusual_day_and_its_records_are_too_few_to_be_judged() -> None:
+    judged = judged_rows([rows(at, 60 if at % 10 == 0 else 0) for at in range(80)], counting())
+
+    assert [one for of_day in judged for one in of_day if one.begins] == []
+    assert said(judged[-1], "records").unjudged is NotJudged.TOO_FEW
+
+
+def test_a_log_of_weekdays_is_judged_and_a_weekday_without_rows_is_found() -> None:
+    judged = judged_rows([rows(at, 0 if at % 7 > 4 or at == 63 else 300) for at in range(64)], counting())
+
+    assert [(at, one.subject) for at, day in enumerate(judged) for one in day if one.begins] == [(63, "records")]
+
+
 def test_fewer_than_20_records_a_day_are_too_few() -> None:
     judged = judged_rows([rows(at, 19) for at in range(40)], counting())
 
