@@ -21,6 +21,7 @@ from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Interval, Measurement
+from monitor.exposition.forwarding import Forwarding
 from monitor.exposition.names import PREFIX, family_name
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME
@@ -123,6 +124,17 @@ def test_the_alerts_in_the_pages_are_rules_of_prometheus(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["prometheus.yml", "local.yml"])
 def test_the_scrape_configurations_are_valid(name: str) -> None:
     _promtool("check", "config", str(ROOT / "docker" / "prometheus" / name))
+
+
+def test_every_example_scrapes_the_job_that_the_rules_speak_of() -> None:
+    texts = [*PAGES, *ROOT.glob("docker/**/*.y*ml")]
+    jobs = {
+        job: str(path)
+        for path in texts
+        for job in re.findall(r"job_name: *[\"']?([\w-]+)", path.read_text(encoding="utf-8"))
+    }
+
+    assert set(jobs) == {Forwarding().job}
 
 
 def test_targets_in_the_pages_exist() -> None:

@@ -1,30 +1,50 @@
 import shutil
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from click.testing import CliRunner
+
+from monitor.cli import main
 
 ROOT = Path(__file__).parent.parent
 BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
 
 
 @pytest.fixture(scope="module")
-def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """Names and sizes of the files in the wheel."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built of what the repository has."""
     source, wheels = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheels")
-    for tree in ("monitor", "migrations", "examples/flights"):
+    for tree in ("monitor", "migrations", "examples/flights", "docker"):
         shutil.copytree(
             ROOT / tree, source / tree, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
         )
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "config.example.toml", "config.schema.json"):
         shutil.copy(ROOT / name, source)
     command = [sys.executable, "-c", BUILD, str(wheels)]
     built = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    with ZipFile(next(wheels.glob("*.whl"))) as wheel:
-        return {entry.filename: entry.file_size for entry in wheel.infolist()}
+    return next(wheels.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def contents(wheel: Path) -> dict[str, int]:
+    """Names and sizes of the files in the wheel."""
+    with ZipFile(wheel) as archive:
+        return {entry.filename: entry.file_size for entry in archive.infolist()}
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the wheel is installed; what it needs is that of this environment."""
+    directory = tmp_path_factory.mktemp("installed")
+    with ZipFile(wheel) as archive:
+        archive.extractall(directory)
+    return directory
 
 
 def test_the_wheel_carries_every_module(contents: dict[str, int]) -> None:
@@ -47,3 +67,91 @@ def test_the_wheel_carries_nothing_else(contents: dict[str, int]) -> None:
     roots = {name.split("/")[0] for name in contents}
 
     assert {root for root in roots if not root.endswith(".dist-info")} == {"monitor"}
+
+
+@pytest.fixture
+def run(installed: Path, tmp_path: Path) -> Callable[..., str]:
+    """Runs a command of the installed wheel in an empty directory that is not that of the sources."""
+
+    def of(*arguments: str) -> str:
+        code = (
+            f"import sys; sys.path.insert(0, {str(installed)!r}); import monitor.cli;"
+            f" assert monitor.__file__.startswith({str(installed)!r}); monitor.cli.main()"
+        )
+        command = [sys.executable, "-I", "-c", code, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return of
+
+
+def test_the_installed_wheel_works_from_any_directory(run: Callable[..., str], tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "log.db") as connection:
+        connection.execute(
+            "CREATE TABLE log (id INTEGER PRIMARY KEY, at TEXT, score REAL, amount REAL, bad INTEGER)"
+        )
+        rows = (
+            (at, f"2024-03-{1 + at // 48:02d} {at // 2 % 24:02d}:00:00", at % 97 / 97, at % 31, at % 3 // 2)
+            for at in range(240)
+        )
+        connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
+    run(
+        "init",
+        "--url",
+        "sqlite:///log.db",
+        "--predictions",
+        "log",
+        "--name",
+        "made",
+        "--output",
+        "config.toml",
+    )
+    config = (tmp_path / "config.toml").read_text(encoding="utf-8")
+    (tmp_path / "config.toml").write_text(config.replace("# settle_after", "settle_after"), encoding="utf-8")
+
+    run("check")
+    run("cycle", "--as-of", "2024-03-06")
+    run("report", "--model", "made", "--output", "made.html")
+    page = (tmp_path / "made.html").read_text(encoding="utf-8")
+
+    assert page.startswith("<!doctype html>")
+
+
+def test_files_writes_what_stands_beside_the_program(run: Callable[..., str], tmp_path: Path) -> None:
+    written = run("files", "beside").splitlines()
+
+    beside = {
+        "beside/config.example.toml": ROOT / "config.example.toml",
+        "beside/config.schema.json": ROOT / "config.schema.json",
+        "beside/monitor.service": ROOT / "docker/monitor.service",
+        "beside/alertmanager.yml": ROOT / "docker/alertmanager/alertmanager.yml",
+        **{f"beside/prometheus/{path.name}": path for path in (ROOT / "docker/prometheus").iterdir()},
+        **{f"beside/dashboards/{path.name}": path for path in (ROOT / "docker/grafana/dashboards").iterdir()},
+    }
+    assert set(written) == set(beside)
+    assert {
+        name: (tmp_path / name).read_bytes() == path.read_bytes() for name, path in beside.items()
+    } == dict.fromkeys(beside, True)
+
+
+def test_files_overwrites_nothing(tmp_path: Path) -> None:
+    (tmp_path / "config.example.toml").write_text("mine", encoding="utf-8")
+
+    done = CliRunner().invoke(main, ["files", str(tmp_path)])
+
+    assert (done.exit_code, done.stderr) == (
+        2,
+        f"{tmp_path}/config.example.toml is there already and is not overwritten\n",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["config.example.toml"]
+
+
+def test_the_wheel_says_who_may_use_it(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+        text = archive.read(metadata).decode()
+
+    assert "License-Expression: Apache-2.0" in text
+    assert "License-File: LICENSE" in text
+    assert "Author: the monitor developers" in text

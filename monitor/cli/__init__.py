@@ -3,6 +3,7 @@
 from monitor.cli.alerts import alerts, backtest
 from monitor.cli.budget import budget, changes
 from monitor.cli.commands import main
+from monitor.cli.files import files
 from monitor.cli.pages import report, view
 from monitor.cli.prometheus import export_rules
 from monitor.cli.status import status
@@ -12,6 +13,7 @@ main.add_command(backtest)
 main.add_command(budget)
 main.add_command(changes)
 main.add_command(export_rules)
+main.add_command(files)
 main.add_command(report)
 main.add_command(status)
 main.add_command(view)

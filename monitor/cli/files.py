@@ -1,0 +1,21 @@
+"""The command that writes out what was installed with the program."""
+
+from pathlib import Path
+
+import click
+
+from monitor.cli.options import exit_on_error
+from monitor.show.words import counted, say
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@exit_on_error
+def files(directory: Path) -> None:
+    """Write example configuration, schema, dashboards and examples for Prometheus below DIRECTORY."""
+    from monitor.setup.example_files import write_files
+
+    written = write_files(directory)
+    for path in written:
+        say(str(path))
+    say(f"{counted(len(written), 'file')} written", err=True)
