@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from monitor.charts.marks import Band, Dots, Kind, Mark, Path, RuleLine
 from monitor.charts.plot import Plot
-from monitor.charts.scales import Axis, linear
+from monitor.charts.scales import Axis, AxisTick, linear
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Unit
 from monitor.measures.rows import Truth
@@ -13,6 +13,8 @@ from monitor.measures.worded import bounds_of, is_percent, value_of
 from monitor.pages.moments import called
 from monitor.pages.series import WindowReading, band, line
 from monitor.windows.ends import Window
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,24 @@ class FigureGroup:
 
 
 def tick_label(measure: str) -> Callable[[float], str]:
-    """How ticks of an axis of a measure are written: rates in %, durations, large numbers in short."""
-    measured = BY_NAME.get(measure)
-    if measured is not None and measured.unit is Unit.SECONDS and not measured.moment:
-        return lambda at: value_of(measure, at)
+    """How ticks of an axis of a measure are written: rates in %, large numbers in short."""
     return percent if is_percent(measure) else short
+
+
+def value_axis(measure: str, levels: Sequence[float]) -> Axis:
+    """Axis of values of a measure; ticks of durations lie at whole units.
+
+    >>> [tick.label for tick in value_axis("label_delay_median", [0.0, 9_000.0]).ticks]
+    ['0 h', '1 h', '2 h', '3 h']
+    """
+    measured = BY_NAME.get(measure)
+    if measured is None or measured.unit is not Unit.SECONDS or measured.moment:
+        return linear(levels, label=tick_label(measure))
+    longest = max(map(abs, levels), default=0.0)
+    size, name = next((unit for unit in _UNITS if longest >= 2 * unit[0]), _UNITS[-1])
+    axis = linear([level / size for level in levels], label=lambda at: f"{at:.10g} {name}")
+    ticks = tuple(AxisTick(tick.at * size, tick.label) for tick in axis.ticks)
+    return Axis(axis.low * size, axis.high * size, ticks)
 
 
 def percent(at: float) -> str:
@@ -109,7 +124,7 @@ def timeline(
         legend.append(LegendKey("line", "reference", "reference"))
     plot = Plot(
         x=axis,
-        y=linear(levels, label=tick_label(measure)),
+        y=value_axis(measure, levels),
         marks=tuple(drawn),
         label=f"{title or measure} over time, {len(series)} windows of {window.name}",
         height=height,
