@@ -41,7 +41,7 @@ weeks (`28d`), in the place of the reference; performance as the difference from
 difference is more than chance. Key `against`; not in Prometheus.
 
 **`detail`**: a small table behind a value: points of a curve, deciles, the reliability table, the cells
-that moved, the segments that contribute, the figures of the other moment; the definition says which.
+that moved, the segments that contribute, the figures of the other moment. Its columns have names.
 `monitor show --explain` prints it, JSON and exports hold it. Of the whole model alone; not in Prometheus.
 
 **Subjects** are `score`, `prediction`, `feature:NAME`, `class:NAME`, `actual:NAME,predicted:NAME`,
