@@ -13,7 +13,7 @@ from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.corners import MOST, corners
 from monitor.measures.statistics.intervals import mean, normal_quantile, root
-from monitor.measures.statistics.ranked import EXACT, Ranked, Resamples, Spread, curve, whole_curve
+from monitor.measures.statistics.ranked import EXACT, Ranked, Resamples, Spread, curve
 from monitor.states.views import ScoreTable, Sums
 
 _ROC = ("threshold", "false_positive_rate", "true_positive_rate")
@@ -88,7 +88,7 @@ def whole_roc_curve(ranked: Ranked, said: int) -> Detail:
     x, y = (np.concatenate([[0.0], side]) for side in (ranked.fallout, ranked.recall))
     at = corners(x, y, must=[int(np.argmax(np.abs(y - x))), said], least=EXACT)
     threshold = np.concatenate([[math.inf], ranked.lower])
-    return whole_curve(_ROC, threshold[at], x[at], y[at])
+    return curve(_ROC, threshold[at], x[at], y[at])
 
 
 def whole_separation(ranked: Ranked, said: int) -> Detail:
@@ -97,7 +97,7 @@ def whole_separation(ranked: Ranked, said: int) -> Detail:
     must = [int(np.argmax(np.abs(negative - positive))), len(score) - 1 - said]
     sides = [corners(score, side, most=MOST // 2, must=must, least=EXACT) for side in (negative, positive)]
     at = np.union1d(*sides)
-    return whole_curve(("score", "negative", "positive"), score[at], negative[at], positive[at])
+    return curve(("score", "negative", "positive"), score[at], negative[at], positive[at])
 
 
 def separation_curve(ranked: Ranked) -> tuple[Floats, Floats, Floats]:

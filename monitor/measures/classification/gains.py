@@ -18,7 +18,6 @@ from monitor.measures.statistics.ranked import (
     Spread,
     at_least_tiny,
     curve,
-    whole_curve,
 )
 
 FEW = 50  # positives, below which the delta method's variance of an average precision is too small
@@ -224,7 +223,7 @@ def whole_precision_curve(ranked: Ranked, said: int) -> Detail:
     """Precision by recall by its corners, the end of the first `said` cells among them."""
     precision = ranked.true / ranked.both
     at = corners(ranked.recall, precision, must=[max(said - 1, 0)], least=EXACT)
-    return whole_curve(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
+    return curve(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
 
 
 def whole_profit_curve(ranked: Ranked, amounts: Floats, said: int) -> Detail:
@@ -232,7 +231,7 @@ def whole_profit_curve(ranked: Ranked, amounts: Floats, said: int) -> Detail:
     worth, rate = profits(ranked, amounts), np.concatenate([[0.0], ranked.both / ranked.n])
     at = corners(rate, worth, must=[int(np.argmax(worth)), said], least=EXACT)
     threshold = np.concatenate([[math.inf], ranked.lower])
-    return whole_curve(_PROFIT_CURVE, threshold[at], worth[at], rate[at])
+    return curve(_PROFIT_CURVE, threshold[at], worth[at], rate[at])
 
 
 def best_threshold(ranked: Ranked, amounts: Floats) -> float | None:

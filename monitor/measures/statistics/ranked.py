@@ -109,15 +109,6 @@ def curve(columns: tuple[str, ...], *values: Floats) -> Detail:
     return Detail(columns, tuple(zip(first, *np.round(stacked[1:], 6).tolist(), strict=True)))
 
 
-def whole_curve(columns: tuple[str, ...], *values: Floats) -> Detail:
-    """Table of a curve by its corners: six significant digits, None where infinite."""
-    rows = (
-        tuple(float(f"{value:.6g}") if math.isfinite(value) else None for value in row)
-        for row in np.stack(values, axis=1).tolist()
-    )
-    return Detail(columns, tuple(rows))
-
-
 @dataclass(frozen=True, slots=True)
 class Resamples:
     """Merged cells, the highest scores first, and multinomial resamples of them as shares of all records.
