@@ -158,6 +158,8 @@ def test_the_url_of_the_source_is_not_kept(bench: Bench, monitor: Monitor) -> No
 
 
 def test_nothing_measured_has_nothing_behind_it(monitor: Monitor) -> None:
+    monitor("migrate")
+
     assert monitor("show", "--provenance").endswith("\n\nnothing has been measured yet\n")
     assert json.loads(monitor("show", "--provenance", "--format", "json")) == []
 
