@@ -105,6 +105,7 @@ coverage: $(VENV)/installed-dev
 BENCH ?= /tmp/monitor-bench
 ONLY  ?= kernel days reading cycles fleet backfill
 bench: $(VENV)/installed-dev
+	@mkdir -p "$(BENCH)"
 	@for name in $(ONLY); do echo "$$name:"; $(BIN)/python benchmarks/$$name.py "$(BENCH)" $(ARGS) || exit 1; done
 	@$(BIN)/python benchmarks/picture.py
 
