@@ -91,7 +91,7 @@ def _features(*rows: tuple[float | str | None, ...]) -> Detail:
 
 
 def _changed(*cells: float | str | None) -> Detail:
-    return Detail(CHANGED, ((*cells, None),))
+    return Detail(CHANGED, ((*cells, None, None),))
 
 
 _AUC = _changed(

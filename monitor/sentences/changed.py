@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import BECAUSE, Detail
 from monitor.core.text import number, readable
 from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
@@ -204,14 +204,14 @@ def _now(cells: _Cells, end: int) -> str:
     else:
         told = _told(what, level, value, (low + high) / 2)
         bounds = [value_of(_measure(what), bound) for bound in (low, high)]
-    over = cells.get("over")
+    over, weekday = cells.get("over"), _weekday(cells, end)
     if isinstance(over, float | int) and over > 1:
         return (
             f"{told} on average over {over:.0f} days, expected {bounds[0]} to {bounds[1]} "
-            f"of a single {_weekday(end).removesuffix('s')}"
+            f"of a single {weekday.removesuffix('s')}"
         )
     as_expected = "as is expected again:" if low <= value <= high else "expected"
-    return f"{told}, {as_expected} {bounds[0]} to {bounds[1]} on {_weekday(end)}"
+    return f"{told}, {as_expected} {bounds[0]} to {bounds[1]} on {weekday}"
 
 
 def _measure(what: str) -> str:
@@ -239,8 +239,11 @@ def _signed(value: float | str | None) -> str:
     return with_minus(f"{value:+.2f}") if isinstance(value, float | int) else "unknown"
 
 
-def _weekday(end: int) -> str:
-    return _WEEKDAYS[((end - DAY // 2) // DAY + _THURSDAY) % 7]
+def _weekday(cells: _Cells, end: int) -> str:
+    """Weekdays like the judged one; what was kept before its date was there is taken as of UTC."""
+    day = cells.get("day")
+    at = from_iso(day) if isinstance(day, str) else end - DAY // 2
+    return _WEEKDAYS[(at // DAY + _THURSDAY) % 7]
 
 
 def _since(cells: _Cells) -> str:

@@ -257,7 +257,7 @@ def test_20_records_a_day_are_judged_and_nothing_is_told_of_them() -> None:
 def test_what_is_not_judged_is_counted_and_named(tables: list[pa.Table], told: list[str]) -> None:
     newest = judged_rows(tables, counting())[-1]
 
-    count, *why = judged_sentences(rows_of(0, newest, n=200, subjects=len(newest), held={}))
+    count, *why = judged_sentences(rows_of(0, newest, day=19_787, n=200, subjects=len(newest), held={}))
 
     unjudged = sum(one.unvalued is not None for one in newest)
     assert unjudged > 0

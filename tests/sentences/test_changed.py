@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue.daily import CHANGED
 from monitor.sentences.changed import ToldDay, changed, commands, is_change, of_all, told_day
@@ -108,3 +108,10 @@ def test_a_day_is_told_in_the_unit_that_it_is_drawn_in(
     day = told_day(Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),)))
 
     assert day == expected
+
+
+def test_the_weekday_is_that_of_the_date_where_the_model_is() -> None:
+    """In Auckland Monday 4 March ends at 11:00 of UTC: half a day before it is still Sunday."""
+    detail = Detail(CHANGED, (tuple((USUAL | {"day": "2024-03-04"}).get(name) for name in CHANGED),))
+
+    assert "on Mondays" in changed(detail, from_iso("2024-03-04T11:00"))

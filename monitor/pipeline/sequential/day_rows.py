@@ -47,7 +47,13 @@ def learning_rows(part: Part, end: int, days: int) -> Iterator[MeasurementRow]:
 
 
 def rows_of(
-    end: int, told: Iterable[Judgement], *, n: int, subjects: int, held: Mapping[str, HoldingSegment | None]
+    end: int,
+    told: Iterable[Judgement],
+    *,
+    day: int,
+    n: int,
+    subjects: int,
+    held: Mapping[str, HoldingSegment | None],
 ) -> Iterator[MeasurementRow]:
     """What is said of a day's subjects.
 
@@ -55,6 +61,8 @@ def rows_of(
     ----------
     end
         of the day, microseconds.
+    day
+        its date in the model's time zone, days since 1970-01-01.
     n
         its records.
     subjects
@@ -66,7 +74,7 @@ def rows_of(
         subject = "" if one.subject == PERFORMANCE else one.subject
         reason = None if one.unjudged is None else _REASONS.get(one.unjudged)
         judged = reason is None or one.evidence > 0  # faults are judged whatever the series
-        detail = _detail(one, subjects, held.get(one.subject))
+        detail = _detail(one, day, subjects, held.get(one.subject))
         yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, detail))
         size = one.size if one.index is None else one.index
         yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason))
@@ -113,9 +121,9 @@ def _result(value: float | None, n: int, reason: Reason | None, detail: Detail |
     return Measurement(value=value, n=n, reason=absent, detail=detail)
 
 
-def _detail(one: Judgement, subjects: int, held: HoldingSegment | None) -> Detail:
+def _detail(one: Judgement, day: int, subjects: int, held: HoldingSegment | None) -> Detail:
     low, high = (None, None) if one.expected is None else one.expected
-    since = None if one.since is None else to_iso(one.since * DAY)[:10]
+    since = None if one.since is None else _date(one.since)
     size = one.size if one.index is None else one.index
     way = "rises" if one.rises else "falls"
     what = one.what or ""
@@ -123,7 +131,11 @@ def _detail(one: Judgement, subjects: int, held: HoldingSegment | None) -> Detai
     own = (None, None, None) if one.in_unit is None else one.in_unit
     where = (None, None, None) if held is None else (held.segment, held.of_change, held.of_records)
     unvalued = None if one.unvalued is None else one.unvalued.value
-    return Detail(CHANGED, ((*told, one.over, *own, subjects, *where, unvalued),))
+    return Detail(CHANGED, ((*told, one.over, *own, subjects, *where, unvalued, _date(day)),))
+
+
+def _date(day: int) -> str:
+    return to_iso(day * DAY)[:10]
 
 
 def _row(measure: str, subject: str, end: int, result: Measurement) -> MeasurementRow:

@@ -178,7 +178,8 @@ def _rows(model: Model, part: Part, parts: Mapping[Part, WatchedPart], as_of: in
     told = judgements(watched.watch, watched.newest, budget=_budget(budget), unusual=unusual)
     n = int(watched.newest.row.samples[0])
     subjects = sum(len(one.watch.subjects) for one in parts.values() if one.watch is not None)
-    return list(rows_of(end, told, n=n, subjects=subjects, held=watched.held))
+    day = watched.newest.row.day
+    return list(rows_of(end, told, day=day, n=n, subjects=subjects, held=watched.held))
 
 
 def _parts(model: Model) -> Sequence[Part]:
