@@ -16,20 +16,28 @@ from monitor.measures.catalogue.daily import CHANGED
 
 _HEAD = """# What the messages of alerts look like
 
-One example for each default rule, of a binary model with labels, a reference, features and a control group;
-the figures are made up, the words are what the rule sends. Written by `make docs`; a test compares. How they
-are sent: [notifications](notifications.md).
+One example for each default rule, of a binary model with labels, a reference, features and a control group.
+The figures are made up, the words are what the rule sends. `make docs` writes this page; a test compares it.
+How messages are sent: [notifications](notifications.md).
 
-Each has a title, which is the subject of a mail, and a text. The first line of the text says it all: which
-part of the model, the value, what it is compared with, the limit that decided, and what is behind it.
+Each has a title, which is the subject of a mail, and a text. The first line of the text says it all:
+
+* which part of the model, and the value;
+* what it is compared with, and the limit that decided;
+* what is behind it.
+
 Prometheus has the same line as `summary`.
 """
 _RESOLVED = """
 ## How an alert ends
 
-It says why: `cleared` (back within the limit), `revised` (later labels or corrections took the breach back),
-`no_data` (nothing is known any more: no all-clear), `accepted` (somebody expects the change), `removed` (the
-rule was taken out of the configuration).
+It says why:
+
+* `cleared`: back within the limit;
+* `revised`: later labels or corrections took the breach back;
+* `no_data`: nothing is known any more, which is no all-clear;
+* `accepted`: somebody expects the change;
+* `removed`: the rule was taken out of the configuration.
 """
 _MANY = """
 ## Several subjects of one rule
