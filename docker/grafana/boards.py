@@ -19,6 +19,7 @@ from describing import (
     told,
     unit_of,
 )
+from history_board import history
 from model_boards import model_board
 from more_boards import alerts, comparisons
 from own_board import itself
@@ -43,7 +44,8 @@ UP = 'up{job="monitor"}'
 
 def boards() -> tuple[Board, ...]:
     """All dashboards."""
-    return (fleet(), *(model_board(task) for task in Task), shifts(), comparisons(), alerts(), itself())
+    models = tuple(model_board(task) for task in Task)
+    return (fleet(), *models, shifts(), comparisons(), alerts(), itself(), history())
 
 
 def fleet() -> Board:

@@ -26,10 +26,14 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query: in `legend` stand labels as {{label}}, in tables the column's name."""
+    """One query: in `legend` stand labels as {{label}}, in tables the column's name.
+
+    `bounds`: it finds the bounds of intervals, too, under the legend with `` lower`` and `` upper`` behind it.
+    """
 
     expr: str
     legend: str = ""
+    bounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class Variable:
     Parameters
     ----------
     found
-        in the series of this selector.
+        in the series of this selector; of a board of the store, by this query.
     everything
         pattern for "All", which is offered then, as are several values; empty: one value is chosen.
     first
@@ -93,13 +97,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A dashboard."""
+    """A dashboard; `of_store`: its queries are SQL, for a store on PostgreSQL."""
 
     uid: str
     title: str
     text: str
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
+    of_store: bool = False
 
 
 def panel_id(board: Board, row: Row, panel: Panel | None = None) -> int:

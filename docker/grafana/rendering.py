@@ -1,5 +1,6 @@
 """Descriptions as Grafana's JSON, by way of its own SDK."""
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from describing import SHARE, Board, Kind, Panel, Row, Variable, panel_id
@@ -14,12 +15,16 @@ from grafana_foundation_sdk.builders import (
     table,
     timeseries,
 )
+from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import common as common_model
 from grafana_foundation_sdk.models import dashboard as model
 from grafana_foundation_sdk.models import prometheus as prometheus_model
 
 SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
+_POSTGRESQL = "grafana-postgresql-datasource"
+STORE = model.DataSourceRef(type_val=_POSTGRESQL, uid="${datasource}")
 TAG = "model-monitor"
 PAGES = "http://127.0.0.1:9839"  # of the demo, and of a daemon on this machine
 _SPANNED = 8 * 24 * 60 * 60 * 1_000.0  # milliseconds: windows that end once a week are a line
@@ -39,22 +44,25 @@ _Any = (
 
 def rendered(board: Board) -> str:
     """JSON of a dashboard, as it is committed and provisioned."""
+    named, kind, since = (
+        ("Store", _POSTGRESQL, "now-1y") if board.of_store else ("Prometheus", "prometheus", "now-7d")
+    )
     built = (
         dashboard.Dashboard(f"Monitor: {board.title}")
         .uid(board.uid)
         .description(board.text)
         .tags([TAG])
         .timezone("utc")
-        .time("now-7d", "now")
+        .time(since, "now")
         .refresh("1m")
         .tooltip(model.DashboardCursorSync.CROSSHAIR)
         .editable()
         .link(_others())
-        .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+        .with_variable(dashboard.DatasourceVariable("datasource").label(named).type(kind))
         .with_variable(dashboard.TextBoxVariable("pages").label("Pages").default_value(PAGES))
     )
     for variable in board.variables:
-        built.with_variable(_variable(variable))
+        built.with_variable(_variable(board, variable))
     for row in board.rows:
         built.with_row(dashboard.Row(row.title).id(panel_id(board, row)))
         for panel in row.panels:
@@ -73,15 +81,16 @@ def _others() -> dashboard.DashboardLink:
     )
 
 
-def _variable(variable: Variable) -> dashboard.QueryVariable:
+def _variable(board: Board, variable: Variable) -> dashboard.QueryVariable:
     query = f"label_values({variable.found}, {variable.label})"
+    asked = {"qryType": 1, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"}
     built = (
         dashboard.QueryVariable(variable.name or variable.label)
         .label((variable.name or variable.label).capitalize())
-        .datasource(SOURCE)
-        .query({"qryType": 1, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"})
+        .datasource(STORE if board.of_store else SOURCE)
+        .query(variable.found if board.of_store else asked)
         .refresh(model.VariableRefresh.ON_TIME_RANGE_CHANGED)
-        .sort(model.VariableSort.NATURAL_ASC)
+        .sort(model.VariableSort.DISABLED if board.of_store else model.VariableSort.NATURAL_ASC)
     )
     if variable.everything:
         everything = model.VariableOption(selected=True, text=["All"], value=["$__all"])
@@ -119,11 +128,13 @@ def _framed(built: _Built, board: Board, row: Row, panel: Panel) -> _Built:
         built.id(panel_id(board, row, panel))
         .title(panel.title)
         .description(panel.text)
-        .datasource(SOURCE)
+        .datasource(STORE if board.of_store else SOURCE)
         .unit(panel.unit)
         .span(panel.width)
         .height(panel.height)
-        .targets([_target(panel, at) for at in range(len(panel.queries))])
+        .targets(
+            [_asked(panel, at) if board.of_store else _target(panel, at) for at in range(len(panel.queries))]
+        )
     )
     if panel.page:
         link = dashboard.DashboardLink("Its page in the monitor").type(model.DashboardLinkType.LINK)
@@ -136,6 +147,28 @@ def _framed(built: _Built, board: Board, row: Row, panel: Panel) -> _Built:
             dashboard.ThresholdsConfig().mode(model.ThresholdsMode.ABSOLUTE).steps(steps)
         )
     return built
+
+
+@dataclass(frozen=True, slots=True)
+class _Sql(Dataquery, Builder[Dataquery]):
+    """A query in SQL: the SDK's lowest version has none for PostgreSQL."""
+
+    ref_id: str
+    text: str
+    format: str
+
+    def build(self) -> Dataquery:
+        return self
+
+    def to_json(self) -> dict[str, object]:
+        known: dict[str, object] = {"datasource": STORE, "refId": self.ref_id, "format": self.format}
+        return known | {"rawSql": self.text, "rawQuery": True, "editorMode": "code"}
+
+
+def _asked(panel: Panel, at: int) -> _Sql:
+    """Of tables the rows; of all else series, named by the column `metric`."""
+    form = "table" if panel.kind is Kind.TABLE else "time_series"
+    return _Sql(chr(ord("A") + at), panel.queries[at].expr.strip(), form)
 
 
 def _target(panel: Panel, at: int) -> prometheus.Dataquery:
@@ -166,7 +199,7 @@ def _lines(panel: Panel) -> timeseries.Panel:
         .line_interpolation(common_model.LineInterpolation.STEP_AFTER)
     )
     legends = [query.legend for query in panel.queries]
-    if any(legend.endswith(" upper") for legend in legends):
+    if panel.queries[0].bounds or any(legend.endswith(" upper") for legend in legends):
         built = _banded(built, legends[0])
     if panel.steps:
         dashes = common.GraphThresholdsStyleConfig().mode(common_model.GraphThresholdsStyleMode.DASHED)

@@ -57,6 +57,7 @@ ANSWERS = {  # panels that answer a board's question, below one another on the f
     ),
     "monitor-comparisons": ("Outcome difference always valid", "Sample ratio p value always valid"),
     "monitor-alerts": ("What fires", "When it fired", "Series without a verdict"),
+    "monitor-history": ("First said, and known now", "Revisions of one window"),
     "monitor-itself": ("Up", "Cycles a minute", "Time since the last success"),
 }
 EXPORT = ("export", "--format", "openmetrics")
@@ -163,7 +164,7 @@ def test_what_is_committed_is_what_make_dashboards_writes() -> None:
 
 
 def test_dashboards_and_their_panels_are_known_by_fixed_and_unique_ids() -> None:
-    assert {board["uid"] for board in BOARDS.values()} == UIDS == set(BOARDS)
+    assert {board["uid"] for board in BOARDS.values()} == UIDS | {"monitor-history"} == set(BOARDS)
     for board in BOARDS.values():
         ids = [panel["id"] for panel in board["panels"]]
         assert len(set(ids)) == len(ids)
