@@ -28,7 +28,7 @@ class Kind(Enum):
 class Query:
     """One query: in `legend` stand labels as {{label}}, in tables the column's name.
 
-    `bounds`: it finds the bounds of intervals, too, under the legend with `` lower`` and `` upper`` behind it.
+    `bounds`: it finds the bounds of intervals, too, named as the value with ``lower`` or ``upper`` behind.
     """
 
     expr: str

@@ -35,7 +35,9 @@ _SAID = f"""
 WITH said AS (
   SELECT s.window_end_time AS time, {SUBJECT} AS subject, s.value,
     row_number() OVER (ends ORDER BY s.as_of, s.truth = 'nowcast' DESC) AS oldest,
-    row_number() OVER (ends ORDER BY s.as_of DESC, s.truth = 'settled' DESC, s.truth = 'nowcast' DESC) AS newest
+    row_number() OVER (
+      ends ORDER BY s.as_of DESC, s.truth = 'settled' DESC, s.truth = 'nowcast' DESC
+    ) AS newest
   FROM snapshots AS s
   WHERE {CHOSEN} AND {SHOWN} AND s.value IS NOT NULL
   WINDOW ends AS (PARTITION BY s.window_end, s.subject)

@@ -1,4 +1,4 @@
-"""Every query of the board of kept history, asked of a store on PostgreSQL by the role that the page makes."""
+"""Every query of the board of kept history, asked of a store on PostgreSQL by the role for it."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def reader(postgres_server: Any) -> Iterator[psycopg.Connection[tuple[Any, ...]]
             migrate(url)
             fill(url)
             owner.execute(made[1].encode())
-            asked = plain.set(username="monitor_boards", password="change-me-three")
+            asked = plain.set(username="monitor_boards", password=re.findall("PASSWORD '(.+?)'", made[1])[0])
             with psycopg.connect(asked.render_as_string(hide_password=False), autocommit=True) as connection:
                 yield connection
             owner.execute("DROP OWNED BY monitor_boards")
