@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -10,7 +11,7 @@ from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError, MonitorError
 from monitor.core.text import json_text
 from monitor.measures.rows import Revision
-from monitor.pages.alert import alert_page, found_alert
+from monitor.pages.alert import OF_ONE, alert_page, found_alert
 from monitor.pages.alerts import alert_list, chosen
 from monitor.pages.asked import KEPT, Asked, PageData
 from monitor.pages.features.heat_map import features, features_rows
@@ -25,6 +26,7 @@ from monitor.pages.slices.segments import segments_page, segments_rows
 from monitor.pages.window.page import window_page, window_rows
 from monitor.show.alerts import alerts_as_json
 from monitor.show.plain import as_json
+from monitor.show.schemas import ROWS, operation
 from monitor.show.status import as_plain
 from monitor.web.answers import Answer
 
@@ -60,11 +62,20 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page: its template, what makes its context, its rows as JSON; names of the parts of its path."""
+    """A page: its template, what makes its context, its rows as JSON.
+
+    Parameters
+    ----------
+    about, rows, query
+        for those who read the JSON: what it is, of which schema its rows are, what the address may ask for.
+    """
 
     template: str
     context: Callable[..., Any]
     plain: Callable[..., str]
+    about: str
+    rows: str = "measurement"
+    query: tuple[str, ...] = ()
 
 
 def _fleet_plain(data: PageData, asked: Asked) -> str:
@@ -104,18 +115,54 @@ def _alerts_of(data: PageData, asked: Asked, name: str) -> Any:
 
 
 _PAGES = {
-    (): _Page("fleet", fleet, _fleet_plain),
-    ("alerts",): _Page("alerts", lambda data, asked: alert_list(data, asked, None), _alerts_plain),
-    ("models", "*"): _Page("model", overview, _model_plain),
-    ("models", "*", "performance"): _Page("window", window_page, _of_rows(window_rows)),
-    ("models", "*", "features"): _Page("features", features, _of_rows(features_rows)),
-    ("models", "*", "compare"): _Page("compare", compare_page, _of_rows(compare_rows)),
-    ("models", "*", "segments"): _Page("segments", segments_page, _of_rows(segments_rows)),
-    ("models", "*", "log"): _Page("log", log_page, _of_rows(log_rows)),
-    ("models", "*", "feature"): _Page("feature", feature_page, _of_rows(feature_rows)),
-    ("models", "*", "alerts", "*"): _Page("alert", alert_page, _alert_plain),
-    ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain),
+    (): _Page("fleet", fleet, _fleet_plain, "All models, by who is needed", "status", ("q",)),
+    ("alerts",): _Page(
+        "alerts",
+        lambda data, asked: alert_list(data, asked, None),
+        _alerts_plain,
+        "Alerts of all models",
+        "alert",
+    ),
+    ("models", "*"): _Page(
+        "model", overview, _model_plain, "What is known of a model", query=("window", "measure", "range")
+    ),
+    ("models", "*", "performance"): _Page(
+        "window",
+        window_page,
+        _of_rows(window_rows),
+        "One window of a model",
+        query=("window", "end", "segment", "version"),
+    ),
+    ("models", "*", "features"): _Page(
+        "features",
+        features,
+        _of_rows(features_rows),
+        "How far each feature moved, window by window",
+        query=("window", "range", "sort", "by"),
+    ),
+    ("models", "*", "compare"): _Page(
+        "compare", compare_page, _of_rows(compare_rows), "Control group and challenger"
+    ),
+    ("models", "*", "segments"): _Page(
+        "segments",
+        segments_page,
+        _of_rows(segments_rows),
+        "A measure by segment and version",
+        query=("window", "measure"),
+    ),
+    ("models", "*", "log"): _Page(
+        "log", log_page, _of_rows(log_rows), "The log and its labels", query=("window", "range")
+    ),
+    ("models", "*", "feature"): _Page(
+        "feature", feature_page, _of_rows(feature_rows), "One feature", query=("name", "window", "end")
+    ),
+    ("models", "*", "alerts", "*"): _Page(
+        "alert", alert_page, _alert_plain, "One alert, the newest of its rule", "alert", OF_ONE
+    ),
+    ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain, "Alerts of a model", "alert"),
 }
+_PARTS = "model", "rule"  # what stands for a * of a path
+OPENAPI = "/openapi.json"
 TABS = (
     ("Overview", ("",)),
     ("Performance", ("performance",)),
@@ -129,8 +176,8 @@ TABS = (
 
 def answer(data: PageData, path: str, query: str) -> Answer:
     """Page of an address as it was sent; what no page knows is a page that says so."""
-    if path.startswith("/static/"):
-        return _asset(path)
+    if path == OPENAPI or path.startswith("/static/"):
+        return _of_program(path)
     try:
         asked, plain = _asked(path, query)
     except AddressError as error:
@@ -146,6 +193,23 @@ def answer(data: PageData, path: str, query: str) -> Answer:
             text = json_text({"error": str(error)}, indent=1)
             return Answer(f"{text}\n".encode(), _JSON, error.status, PRIVATE)
         return _fault(data, error)
+
+
+def openapi() -> dict[str, Any]:
+    """What answers `.json`, as OpenAPI 3.1: made of the pages themselves."""
+    paths = {}
+    for pattern, page in _PAGES.items():
+        names = _PARTS[: pattern.count("*")]
+        left = iter(names)
+        path = "/".join(f"{{{next(left)}}}" if part == "*" else part for part in pattern)
+        paths[f"/{path}.json"] = operation(page.about, page.rows, names, (*KEPT, *page.query))
+    about = "Rows of the pages, with the fields of `monitor show`, `alerts` and `status --format json`."
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "monitor", "version": version("monitor"), "description": about},
+        "paths": paths,
+        "components": {"schemas": dict(ROWS)},
+    }
 
 
 def _asked(path: str, query: str) -> tuple[Asked, bool]:
@@ -228,8 +292,10 @@ def away(error: MonitorError) -> Answer:
     return Answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503, {"Retry-After": "10", **PRIVATE})
 
 
-def _asset(path: str) -> Answer:
-    """The sheet or the script, under the hash of both."""
+def _of_program(path: str) -> Answer:
+    """What describes the JSON; the sheet or the script, under the hash of both."""
+    if path == OPENAPI:
+        return Answer(f"{json_text(openapi(), indent=1)}\n".encode(), _JSON, headers=PRIVATE)
     _, _, version, name = (*path.split("/"), "", "")[:4]
     if name not in ASSETS or version != assets_hash() or path.count("/") != 3:
         return Answer(b"there is no such file\n", "text/plain; charset=utf-8", 404)
