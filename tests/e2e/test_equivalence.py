@@ -189,7 +189,7 @@ def test_batches_of_any_size_give_the_same(rows: int, files: Path, sqlite_log: s
     require_equal(found, early)
 
 
-@pytest.mark.parametrize("rows", [1_000, 50_000])
+@pytest.mark.parametrize("rows", [1_000, pytest.param(50_000, marks=pytest.mark.long)])
 def test_fetchmany_gives_the_same_as_arrow(rows: int, files: Path, sqlite_log: str, early: Result) -> None:
     store = f"sqlite:///{files / f'fetchmany{rows}.db'}"
 

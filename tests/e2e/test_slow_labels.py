@@ -54,7 +54,9 @@ def drawn(rows: int, kind: str) -> Ints:
     return np.asarray(np.minimum(days, 90) * DAY, dtype=np.int64)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "exponential", "log-normal"])
+@pytest.mark.parametrize(
+    "kind", ["uniform", "exponential", pytest.param("log-normal", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("one_in", [1, 10])
 def test_a_label_costs_at_most_three_rows_whatever_its_delay_and_the_share_ever_labelled(
     sqlite_store: SqlStore, kind: str, one_in: int
