@@ -85,7 +85,7 @@ def connect_server(directory: Path, master: str) -> Iterator[str]:
 def _started(directory: Path, name: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        servers.missing("needs pyspark: pip install 'monitor[spark]'")
+        servers.missing("needs pyspark, of the extra spark")
     servers.program("java", package="openjdk-17-jre-headless")
     home = Path(spec.origin).parent
     environment = {

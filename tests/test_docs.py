@@ -21,6 +21,7 @@ from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Interval, Measurement
+from monitor.core.version import DISTRIBUTION
 from monitor.exposition.forwarding import Forwarding
 from monitor.exposition.names import PREFIX, family_name
 from monitor.exposition.selection import exposed_as
@@ -32,6 +33,7 @@ from monitor.store.connections import connect
 from monitor.store.engine import migrate, open_store
 
 ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "docker/*.md", "examples/**/*.md")
@@ -135,6 +137,18 @@ def test_every_example_scrapes_the_job_that_the_rules_speak_of() -> None:
     }
 
     assert set(jobs) == {Forwarding().job}
+
+
+def test_extras_in_the_pages_are_those_of_the_distribution() -> None:
+    named = {
+        extra
+        for path in GUIDES
+        for extras in re.findall(rf"{DISTRIBUTION}\[([\w,]+)\]", path.read_text(encoding="utf-8"))
+        for extra in extras.split(",")
+    }
+
+    assert named
+    assert named - set(PROJECT["optional-dependencies"]) == set()
 
 
 def test_targets_in_the_pages_exist() -> None:
@@ -242,10 +256,9 @@ def _pinned(name: str) -> dict[str, Version]:
 
 
 def _lower_bounds(*extras: str) -> dict[str, Version]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     texts = [
-        *project["dependencies"],
-        *(one for extra in extras for one in project["optional-dependencies"][extra]),
+        *PROJECT["dependencies"],
+        *(one for extra in extras for one in PROJECT["optional-dependencies"][extra]),
     ]
     bounds = {}
     for requirement in map(Requirement, texts):

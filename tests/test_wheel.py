@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from monitor.cli import main
+from monitor.core.version import DISTRIBUTION, VERSION
 
 ROOT = Path(__file__).parent.parent
 BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
@@ -147,11 +148,12 @@ def test_files_overwrites_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["config.example.toml"]
 
 
-def test_the_wheel_says_who_may_use_it(wheel: Path) -> None:
+def test_the_wheel_says_what_it_is_and_who_may_use_it(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
         text = archive.read(metadata).decode()
 
+    assert f"\nName: {DISTRIBUTION}\nVersion: {VERSION}\n" in text
     assert "License-Expression: Apache-2.0" in text
     assert "License-File: LICENSE" in text
     assert "Author: the monitor developers" in text

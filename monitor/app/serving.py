@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from importlib.metadata import version
 
 import structlog
 
@@ -21,6 +20,7 @@ from monitor.app.running import Owed, last_ticks
 from monitor.app.store_watch import StoreWatch
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND, Clock
+from monitor.core.version import VERSION
 from monitor.daemon.cycles import Cycles
 from monitor.daemon.health import Health
 from monitor.daemon.log import LogFormat, configure
@@ -92,7 +92,7 @@ def _service(
         return {model.name: model.every for model in settings.models} if ticking else {}
 
     every = ticks(app.settings)
-    own = SelfMetrics(version("monitor"), time.time(), partial(_usage, app))
+    own = SelfMetrics(VERSION, time.time(), partial(_usage, app))
     exposition = Exposition(app.settings.models, own)
     watch = StoreWatch(app, partial(_publish, app, exposition))
     health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=watch.fault)

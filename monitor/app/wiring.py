@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,6 +16,7 @@ from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import LeaseLost, SourceError, StoreError
 from monitor.core.secrets import hide
 from monitor.core.text import content_hash
+from monitor.core.version import VERSION
 from monitor.pipeline.caches import Caches
 from monitor.pipeline.model import Model
 from monitor.records.counting import Counting
@@ -153,7 +153,7 @@ class App(KeptRun):
     def fingerprint(self) -> str:
         """Hash of all that is configured of the models, and of the program's version."""
         models = sorted((model.name, model.config_hash) for model in self.settings.models)
-        return content_hash([version("monitor"), models])
+        return content_hash([VERSION, models])
 
     def close(self) -> None:
         """Close the sources and the store."""
@@ -198,7 +198,7 @@ class App(KeptRun):
             reference_key=" ".join(part for part in (key, *(each for _, each in own.values())) if part),
             source=source,
             store=self.store,
-            code=version("monitor"),
+            code=VERSION,
             at_once=source.at_once,
             audit_every=of_source.audit,
             retention=self.settings.retention,

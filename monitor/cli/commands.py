@@ -17,6 +17,7 @@ import click
 from monitor.cli import options
 from monitor.cli.options import DurationType, MomentType, exit_on_error, progress, read_settings, refuse_empty
 from monitor.core.clock import floor_to, to_iso
+from monitor.core.version import VERSION
 from monitor.show.words import counted, say, say_lines, tell_python
 from monitor.specs import HOST, PORT
 from monitor.store import LIVE
@@ -40,7 +41,7 @@ Completion: eval "$(_MONITOR_COMPLETE=bash_source monitor)", or zsh_source, fish
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120}, epilog=_CODES
 )
-@click.version_option(package_name="monitor")
+@click.version_option(VERSION)
 @click.option("--debug", is_flag=True, help="Print the traceback of a failure that nobody expected.")
 def main(**_debug: bool) -> None:
     """Watch deployed models: still as good as they were, and still fed as they were."""

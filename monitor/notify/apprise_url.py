@@ -11,6 +11,7 @@ from typing import Any
 from monitor.alerts.messages import PAGE
 from monitor.core.errors import NotificationError
 from monitor.core.text import readable, readable_lines
+from monitor.core.version import install
 from monitor.specs.rows import WaitingNotice
 from monitor.specs.urls import without_channel
 
@@ -28,7 +29,7 @@ _MAILS = (
     *("brevo", "azure", "o365", "mailersend", "groundmail", "sendpulse"),
 )
 _PROGRAMS = ("json", "jsons", "xml", "xmls", "form", "forms")
-MISSING = "needs Apprise: pip install 'monitor[notify]'"
+MISSING = f"needs Apprise: {install('notify')}"
 _LOG = "apprise"
 _SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)  # Apprise may send in another thread
 

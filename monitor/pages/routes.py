@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -10,6 +9,7 @@ from monitor.alerts.standing import standing
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError, MonitorError
 from monitor.core.text import json_text
+from monitor.core.version import VERSION
 from monitor.measures.rows import Revision
 from monitor.pages.alert import OF_ONE, alert_page, found_alert
 from monitor.pages.alerts import alert_list, chosen
@@ -206,7 +206,7 @@ def openapi() -> dict[str, Any]:
     about = "Rows of the pages, with the fields of `monitor show`, `alerts` and `status --format json`."
     return {
         "openapi": "3.1.0",
-        "info": {"title": "monitor", "version": version("monitor"), "description": about},
+        "info": {"title": "monitor", "version": VERSION, "description": about},
         "paths": paths,
         "components": {"schemas": dict(ROWS)},
     }

@@ -5,7 +5,6 @@ What travels is plain: the job as JSON, rows as Arrow, counters as the blobs tha
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from monitor.core.errors import SourceError
 from monitor.core.typing import Ints
+from monitor.core.version import VERSION
 from monitor.records import codec
 from monitor.records.codec import counting_of, counting_text
 from monitor.records.count_records import count_records
@@ -33,7 +33,7 @@ COUNTED = pa.schema(
 def job_text(counting: Counting, names: Sequence[str], *, labels: bool, panes: Ints, as_of: int) -> str:
     """What workers are told, as JSON: which part, how it is counted, the roles of the rows' columns."""
     plain = {
-        "version": version("monitor"),
+        "version": VERSION,
         "counting": counting_text(counting),
         "names": list(names),
         "labels": labels,
@@ -113,7 +113,7 @@ def parts_of(table: pa.Table, counting: Counting, *, labels: bool, panes: Ints) 
 
 def _order(job: str) -> dict[str, Any]:
     order: dict[str, Any] = json.loads(job)
-    here = version("monitor")
+    here = VERSION
     if order["version"] != here:
         raise SourceError(
             f"the workers' monitor must be {order['version']}, as the one that asks: got {here}"

@@ -4,6 +4,7 @@ from sqlalchemy import URL
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from monitor.core.errors import SourceError
+from monitor.core.version import install
 from monitor.sources.address import Address, How, url_of
 from monitor.sources.engines.engine import Reader
 from monitor.sources.engines.readers.fetchmany import FetchmanyReader
@@ -105,7 +106,7 @@ def _parse(url: str) -> URL:
         parsed.get_dialect()
     except NoSuchModuleError:
         shown, extra = parsed.set(query={}).render_as_string(hide_password=True), scheme_of(parsed).extra
-        hint = f": install monitor[{extra}]" if extra else ""
+        hint = f": {install(extra)}" if extra else ""
         raise SourceError(f'{shown}: no kind of database is called "{parsed.drivername}"{hint}') from None
     except (ArgumentError, ValueError):
         raise SourceError("the URL of a source is no database URL: dialect://user@host/name") from None

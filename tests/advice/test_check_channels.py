@@ -40,7 +40,7 @@ def test_a_url_that_cannot_be_used_is_a_fault(settings: Settings, monkeypatch: p
     (missing,), _ = checked(settings, ChannelSpec(name="chat", url="slack://a/b/c"))
 
     assert unknown.startswith('channel "chat": url: Apprise does not understand this URL of "nosuch://"')
-    assert missing == "channel \"chat\": url: needs Apprise: pip install 'monitor[notify]'"
+    assert missing == "channel \"chat\": url: needs Apprise: pip install 'model-monitor-daemon[notify]'"
     assert "tokentoken" not in unknown
 
 

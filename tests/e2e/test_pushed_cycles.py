@@ -20,7 +20,7 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Flights:
 
 def load(flights: Flights, kind: str) -> str:
     """URL of a database of that kind with the flights in it."""
-    pytest.importorskip(f"{kind}_sqlalchemy", reason=f"needs monitor[{kind}]")
+    pytest.importorskip(f"{kind}_sqlalchemy", reason=f"needs the extra {kind}")
     url = f"{kind}:///{flights.directory / kind}"
     made, file = {
         "duckdb": ("CREATE TABLE {} AS SELECT * FROM ", "'{}'"),

@@ -138,7 +138,7 @@ def test_without_apprise_only_its_urls_are_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "apprise", None)
 
     open_channel("https://example.org/hook")
-    with pytest.raises(NotificationError, match=r"pip install 'monitor\[notify\]'"):
+    with pytest.raises(NotificationError, match=r"pip install 'model-monitor-daemon\[notify\]'"):
         open_channel("slack://a/b/c")
 
 

@@ -36,7 +36,7 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         scheme = "kept" if engine == "own" else "sqlite"
         found = Made(f"{scheme}:///{path}", into_sqlite(path), reader or None)
     else:
-        pytest.importorskip(f"{engine}_sqlalchemy", reason=f"needs monitor[{engine}]")
+        pytest.importorskip(f"{engine}_sqlalchemy", reason=f"needs the extra {engine}")
         fill = into_duckdb if engine == "duckdb" else into_chdb
         found = Made(f"{engine}:///{path}", fill(path))
     yield found

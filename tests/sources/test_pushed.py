@@ -208,7 +208,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         url = request.getfixturevalue("postgres_url")
         yield Engine(url, partial(_postgres, url), opened)
     else:
-        pytest.importorskip(f"{request.param}_sqlalchemy", reason=f"needs monitor[{request.param}]")
+        pytest.importorskip(f"{request.param}_sqlalchemy", reason=f"needs the extra {request.param}")
         path = tmp_path / "log"
         fill = {"duckdb": _duckdb, "chdb": _chdb}[request.param]
         yield Engine(f"{request.param}:///{path}", partial(fill, path), opened)
@@ -219,7 +219,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 @pytest.fixture
 def duck(tmp_path: Path) -> Engine:
     """DuckDB."""
-    pytest.importorskip("duckdb_sqlalchemy", reason="needs monitor[duckdb]")
+    pytest.importorskip("duckdb_sqlalchemy", reason="needs the extra duckdb")
     return Engine(f"duckdb:///{tmp_path / 'log'}", partial(_duckdb, tmp_path / "log"), [])
 
 

@@ -90,7 +90,7 @@ def test_where_pyspark_is_missing_it_is_said_what_to_install(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "pyspark", None)
 
     with (
-        pytest.raises(SourceError, match=r'pip install "monitor\[spark\]"'),
+        pytest.raises(SourceError, match=r"pip install 'model-monitor-daemon\[spark\]'"),
         SparkReader(spec("local://2")).session(),
     ):
         pass

@@ -3,12 +3,12 @@
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from importlib.metadata import version
 
 from monitor.app.pages.reading import StoreData
 from monitor.core.clock import MINUTE
 from monitor.core.errors import MonitorError
 from monitor.core.text import content_hash
+from monitor.core.version import VERSION
 from monitor.pages.routes import answer, away
 from monitor.web.answers import Answer
 
@@ -55,4 +55,4 @@ class KeptPages:
         app = self.data.app
         moments = sorted((name, as_of) for name, (as_of, *_) in app.store.progress().items())
         state = [moments, app.store.newest_event(), app.fingerprint, self.data.now() // MINUTE]
-        return f'"{content_hash([version("monitor"), app.store.run, state, path, query])[:24]}"'
+        return f'"{content_hash([VERSION, app.store.run, state, path, query])[:24]}"'

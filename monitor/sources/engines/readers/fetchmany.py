@@ -14,6 +14,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
 
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
+from monitor.core.version import install
 from monitor.records.rows import Batches
 from monitor.sources.address import Address
 from monitor.sources.engines import columnar
@@ -85,7 +86,7 @@ class FetchmanyReader:
         try:
             self._pool = self.engine.created(address, spec.max_connections, limit)
         except (SQLAlchemyError, ImportError) as error:
-            hint = f": install monitor[{extra}]" if extra else ""
+            hint = f": {install(extra)}" if extra else ""
             raise SourceError(f"{address.shown}: {error}{hint}") from error
 
     @contextmanager

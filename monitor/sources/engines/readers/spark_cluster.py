@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 import pyarrow as pa
 
 from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
+from monitor.core.version import install
 from monitor.records.reading import Reading
 from monitor.records.rows import Batches
 from monitor.records.shipped import COUNTED, PANE, count_batches, with_panes
@@ -196,7 +197,7 @@ def _require_pyspark() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
-        raise SourceError('engine = "spark" needs PySpark 4: pip install "monitor[spark]"') from error
+        raise SourceError(f'engine = "spark" needs PySpark 4: {install("spark")}') from error
     # of mapInArrow too, which needs no pandas
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")  # an error follows

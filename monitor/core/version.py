@@ -1,0 +1,13 @@
+"""What the program is called where it is installed, and its version: the metadata are made of them."""
+
+DISTRIBUTION = "model-monitor-daemon"
+VERSION = "0.1.0"
+
+
+def install(extra: str) -> str:
+    """Command that brings an extra.
+
+    >>> install("duckdb")
+    "pip install 'model-monitor-daemon[duckdb]'"
+    """
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
