@@ -1,3 +1,5 @@
+import json
+
 from sentence_lengths import hurried_pages, long_ones, sentences
 from site_pages import ROOT, laid_out, pages
 
@@ -29,6 +31,14 @@ def test_every_page_is_in_the_sites_navigation_or_a_decision() -> None:
     }
 
     assert lost <= apart
+
+
+def test_notebooks_are_kept_without_outputs() -> None:
+    books = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+    cells = [cell for book in books for cell in json.loads(book.read_text(encoding="utf-8"))["cells"]]
+
+    assert [book.stem for book in books] == ["classes", "credit", "flights"]
+    assert [cell["id"] for cell in cells if cell.get("outputs") or cell.get("execution_count")] == []
 
 
 def test_sentences_are_those_of_the_text_alone() -> None:

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+from notebook_pages import text_of
 from site_pages import ROOT, pages
 
 MOST_WORDS = 25
@@ -52,7 +53,7 @@ def main() -> int:
     """Print the share of long sentences by page, and with names the sentences themselves; 1: too many."""
     worst = 0.0
     for page in [Path(name).resolve() for name in sys.argv[1:]] or hurried_pages():
-        text = page.read_text(encoding="utf-8")
+        text = text_of(page)
         found, everything = long_ones(text), len(sentences(text))
         worst = max(worst, len(found) / everything)
         print(f"{len(found) / everything:6.1%} of {everything:4} {page.relative_to(ROOT)}")

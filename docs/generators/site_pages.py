@@ -1,8 +1,8 @@
 """Build the site of the documentation: `make site`.
 
 The pages of the repository are plain Markdown that any forge shows. The site is made of copies whose links
-lead to one another there: the README is its first page, the example configuration a page of its own, and what
-is no page (code, data) is named without a link. A link that leads nowhere fails the build.
+lead to one another there: the README is its first page, the example configuration a page of its own. What is
+no page (code, data) is named without a link. Notebooks are run. A link that leads nowhere fails the build.
 python docs/generators/site_pages.py DIRECTORY
 """
 
@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from notebook_pages import executed
 
 ROOT = Path(__file__).parents[2]
 MOVED = {
@@ -44,9 +46,9 @@ def pages() -> dict[str, str]:
     """Path in the repository of each page and picture, and its path on the site."""
     found = {name: place for name, place in MOVED.items() if (ROOT / name).exists()}
     for file in sorted((ROOT / "docs").rglob("*")):
-        if file.suffix in {".md", ".png", ".svg"}:
+        if file.suffix in {".ipynb", ".md", ".png", ".svg"}:
             name = file.relative_to(ROOT).as_posix()
-            found[name] = name.removeprefix("docs/")
+            found[name] = name.removeprefix("docs/").replace(".ipynb", ".md")
     return found
 
 
@@ -84,7 +86,8 @@ def lay_out(directory: Path) -> None:
         target = directory / "pages" / place
         target.parent.mkdir(parents=True, exist_ok=True)
         if place.endswith(".md"):
-            text = (ROOT / name).read_text(encoding="utf-8")
+            source = ROOT / name
+            text = executed(source) if source.suffix == ".ipynb" else source.read_text(encoding="utf-8")
             target.write_text(laid_out(name, text, places), encoding="utf-8")
         else:
             shutil.copy(ROOT / name, target)

@@ -22,7 +22,7 @@ from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.differences import Differences
 from monitor.records.pane import Part
-from monitor.records.reading import Reading
+from monitor.records.reading import Reading, Task
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.records.rows import times
 from monitor.sentences.windows import THE_FRAME
@@ -38,6 +38,8 @@ from monitor.windows.ends import Window
 
 _TIMES = ("event_time", "logged_at", "reported_at")
 _NUMBERS = ("score", "revision")
+_EXAMPLES = 3  # values that a message names
+_NAMED_BY = {Task.BINARY: "; name them: positive, negative", Task.MULTICLASS: "; name them: classes"}
 _LATE = 1 << 61  # as of: everything is visible
 
 
@@ -81,10 +83,14 @@ def counted_frames(
     for role, name in spec.predictions.columns:
         if name not in (NO_ID, NO_TIME):
             _require(predictions, role, name)
-    counted = None
+    counted, early = None, list[str]()
     if reference is not None:
+        if not reference.num_rows:
+            raise SourceError("reference: there is no row")
         types = {name: str(predictions.schema.field(name).type) for name in predictions.column_names}
         counted = reference_of(*from_columns(spec, types, reference, "frame"))
+        if labels is None:
+            predictions, early = _without_labels(spec, predictions, reference)
     counting = counting_without_reference(spec.reading) if counted is None else counted.counting
     spec = replace(spec, reading=counting.reading)
     records = _records(spec, predictions)
@@ -106,9 +112,10 @@ def counted_frames(
         window=window,
         end=int(panes[-1]) + width,
         notes=(
+            *early,
             *notes,
             *_not_counted(records, spec.reading),
-            *_invalid(counting, caches, (first, int(panes[-1]) + width)),
+            *_invalid(counting, caches, (first, int(panes[-1]) + width), with_labels),
         ),
     )
 
@@ -180,6 +187,19 @@ def _labelled(spec: ModelSpec, records: pa.Table, frame: pa.Table) -> tuple[pa.T
     return narrow.join(labels, "id", join_type="left outer"), told
 
 
+def _without_labels(
+    spec: ModelSpec, predictions: pa.Table, reference: pa.Table
+) -> tuple[pa.Table, list[str]]:
+    """Predictions whose labels are still to come: the reference alone has the column."""
+    label = None if spec.labels is None else spec.labels.column("label")
+    if label is None or label in predictions.column_names or label not in reference.column_names:
+        return predictions, []
+    none = pa.nulls(predictions.num_rows, reference.schema.field(label).type)
+    return predictions.append_column(label, none), [
+        f'There are no labels yet: only the reference has "{label}".'
+    ]
+
+
 def _id(relation: Relation) -> str:
     return relation.id_columns[0][1]
 
@@ -209,13 +229,17 @@ def _not_counted(records: pa.Table, reading: Reading) -> Iterable[str]:
             yield f"{rows:,} of {records.num_rows:,} predictions have no {name}: they are not counted."
 
 
-def _invalid(counting: Counting, caches: Caches, span: tuple[int, int]) -> Iterable[str]:
-    """What is said of labels that are no value."""
+def _invalid(counting: Counting, caches: Caches, span: tuple[int, int], table: pa.Table) -> Iterable[str]:
+    """What is said of labels that are no value; refused where all are."""
     labels = caches.panes.window(Part.LABELS, *span, strata=False).get(WHOLE)
-    invalid = 0 if labels is None else counting.tally(labels).invalid
-    if invalid:
-        classes = listed(counting.reading.classes) or "numbers"
-        yield f"{invalid:,} labels are none of {classes}: no measure of performance stands on them."
+    if labels is None or not (tally := counting.tally(labels)).invalid:
+        return
+    classes = listed(counting.reading.classes) or "numbers"
+    if not tally.labelled:
+        got = listed(map(str, pc.unique(table["label"]).drop_null().slice(0, _EXAMPLES).to_pylist()))
+        keys = _NAMED_BY.get(counting.reading.task, "")
+        raise SourceError(f"label: all {tally.invalid:,} labels are none of {classes}: got {got}{keys}")
+    yield f"{tally.invalid:,} labels are none of {classes}: no measure of performance stands on them."
 
 
 class _NothingKept:

@@ -3,15 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import pyarrow as pa
 
+from monitor.config.messages import did_you_mean
+from monitor.core.errors import ConfigurationError
+from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.notebook.counted import CountedFrames, counted_frames
 from monitor.notebook.frames import to_arrow, to_pandas
 from monitor.notebook.keys import ModelKeys, spec_of
-from monitor.notebook.page import Html, charts_page, report_page
+from monitor.notebook.oddities import oddities
+from monitor.notebook.page import Html, charts_page, report_page, said
 from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
 from monitor.pipeline.windows.target import Target
 from monitor.pipeline.windows.window_rows import label_rows, record_rows
@@ -22,6 +27,7 @@ from monitor.store.measurements.columns import text_of
 if TYPE_CHECKING:
     import pandas as pd
 
+_WIDE = 88  # characters of a line of sentences, in a notebook or a terminal
 _TEXT, _NUMBER = pa.string(), pa.float64()
 _COLUMNS = {
     "measure": _TEXT, "subject": _TEXT, "version": _TEXT, "segment": _TEXT, "against": _TEXT,
@@ -78,7 +84,7 @@ def evaluate(
     return Evaluation(frames)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What was measured. Shown in a notebook, it is its report.
 
@@ -104,8 +110,8 @@ class Evaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on rows that no measure stands on; empty: every row counts."""
-        return self.frames.notes
+        """Sentences on rows that no measure stands on, and on what looks wrong; empty: every row counts."""
+        return (*self.frames.notes, *oddities(self.frames.model.reading, self.rows))
 
     def to_arrow(self) -> pa.Table:
         """Measurements as an Arrow table, its columns those of `to_frame`."""
@@ -126,13 +132,21 @@ class Evaluation:
         return to_pandas(self.to_arrow())
 
     def value(self, measure: str, subject: str = "") -> float | None:
-        """Value of a measure of the whole; None: it has none, or there is no such measure."""
+        """Value of a measure of the whole; None: it has none, or is not of this task.
+
+        Raises
+        ------
+        ConfigurationError
+            if there is no measure of that name.
+        """
+        if measure not in BY_NAME:
+            raise ConfigurationError([f'there is no measure "{measure}"{did_you_mean(measure, BY_NAME)}'])
         rows = (row for row in self.rows if (row.measure, row.subject, row.against) == (measure, subject, ""))
         return next((row.measurement.value for row in rows if row.of_whole), None)
 
     def report(self) -> Html:
         """What is said of it, its charts and tables: HTML in one file, without script and requests."""
-        return report_page(self.frames, self.rows)
+        return report_page(self.frames, self.rows, self.notes)
 
     def plot(self, *titles: str) -> Html:
         """Charts of the report: all, or those of some titles, as ``"ROC"``.
@@ -143,6 +157,17 @@ class Evaluation:
             if there is no chart of that title.
         """
         return charts_page(self.frames, self.rows, titles)
+
+    def __str__(self) -> str:
+        """First sentences of the report, and its notes."""
+        told = [(section.title, " ".join(section.sentences)) for section in said(self.frames, self.rows)]
+        told += [("notes", " ".join(self.notes))] if self.notes else []
+        return "\n".join(
+            fill(text, _WIDE, initial_indent=f"{title.capitalize():13}", subsequent_indent=" " * 13)
+            for title, text in told
+        )
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _INDEX = "__index_level_"  # of a pandas frame whose index has no name
+_FRAMES = ("__arrow_c_stream__", "__dataframe__", "columns")  # a frame has one of them
 _PLAIN = {pa.large_string(): pa.string(), pa.string_view(): pa.string()}
 
 
@@ -30,11 +31,18 @@ def to_arrow(frame: Any, title: str) -> pa.Table:
     SourceError
         if it is none of these, has a name twice, or a column that Arrow cannot read.
     """
+    if not isinstance(frame, dict) and not any(hasattr(frame, name) for name in _FRAMES):
+        raise SourceError(
+            f"{title}: must be a data frame (pandas, Polars, Arrow) or a dictionary of columns: "
+            f"got {type(frame).__name__}"
+        )
     try:
         table = _table(frame)
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SourceError(f"{title}: no table can be made of {type(frame).__name__}: {reason}") from error
+        reason = ": ".join(str(part).splitlines()[0] for part in reversed(error.args) if str(part))
+        raise SourceError(
+            f"{title}: no table can be made of {type(frame).__name__}: {reason or type(error).__name__}"
+        ) from error
     names = [name for name in table.column_names if not name.startswith(_INDEX)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -51,6 +59,10 @@ def to_pandas(table: pa.Table) -> "pd.DataFrame":
 def _table(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
+    if hasattr(frame, "set_axis") and hasattr(
+        frame, "columns"
+    ):  # of pandas: a column may be called by a number
+        frame = frame.set_axis([str(name) for name in frame.columns], axis="columns")
     if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, dict) or not hasattr(frame, "__dataframe__"):
         return pa.table(frame)
     from pyarrow.interchange import from_dataframe

@@ -89,12 +89,13 @@ def spec_of(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) 
     """
     if unknown := [key for key in keys if key not in ModelKeys.__annotations__]:
         known = list(ModelKeys.__annotations__)
-        text = f"unknown; there are {listed(known)}{did_you_mean(unknown[0], known)}"
-        raise ConfigurationError([f"{unknown[0]}: {text}"])
+        near = did_you_mean(unknown[0], known) or f"; there are {listed(known)}"
+        raise ConfigurationError([f"{unknown[0]}: unknown{near}"])
     given = {key: _plain(value) for key, value in keys.items() if value is not None}
     if apart and ("id" not in given or "label" not in given):
         lacks = "id" if "id" not in given else "label"
-        raise ConfigurationError([f"{lacks}: required where labels have a frame of their own"])
+        order = "; labels in the order of the predictions are a column of theirs" if lacks == "id" else ""
+        raise ConfigurationError([f"{lacks}: required where labels have a frame of their own{order}"])
     if "reported_at" in given and "event_time" not in given:
         raise ConfigurationError(["event_time: required where there is reported_at: delays begin at it"])
     table: dict[str, Any] = {"name": "frame", "task": task, "windows": [ANY]}

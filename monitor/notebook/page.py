@@ -1,6 +1,7 @@
 """What is evaluated as HTML: the charts of a window's page, with what is said of it."""
 
 import html
+import re
 from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,17 +34,31 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
 
 MISSING = "missing_rate"
+_TABLE = re.compile(r"\[models\.(?:\w+\] (?=\w+ = )|(\w+)\])")  # of a configuration, before a key or alone
 _TALL = 720  # pixels of a report in a notebook
+_HEAD, _CHART = 60, 380  # pixels around charts, of a row of them
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Html:
-    """A page; a notebook shows it in a frame of its own, so that its sheet is the page's alone."""
+    """A page; a notebook shows it in a frame of its own, so that its sheet is the page's alone.
+
+    Parameters
+    ----------
+    text
+        of the page.
+    tall
+        pixels of its frame in a notebook.
+    """
 
     text: str
+    tall: int = _TALL
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return f"<a page of {len(self.text):,} characters: save(path) writes it, a notebook shows it>"
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
@@ -51,7 +66,7 @@ class Html:
 
     def _repr_html_(self) -> str:
         inside = html.escape(self.text, quote=True)
-        return f'<iframe srcdoc="{inside}" style="width:100%;height:{_TALL}px;border:0"></iframe>'
+        return f'<iframe srcdoc="{inside}" style="width:100%;height:{self.tall}px;border:0"></iframe>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +81,15 @@ class ShiftLine:
     more: str
 
 
-def report_page(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Html:
+def report_page(frames: CountedFrames, rows: Sequence[MeasurementRow], notes: Sequence[str]) -> Html:
     """Report of what was evaluated."""
-    known = Known(rows, frames.window.name, MAIN[frames.model.reading.task])
+    told = said(frames, rows)
+    return _page(frames, rows, told, list(_shifts(_known(frames, rows))), notes=notes)
+
+
+def said(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[Section]:
+    """What is said of a frame: of performance, inputs, data; keys by the names that a call has for them."""
+    known = _known(frames, rows)
     told = sections(
         (
             ("performance", performance.performance(known, labels=frames.model.counting.label is not None)),
@@ -76,7 +97,14 @@ def report_page(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Html:
             ("data", inputs.faulty_values(known)),
         )
     )
-    return _page(frames, rows, told, list(_shifts(known)))
+    return [
+        replace(section, sentences=tuple(_TABLE.sub(r"\1", one) for one in section.sentences))
+        for section in told
+    ]
+
+
+def _known(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Known:
+    return Known(rows, frames.window.name, MAIN[frames.model.reading.task])
 
 
 def charts_page(frames: CountedFrames, rows: Sequence[MeasurementRow], titles: Sequence[str]) -> Html:
@@ -95,8 +123,9 @@ def charts_page(frames: CountedFrames, rows: Sequence[MeasurementRow], titles: S
             raise AddressError(f'no chart "{title}": there are {known}{did_you_mean(title, there)}')
     chosen = tuple(there[title] for title in titles)
     if titles:
-        groups = (FigureGroup("", "two" if len(chosen) > 1 else "one", chosen),)
-    return _page(frames, rows, (), (), groups)
+        groups = (FigureGroup("", "four" if len(chosen) > 1 else "one", chosen),)
+    rows_of = -(-len(chosen) // 2)
+    return replace(_page(frames, rows, (), (), groups), tall=_HEAD + _CHART * rows_of if titles else _TALL)
 
 
 def _page(
@@ -105,18 +134,21 @@ def _page(
     told: Sequence[Section],
     shifts: Sequence[ShiftLine],
     groups: tuple[FigureGroup, ...] | None = None,
+    notes: Sequence[str] = (),
 ) -> Html:
     data, page = _FrameData(frames, rows), _window(frames, rows)
     name, digest = frames.model.name, b64encode(sha256(asset("pages.css")).digest()).decode()
     around = frame(data, Asked(("models", name)), (name,))
     if groups is not None:
         page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
+        page = replace(page, pick=replace(page.pick, name=""))
     text = rendered(
         "evaluation",
         page=page,
         told=told,
         shifts=shifts,
-        notes=frames.notes if groups is None else (),
+        notes=notes,
+        charts=groups is not None,
         frame=replace(around, title="evaluation", json="", tabs=(), crumbs=(), report=True),
         sheet=sheet_markup(),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",

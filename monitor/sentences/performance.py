@@ -10,7 +10,7 @@ from monitor.measures.worded import compared, surely, value_of, with_interval
 from monitor.sentences.known import NOWCAST, Known, capital, named
 from monitor.sentences.labels import none_settled
 from monitor.sentences.reasons import why, why_absent
-from monitor.sentences.windows import window_of
+from monitor.sentences.windows import THE_FRAME, window_of
 
 _REFERENCE = "reference"
 _GUESS = "estimated_"
@@ -32,10 +32,10 @@ def performance(known: Known, *, labels: bool) -> Iterator[str]:
     if settled is None:
         yield capital(none_settled(known))
     else:
-        yield f"Settled, {window_of(settled)}: {_told(known, settled)}"
+        yield f"{_when('Settled', settled)}{_told(known, settled)}"
     if nowcast is not None:
         yield f"Nowcast, {window_of(nowcast)}: {_told(known, nowcast)}"
-    if settled is None and not is_known(known):
+    if not is_known(known):
         yield from _estimated(known)
     yield from _constant(known)
 
@@ -52,17 +52,25 @@ def _constant(known: Known) -> Iterator[str]:
             always = known.beside(right, "majority_accuracy") or often
             step = difference(right.measurement, always.measurement)
             yield (
-                f"{word}: accuracy {value_of('accuracy', right.measurement.value)}, one answer for all "
+                f"{_when(word, right, named=False)}accuracy "
+                f"{value_of('accuracy', right.measurement.value)}, one answer for all "
                 f"{value_of('accuracy', always.measurement.value)}: {surely('accuracy', step)}"
             )
             return
         share = known.newest("r2_score", truth)
         if share is not None and share.measurement.value is not None:
             yield (
-                f"{word}: r2_score {with_interval('r2_score', share.measurement)}, "
+                f"{_when(word, share, named=False)}r2_score {with_interval('r2_score', share.measurement)}, "
                 f"the mean alone 0: {surely('r2_score', share.measurement)}"
             )
             return
+
+
+def _when(word: str, row: MeasurementRow, *, named: bool = True) -> str:
+    """Truth and window before what is said; all labels of a data frame are in, in its only window."""
+    if row.window == THE_FRAME:
+        return ""
+    return f"{word}, {window_of(row)}: " if named else f"{word}: "
 
 
 def is_known(known: Known) -> bool:

@@ -68,7 +68,7 @@ def find_features(
     if not numeric and not categorical:
         raise SourceError(
             "no feature was found among the columns of both reference and table: "
-            "name them in [models.features], or say that there are none: numeric = []"
+            "name them (numeric, categorical in [models.features]), or say that there are none: numeric = []"
         )
     return numeric, categorical
 

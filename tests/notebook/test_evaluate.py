@@ -192,7 +192,8 @@ def test_values_are_those_of_a_count_by_hand(evaluated: monitor.Evaluation) -> N
 
     assert evaluated.value("accuracy") == right.sum() / len(right)
     assert evaluated.value("missing_rate", "feature:age") == np.mean(made_frames.reference()["age"].isna())
-    assert evaluated.value("no_such_measure") is None
+    with pytest.raises(ConfigurationError, match='no measure "acuracy"; did you mean "accuracy"'):
+        evaluated.value("acuracy")
 
 
 def test_a_frame_of_results_has_a_row_for_each_measurement(evaluated: monitor.Evaluation) -> None:
@@ -227,7 +228,7 @@ def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluat
     assert "src=" not in page
     assert "default-src &#39;none&#39;" in page
     assert f"{made_frames.N} predictions" in page
-    assert "the frame" in page
+    assert "The frame: " in page
     assert evaluated._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 
 
@@ -270,7 +271,17 @@ def test_a_chart_is_had_by_its_title(evaluated: monitor.Evaluation, tmp_path: Pa
         ({"score": None, "threshold": None}, ConfigurationError, "score, prediction: "),
         ({"numeric": ["agee"]}, SourceError, 'the reference frame has no column "agee"'),
         ({"reported_at": "told"}, ConfigurationError, "event_time: required where there is reported_at"),
-        ({"reference": 5}, SourceError, "reference: no table can be made of int"),
+        (
+            {"reference": 5},
+            SourceError,
+            r"reference: must be a data frame \(pandas, Polars, Arrow\).*got int",
+        ),
+        ({"reference": pd.DataFrame({"bad": []})}, SourceError, "reference: there is no row"),
+        (
+            {"label": "sector"},
+            SourceError,
+            'all 600 labels are none of "0", "1": got "y", "x", "z"; name them',
+        ),
         ({"classes": ["a", "b"]}, ConfigurationError, "classes: a binary model has none"),
     ],
     ids=str,
@@ -283,9 +294,66 @@ def test_bad_input_is_one_clear_error(changed: dict[str, Any], error: type[Monit
 
 
 def test_labels_that_are_no_value_are_told_of() -> None:
-    notes = evaluate(made_frames.reference(), label="sector").notes
+    frame = made_frames.reference()
+    frame["bad"] = frame["bad"].astype("string").where(frame.index > 0, "perhaps")
 
-    assert notes == ('600 labels are none of "0", "1": no measure of performance stands on them.',)
+    notes = evaluate(frame).notes
+
+    assert notes == ('1 labels are none of "0", "1": no measure of performance stands on them.',)
+
+
+@pytest.mark.parametrize(
+    ("frame", "keys", "said"),
+    [
+        (
+            made_frames.reference().assign(score=lambda made: 100 * made["score"]),
+            {},
+            "600 of 600 scores are no number in score_range [0, 1]: they are not measured.",
+        ),
+        (
+            made_frames.reference().assign(score=lambda made: 1 - made["score"]),
+            {},
+            "is surely below 0.5: are the scores, or positive and negative, the wrong way round?",
+        ),
+    ],
+    ids=["percent", "the wrong way round"],
+)
+def test_what_looks_wrong_is_told(frame: pd.DataFrame, keys: dict[str, Any], said: str) -> None:
+    evaluation = evaluate(frame, **keys)
+
+    assert said in evaluation.notes[-1]
+    assert "Notes        " in str(evaluation)
+    assert said in str(evaluation.report())
+
+
+def test_answers_of_other_tasks_that_are_no_value_are_told_of() -> None:
+    frame = made_frames.reference()
+
+    texts = monitor.evaluate(frame, task="regression", prediction="kind", label="real_amount")
+    halves = monitor.evaluate(
+        frame, task="multiclass", probabilities={"a": "p_a", "b": "p_b"}, label="real_kind"
+    )
+
+    assert texts.notes[-1] == "600 of 600 predictions are no number: they are not measured."
+    assert "are incomplete, or do not add up to 1" in halves.notes[-1]
+
+
+def test_before_labels_come_the_scores_say_what_to_expect(evaluated: monitor.Evaluation) -> None:
+    early = evaluate(made_frames.reference().drop(columns="bad"))
+
+    assert early.value("roc_auc") is None
+    assert early.value("estimated_roc_auc") == evaluated.value("estimated_roc_auc")
+    assert early.notes == ('There are no labels yet: only the reference has "bad".',)
+    assert "By its own scores alone" in str(early)
+    with pytest.raises(ConfigurationError, match='label: the frame has no column "worse"'):
+        evaluate(made_frames.reference(), label="worse")
+
+
+def test_outside_a_notebook_an_evaluation_is_its_first_sentences(evaluated: monitor.Evaluation) -> None:
+    assert repr(evaluated).startswith("Performance  roc_auc 0.")
+    assert max(map(len, str(evaluated).splitlines())) <= 88
+    assert "save(path) writes it" in repr(evaluated.report())
+    assert evaluated.plot("ROC").tall < evaluated.report().tall
 
 
 def test_labels_of_nobody_are_refused() -> None:
