@@ -128,6 +128,7 @@ def test_files_writes_what_stands_beside_the_program(run: Callable[..., str], tm
         "beside/monitor.service": ROOT / "docker/monitor.service",
         "beside/alertmanager.yml": ROOT / "docker/alertmanager/alertmanager.yml",
         **{f"beside/prometheus/{path.name}": path for path in (ROOT / "docker/prometheus").iterdir()},
+        **{f"beside/kubernetes/{path.name}": path for path in (ROOT / "docker/kubernetes").iterdir()},
         **{f"beside/dashboards/{path.name}": path for path in (ROOT / "docker/grafana/dashboards").iterdir()},
     }
     assert set(written) == set(beside)

@@ -23,6 +23,7 @@ _DEFAULT = Forwarding()
 @click.option(
     "--job", default=_DEFAULT.job, show_default=True, help="Under which Prometheus scrapes monitors."
 )
+@click.option("--kubernetes", is_flag=True, help="As a PrometheusRule, for the Prometheus Operator.")
 @click.option("--runbook", default="", help="Address where docs/runbook.md is served: alerts point to it.")
 @click.option(
     "--last-word",
@@ -46,7 +47,7 @@ _DEFAULT = Forwarding()
     help="For how long no monitor answers before that is an alert.",
 )
 @exit_on_error
-def export_rules(path: Path, output: Path | None, runbook: str, **how: Any) -> None:
+def export_rules(path: Path, output: Path | None, runbook: str, *, kubernetes: bool, **how: Any) -> None:
     """Write alerting rules for Prometheus: the models' alerts, forwarded, and the monitor itself."""
     from monitor.exposition.forwarding import leads_somewhere
     from monitor.exposition.prometheus_rules import rules_text
@@ -66,7 +67,8 @@ def export_rules(path: Path, output: Path | None, runbook: str, **how: Any) -> N
             rule = "begins with https:// or http://, and is left out"
             say(f"warning: runbook_url of {quoted(model.name)} leads nowhere: an address {rule}", err=True)
     url = settings.http.url or ""
-    rules = rules_text(settings.models, Forwarding(runbook=runbook if leads else "", url=url, **how))
+    forwarding = Forwarding(runbook=runbook if leads else "", url=url, **how)
+    rules = rules_text(settings.models, forwarding, kubernetes=kubernetes)
     if output is None:
         say_lines(rules)
         return

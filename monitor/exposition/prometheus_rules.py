@@ -46,6 +46,11 @@ ALERT = "ModelAlert"
 FIRING = "model_monitor:alert_firing"
 OWN_RULE = "a_rule_of_your_own"
 WRITTEN = "# Written by `monitor export-rules`: write it again when models or rules change.\n"
+_MANIFEST: dict[str, Plain] = {
+    "apiVersion": "monitoring.coreos.com/v1",
+    "kind": "PrometheusRule",
+    "metadata": {"name": "monitor", "labels": {"app.kubernetes.io/name": "monitor"}},
+}
 _OF_ALERT = ("model", "rule", "version", "segment", "window", "subject")  # labels: which alert it is
 
 
@@ -121,10 +126,15 @@ def _own(
     return AlertingRule(name=name, expr=expr, labels=labels, annotations=annotations, hold=hold)
 
 
-def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
+def rules_text(models: Iterable[ModelSpec], how: Forwarding, *, kubernetes: bool = False) -> str:
     """File of rules for Prometheus: a group for the monitor itself and all that fires, one for each model.
 
     What is for information alone is shown, and nobody is told of it.
+
+    Parameters
+    ----------
+    kubernetes
+        the same rules as a PrometheusRule, which the Prometheus Operator hands to its Prometheus.
     """
     models = tuple(models)
     groups: list[Plain] = [
@@ -134,7 +144,8 @@ def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
         told = (rule for rule in model.rules if rule.severity is not Severity.INFO)
         alerts = [*(forwarded(model, rule, how) for rule in told), *of_cycles(model, how)]
         groups.append(_group(f"model-monitor {model.name}", {JUDGED: judged(model, how)}, alerts))
-    return WRITTEN + as_yaml({"groups": groups})
+    rules: dict[str, Plain] = {"groups": groups}
+    return WRITTEN + as_yaml({**_MANIFEST, "spec": rules} if kubernetes else rules)
 
 
 def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
