@@ -13,6 +13,8 @@ import pytest
 import servers
 import yaml
 
+from monitor.core.version import VERSION
+
 ROOT = Path(__file__).parent.parent
 DOCKER = ROOT / "docker"
 COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
@@ -56,6 +58,13 @@ def test_compose_accepts_its_files(files: tuple[str, ...]) -> None:
     run(*compose(), *named, "config", "--quiet", **environment)
 
 
+def test_compose_knows_every_field() -> None:
+    checker = linter("check-jsonschema", "pip install check-jsonschema")
+    files = [str(DOCKER / name) for name in ("compose.yaml", "own.yaml")]
+
+    run(checker, "--quiet", "--builtin-schema=vendor.compose-spec", *files)
+
+
 def test_every_port_is_published_on_loopback_alone_and_the_stores_not_at_all() -> None:
     ports = {name: service.get("ports", []) for name, service in SERVICES.items()}
 
@@ -78,9 +87,13 @@ def test_every_image_is_pinned_and_what_the_compose_files_mount_is_there() -> No
 
 
 def test_the_monitor_runs_unprivileged_on_a_root_that_is_read_only() -> None:
-    monitor = SERVICES["monitor"]
+    ours = [
+        service
+        for service in [*SERVICES.values(), OWN["services"]["migrate"]]
+        if service["image"] == f"monitor:{VERSION}"
+    ]
 
-    assert (monitor["read_only"], monitor["cap_drop"]) == (True, ["ALL"])
+    assert [(service["read_only"], service["cap_drop"]) for service in ours] == 3 * [(True, ["ALL"])]
     assert "\nUSER 10001\n" in (DOCKER / "Dockerfile").read_text(encoding="utf-8")
 
 
