@@ -12,7 +12,7 @@ from monitor.show.words import counted, say
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @exit_on_error
 def files(directory: Path) -> None:
-    """Write examples below DIRECTORY: configuration and schema, dashboards, Prometheus, Kubernetes, systemd."""
+    """Write examples below DIRECTORY: configuration, schema, dashboards, Prometheus, Kubernetes, systemd."""
     from monitor.setup.example_files import write_files
 
     written = write_files(directory)
