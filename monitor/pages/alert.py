@@ -143,11 +143,13 @@ def _features(data: PageData, asked: Asked, shown: ShownAlert) -> Iterator[Link]
         names += [str(row[0]).removeprefix(FEATURE) for row in breach.cause.rows[:_MOST]]
     if not names or not series.window:
         return
+    windows = {each.name: each.length for each in spec_of(data, shown.model).windows}
+    window = series.window if series.window in windows else min(windows, key=lambda name: windows[name])
     at = breach.window_end
-    which = Drawn(window=series.window, after=at - 1, until=at, measures=("records",), subjects=("",))
+    which = Drawn(window=window, after=at - 1, until=at, measures=("records",), subjects=("",))
     end = to_iso(at) if data.rows(shown.model, which) else None  # the newest one, where it is not kept
     for name in names:
-        link = asked.link("models", shown.model, "feature", name=name, window=series.window, end=end)
+        link = asked.link("models", shown.model, "feature", name=name, window=window, end=end)
         yield Link(name, link, False)
 
 
