@@ -122,6 +122,25 @@ def taken_for_expected(alert: Alert, at: int) -> Alert | None:
     return _ended(alert, Ended.ACCEPTED, at)
 
 
+def known_at(alert: Alert, at: int) -> Alert:
+    """Alert in the state that it had at a moment, not before it began; its verdicts are the newest ones."""
+
+    def by_then(moment: int | None) -> int | None:
+        return None if moment is None or moment > at else moment
+
+    if by_then(alert.resolved_at) is not None:
+        return alert
+    return replace(
+        alert,
+        state=State.PENDING if by_then(alert.fired_at) is None else State.FIRING,
+        fired_at=by_then(alert.fired_at),
+        clear_since=by_then(alert.clear_since),
+        unknown_since=by_then(alert.unknown_since),
+        resolved_at=None,
+        ended=None,
+    )
+
+
 def accepted(alert: Alert, start: int, since: int, until: int | None) -> Acceptance:
     """Acceptance of an alert's newest breach.
 

@@ -25,6 +25,7 @@ from monitor.show.words import aligned
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event
 from monitor.store import LIVE
+from monitor.store.adapter import SqlStore
 
 _HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
 
@@ -47,20 +48,24 @@ class Decision:
 def listed(
     kept: KeptRun, *, model: str | None = None, history: bool = False, as_of: int | None = None
 ) -> list[ShownAlert]:
-    """Alerts that are pending or firing, or, with the history, all; each with who has seen it."""
+    """Alerts that are pending or firing, or, with the history, all: see `shown_alerts`."""
     names = set(kept.names(model)) if model is None or not kept.is_history(model) else {model}
-    alerts = kept.store.alerts(model, ended=history, as_of=as_of)
-    seen = kept.store.events(model, ACKNOWLEDGED)
     rules = {(spec.name, rule.name): rule for spec in kept.settings.models for rule in spec.rules}
     return [
-        ShownAlert(
-            name,
-            alert if as_of is None or history else _as_then(alert, as_of),
-            _seen_by(name, alert, seen),
-            rules.get((name, alert.series.rule)),
-        )
-        for name, alert in alerts
-        if model is not None or name in names or history
+        replace(shown, rule=rules.get((shown.model, shown.alert.series.rule)))
+        for shown in shown_alerts(kept.store, model, history=history, as_of=as_of)
+        if model is not None or shown.model in names or history
+    ]
+
+
+def shown_alerts(
+    store: SqlStore, model: str | None, *, history: bool, as_of: int | None = None
+) -> list[ShownAlert]:
+    """Alerts of a store, each with who has seen it; as of a moment in the state that they had then."""
+    seen = [event for event in store.events(model, ACKNOWLEDGED) if as_of is None or event.at <= as_of]
+    return [
+        ShownAlert(name, alert, _seen_by(name, alert, seen))
+        for name, alert in store.alerts(model, ended=history, as_of=as_of)
     ]
 
 
@@ -189,12 +194,6 @@ def _seen(
         never=dict(never_judged(spec)),
         accepted=accepted,
     )
-
-
-def _as_then(alert: Alert, as_of: int) -> Alert:
-    """An alert that may be over by now, in the state that it had."""
-    fired = alert.fired_at is not None and alert.fired_at <= as_of
-    return replace(alert, state=State.FIRING if fired else State.PENDING)
 
 
 def main_measure(spec: ModelSpec) -> str:

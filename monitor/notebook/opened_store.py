@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from monitor.app.alert_decisions import shown_alerts
 from monitor.app.exports.files import When, moment_of, read_snapshots
 from monitor.config.load import settings_of
 from monitor.config.messages import did_you_mean, listed
@@ -16,7 +17,7 @@ from monitor.core.errors import ConfigurationError
 from monitor.core.text import json_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.notebook.frames import to_pandas
-from monitor.show.alerts import ShownAlert, plain_alert
+from monitor.show.alerts import plain_alert
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import open_to_read, require_kept
@@ -92,7 +93,7 @@ class OpenedStore:
         end: When | None = None,
         as_of: When | None = None,
     ) -> "pd.DataFrame":
-        """OpenedStore measurements, one row a measurement and revision: see `monitor.read_snapshots`."""
+        """Kept measurements, one row a measurement and revision: see `monitor.read_snapshots`."""
         self._require(model, measure)
         return read_snapshots(
             self.url,
@@ -106,7 +107,7 @@ class OpenedStore:
         )
 
     def windows(self, model: str | None = None) -> "pd.DataFrame":
-        """OpenedStore windows.
+        """Kept windows.
 
         Returns
         -------
@@ -126,11 +127,11 @@ class OpenedStore:
         return _frame(rows, _WINDOWS)
 
     def alerts(self, model: str | None = None, *, as_of: When | None = None) -> "pd.DataFrame":
-        """All alerts: pending, firing, and those that are over; with `as_of` those that were known then."""
+        """All alerts: pending, firing, and over; with `as_of` those of then, in the state that they had."""
         self._require(model)
         with self._store() as store:
-            found = store.alerts(model, ended=True, as_of=None if as_of is None else moment_of(as_of))
-        rows = [plain_alert(ShownAlert(name, alert)) for name, alert in found]
+            moment = None if as_of is None else moment_of(as_of)
+            rows = [plain_alert(each) for each in shown_alerts(store, model, history=True, as_of=moment)]
         return _frame([row | {"cause": _json(row["cause"])} for row in rows], _ALERTS)
 
     def curve(

@@ -20,7 +20,7 @@ from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.options import FEATURE
 from monitor.measures.rows import CUMULATIVE, newest
 from monitor.measures.worded import differs, limit_of
-from monitor.pages.alerts import AlertLine, alert_line, chosen
+from monitor.pages.alerts import AlertLine, alert_line, later_judged
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline
 from monitor.pages.model import Link, spec_of
@@ -80,7 +80,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
     cause = alert.breach.cause
     notes = {} if rule is None else annotations(rule, alert.breach)
     figure, without = _figure(data, asked, shown)
-    until = alert.resolved_at or data.now()
+    until = alert.resolved_at or asked.as_of or data.now()
     others = [
         one
         for one in all_of_them
@@ -96,7 +96,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
     return AlertPage(
         model=name,
         line=alert_line(asked, shown),
-        said=said(rule, alert.series, alert.breach),
+        said=said(rule, alert.series, alert.breach) + later_judged(asked, shown),
         still=still(alert),
         rule="" if rule is None else described(rule),
         figure=figure,
@@ -118,7 +118,7 @@ def found_alert(
 ) -> tuple[ShownAlert, list[ShownAlert]]:
     """The alert that an address means, and all of the model."""
     asked.only(*OF_ONE)
-    alerts = chosen(data, asked, spec_of(data, name).name)
+    alerts = data.alerts(spec_of(data, name).name, asked.as_of, ended=True)
     given = {key: asked.query[key] for key in OF_ONE[1:] if key in asked.query}
     since = asked.query.get("since")
     meant = [
@@ -180,7 +180,7 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
         return None, "The share of features is drawn on the page of features." if window else (
             "Figures of the log itself are not kept, so there is no series to draw."
         )
-    until = alert.resolved_at or data.now() if asked.as_of is None else asked.as_of
+    until = alert.resolved_at or asked.as_of or data.now()
     which = Drawn(
         window=window.name,
         after=alert.since - _BEFORE,
@@ -206,7 +206,7 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
 def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | None:
     """Days that were judged, each with what was expected of it; None: only one of them is kept."""
     alert, meant = shown.alert, told_day(shown.alert.breach.cause)
-    until = alert.resolved_at or data.now() if asked.as_of is None else asked.as_of
+    until = alert.resolved_at or asked.as_of or data.now()
     which = Drawn(
         window=CUMULATIVE,
         after=alert.since - _BEFORE,

@@ -44,7 +44,7 @@ class AlertList:
 def alert_list(data: PageData, asked: Asked, model: str | None) -> AlertList:
     """Page of the alerts of a model, or of all."""
     asked.only()
-    alerts = sorted(chosen(data, asked, model), key=_place)
+    alerts = sorted(data.alerts(model, asked.as_of, ended=True), key=_place)
     over = [shown for shown in alerts if shown.alert.state is State.RESOLVED]
     standing = [shown for shown in alerts if shown.alert.state is not State.RESOLVED]
     return AlertList(
@@ -53,17 +53,6 @@ def alert_list(data: PageData, asked: Asked, model: str | None) -> AlertList:
         over=tuple(alert_line(asked, shown) for shown in over[:_MOST]),
         left_out=max(len(over) - _MOST, 0),
     )
-
-
-def chosen(data: PageData, asked: Asked, model: str | None) -> list[ShownAlert]:
-    """All alerts of a model, those that stood as of the moment in the state that they had."""
-    standing = data.alerts(model, asked.as_of, ended=False)
-    known = {(one.model, one.alert.series, one.alert.since) for one in standing}
-    history = data.alerts(model, asked.as_of, ended=True)
-    return [
-        *standing,
-        *(one for one in history if (one.model, one.alert.series, one.alert.since) not in known),
-    ]
 
 
 def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
@@ -75,12 +64,18 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         of=", ".join(part for part in (series.version, series.segment, series.subject) if part),
         severity=alert.severity.value,
         state=alert.state.value,
-        what=readable(figures(shown.rule, alert.breach)),
+        what=readable(figures(shown.rule, alert.breach)) + later_judged(asked, shown),
         since=day(alert.since),
         until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {alert.ended}",
         seen_by=shown.seen_by,
         href=asked.link(*page_of(shown.model, series.rule), **episode(alert)),
     )
+
+
+def later_judged(asked: Asked, shown: ShownAlert) -> str:
+    """That what an alert says is of a later verdict than the page: only the newest one is kept."""
+    at = shown.alert.judged_at
+    return f" (as judged on {day(at)})" if asked.as_of is not None and at > asked.as_of else ""
 
 
 def _place(shown: ShownAlert) -> tuple[int, int, int, str]:

@@ -12,7 +12,7 @@ from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.rows import Revision
 from monitor.pages.alert import OF_ONE, alert_page, found_alert
-from monitor.pages.alerts import alert_list, chosen
+from monitor.pages.alerts import alert_list
 from monitor.pages.asked import KEPT, Asked, PageData
 from monitor.pages.features.heat_map import features, features_rows
 from monitor.pages.features.one import feature_page, feature_rows
@@ -94,7 +94,7 @@ def _alerts_plain(data: PageData, asked: Asked, name: str | None = None) -> str:
     asked.only()
     if name is not None:
         spec_of(data, name)
-    return alerts_as_json(chosen(data, asked, name))
+    return alerts_as_json(data.alerts(name, asked.as_of, ended=True))
 
 
 def _of_rows(rows: Callable[[PageData, Asked, str], list[Revision]]) -> Callable[..., str]:

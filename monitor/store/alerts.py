@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Connection, RowMapping, Select, bindparam, delete, or_, select
 
-from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.lifecycle import Alert, Ended, State, known_at
 from monitor.alerts.rules import Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.store.damage import understood
@@ -44,13 +44,15 @@ def read(
     ended
         those that are over too.
     as_of
-        only those that were pending or firing at this moment, or began before it where `ended`.
+        only those that were pending or firing at this moment, or began before it where `ended`; each in the
+        state that it had then.
     """
     given = {"run": run, "model": model, "as_of": as_of}
     asked = {name: value for name, value in given.items() if value is not None}
     rows = connection.execute(_query(tuple(asked), ended=ended), asked)
     with understood("table alerts"):
-        return [(row["model"], _alert(row)) for row in rows.mappings()]
+        read = [(row["model"], _alert(row)) for row in rows.mappings()]
+    return read if as_of is None else [(name, known_at(alert, as_of)) for name, alert in read]
 
 
 @lru_cache(maxsize=8)

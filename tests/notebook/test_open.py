@@ -6,11 +6,19 @@ from pathlib import Path
 
 import made_frames
 import pytest
+from row_examples import firing
 from test_evaluate import served
 
 import monitor
+from monitor.alerts.lifecycle import Ended, State
+from monitor.alerts.rules import ACKNOWLEDGED, Series
+from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import to_datetime
 from monitor.core.errors import ConfigurationError, StoreError
+from monitor.specs.rows import Event
+from monitor.store import alerts
+from monitor.store.connections import writing
+from monitor.store.engine import open_store
 
 END = to_datetime(made_frames.END)
 
@@ -59,6 +67,28 @@ def test_alerts_are_all_that_ever_were(kept: monitor.OpenedStore) -> None:
 
     assert {"rule", "state", "since", "value", "limit"} <= set(alerts.columns)
     assert str(alerts["since"].dtype).endswith("UTC]")
+
+
+def test_an_alert_bears_who_has_it_and_as_of_a_moment_the_state_that_it_had(
+    kept: monitor.OpenedStore, directory: Path
+) -> None:
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=made_frames.END, value=1.0)
+    over = firing(
+        Series("mine"), verdict, 0, state=State.RESOLVED, resolved_at=made_frames.END, ended=Ended.CLEARED
+    )
+    seen = {"subject": str(over.series), "detail": '{"since": 0}', "who": "Ann", "why": "mine"}
+    store = open_store(f"sqlite:///{directory / 'monitor.db'}", "live")
+    with writing(store.engine) as connection:
+        alerts.write(connection, "live", "made", [over])
+    store.record([Event(model="made", at=made_frames.END, kind=ACKNOWLEDGED, **seen)])
+    store.close()
+
+    now = kept.alerts("made").set_index("rule").loc["mine"]
+    then = kept.alerts("made", as_of="2000-01-01").set_index("rule").loc["mine"]
+
+    assert (now["state"], now["acknowledged"]) == ("resolved", "Ann: mine")
+    assert then["state"] == "firing"
+    assert kept.alerts("made", as_of="2000-01-01")["acknowledged"].isna().all()
 
 
 def test_a_curve_is_the_table_behind_a_measurement(kept: monitor.OpenedStore) -> None:

@@ -9,12 +9,14 @@ from looked_at import END, Pages, looking
 from row_examples import firing
 from serving import Bench
 
-from monitor.alerts.lifecycle import Alert
-from monitor.alerts.rules import Series
+from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.rules import ACKNOWLEDGED, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE
+from monitor.specs.rows import Event
 from monitor.store import alerts
 from monitor.store.connections import writing
 
@@ -28,10 +30,23 @@ def with_alerts(bench: Bench, directory: Path, *others: Alert) -> Iterator[Pages
     copied = Bench(directory, bench.database, f"sqlite:///{directory}/monitor.db")
     text = bench.config.read_text(encoding="utf-8").replace(bench.store_url, copied.store_url)
     copied.config.write_text(text, encoding="utf-8")
-    with copied.app() as app, writing(app.store.engine) as connection:
-        alerts.write(connection, "live", "late", others)
+    with copied.app() as app:
+        with writing(app.store.engine) as connection:
+            alerts.write(connection, "live", "late", others)
+        app.store.record([seen(alert) for alert in others])
     with looking(copied) as pages:
         yield pages
+
+
+def seen(alert: Alert) -> Event:
+    """Somebody looks after an alert since the last day."""
+    told = {
+        "subject": str(alert.series),
+        "detail": f'{{"since": {alert.since}}}',
+        "who": "Ann",
+        "why": "mine",
+    }
+    return Event(model="late", at=END, kind=ACKNOWLEDGED, **told)
 
 
 def changed(subject: str) -> Alert:
@@ -50,3 +65,33 @@ def test_an_alert_of_a_feature_that_changed_leads_to_the_page_of_the_feature_on_
 
     assert feature.status == 200
     assert "9 Apr 2024" in feature.words
+
+
+def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
+    bench: Bench, tmp_path: Path
+) -> None:
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=END - 4 * DAY, value=30.0, limit=20.0)
+    over = firing(
+        Series("busy", window="1d"),
+        verdict,
+        END - 9 * DAY,
+        severity=Severity.CRITICAL,
+        state=State.RESOLVED,
+        judged_at=END - 4 * DAY,
+        resolved_at=END - 2 * DAY,
+        ended=Ended.CLEARED,
+    )
+    with with_alerts(bench, tmp_path, over) as pages:
+        address = f"/models/late/alerts/busy?since={over.since}"
+        now = pages.at(address)
+        then = pages.at(f"{address}&as_of={to_iso(END - 6 * DAY)}")
+        told = pages.at(f"/alerts.json?as_of={to_iso(END - 6 * DAY)}").plain()
+
+    assert "1 Apr 2024 to 8 Apr 2024, cleared" in now.words
+    assert "Ann: mine" in now.words
+    assert "firing since 1 Apr 2024" in then.words
+    assert "cleared" not in then.words
+    assert "Who has it nobody yet" in then.words
+    assert "(as judged on 6 Apr 2024)" in then.words
+    (alert,) = (one for one in told if one["since"] == to_iso(over.since))
+    assert (alert["state"], alert["resolved_at"], alert["acknowledged"]) == ("firing", None, None)
