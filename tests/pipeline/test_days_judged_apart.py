@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from memory import MemorySource
 from synthetic import READING, SPEC, START, Monitored, log_of, monitored_of, reference_rows, rows_of
@@ -179,6 +180,16 @@ def test_days_are_read_again_in_chunks_and_labels_that_came_later_make_no_record
     assert {part for part, _ in again} == {Part.LABELS}
     assert max(panes for _, panes in again) == 5
     assert rows_of(chunked)["days"] == rows_of(whole)["days"]
+
+
+def test_a_day_whose_log_rests_at_night_is_read_again_by_one_query(
+    source: MemorySource, new_store: NewStore
+) -> None:
+    by_day = pc.less(np.asarray(source.predictions["event_time"]) % DAY, 6 * HOUR)
+
+    again = first_cycle(MemorySource(source.predictions.filter(by_day), source.labels), new_store(), None)
+
+    assert {panes for _, panes in again} == {24}
 
 
 def evidence_of(subject: str, end: int, value: float) -> MeasurementRow:

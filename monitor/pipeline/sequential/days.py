@@ -152,7 +152,8 @@ def strata_of(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: fr
     if _shown(model, panes, day, as_of, uncounted):
         return panes.window(day.part, day.start, day.end, kept=False)
     starts, facts = list(range(day.start, day.end, model.reading.pane)), panes.facts(day.part)
-    rows = {start: facts[start].rows if start in facts else MOST_ROWS for start in starts}
+    unknown = dict.fromkeys(uncounted, MOST_ROWS)  # other panes without facts had no row so far
+    rows = {start: facts[start].rows if start in facts else unknown.get(start, 0) for start in starts}
     pieces = (_counted(model, day, chunk) for chunk in chunks(starts, rows, model.at_once))
     return fold(model.counting.layout(day.part), (part.strata for parts in pieces for part in parts))
 
