@@ -9,7 +9,7 @@ from monitor.charts.scales import Axis, AxisTick, linear
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Unit
 from monitor.measures.rows import Truth
-from monitor.measures.worded import bounds_of, is_percent, value_of
+from monitor.measures.worded import bounds_of, difference_of, is_percent, value_of
 from monitor.pages.moments import called
 from monitor.pages.series import WindowReading, band, line
 from monitor.windows.ends import Window
@@ -131,19 +131,20 @@ def timeline(
         stops=tuple(one.middle for one in series),
     )
     columns = ("window", measure, "interval", "truth", "n")
-    rows = tuple(_row(measure, one, window) for one in series)
+    rows = tuple(numbers_of(measure, one, window) for one in series)
     return Figure(
         title=title or measure, note=note, plot=plot, legend=tuple(legend), columns=columns, rows=rows
     )
 
 
-def _row(measure: str, one: WindowReading, window: Window) -> tuple[str, ...]:
+def numbers_of(measure: str, one: WindowReading, window: Window, *, differs: bool = False) -> tuple[str, ...]:
+    """A line of a timeline's table; `differs`: of a difference, which bears its sign."""
     result = one.row.measurement
-    value = str(result.reason) if result.value is None else value_of(measure, result.value)
+    told = difference_of if differs else value_of
     return (
         called(window, one.end),
-        value,
-        bounds_of(measure, result.interval),
+        str(result.reason) if result.value is None else told(measure, result.value),
+        bounds_of(measure, result.interval, differs=differs),
         str(one.row.truth),
         f"{result.n:,}",
     )

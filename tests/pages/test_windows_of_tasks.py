@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,19 @@ from scipy.integrate import trapezoid
 from serving import Bench
 from sklearn import metrics
 
+from monitor.alerts.standing import Seen
+from monitor.app.pages.reading import StoreData
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.measures.rows import newest
-from monitor.measures.worded import value_of, with_interval
+from monitor.measures.worded import difference_of, value_of, with_interval
+from monitor.pages.asked import Asked
+from monitor.pages.moments import called
+from monitor.pages.slices.segments import segments_page
 from monitor.pages.window.classes import MOST, confusion_table
 from monitor.specs.rows import Drawn
 from monitor.states.views import Confusion
+from monitor.windows.ends import window_of
 
 Row = dict[str, Any]
 PARTS = (
@@ -327,3 +334,61 @@ def test_the_newest_values_are_those_of_the_rows(tasks: Bench) -> None:
             expected.setdefault((row.measure, row.subject), {})[row.window_end] = row.measurement.value
     assert found == expected
     assert len(found) > 3
+
+
+def test_differences_by_week_and_window_bear_their_signs_and_are_in_points(
+    tasks: Bench, pages: Pages
+) -> None:
+    page = pages.at("/models/flight/compare").text
+    rows = json.loads(pages.at("/models/flight/compare.json").text)
+
+    told = [one for one in rows if "difference" in one["measure"] and one["value"] is not None]
+    assert {one["measure"] for one in told} >= {
+        "challenger_auc_difference",
+        "outcome_rate_difference_always_valid",
+    }
+    for one in told:
+        assert f"<td>{difference_of(one['measure'], one['value'])}</td>" in page, one["measure"]
+
+
+def test_estimates_of_another_window_than_the_values_beside_them_bear_its_name(pages: Pages) -> None:
+    page = pages.at("/models/flight/segments")
+    rows = json.loads(pages.at("/models/flight.json").text)
+    ends = {
+        (one["measure"], one["truth"]): from_iso(one["window_end"])
+        for one in rows
+        if one["window"] and not (one["against"] or one["segment"] or one["version"])
+    }
+
+    settled, estimated = ends["roc_auc", "settled"], ends["estimated_roc_auc", None]
+    assert settled < estimated
+    window = window_of("1d", DAY // 4)
+    assert f"roc_auc, {called(window, settled)}" in page.words
+    assert f"Estimated without labels, {called(window, estimated)}" in page.words
+
+
+class OneGone(StoreData):
+    """A store whose records of the region "north" are those of an earlier window."""
+
+    def seen(self, model: str | None, as_of: int | None) -> list[Seen]:
+        return [
+            replace(
+                one,
+                rows=[
+                    replace(row, window_end=row.window_end - DAY) if row.segment == "region=north" else row
+                    for row in one.rows
+                ],
+            )
+            for one in super().seen(model, as_of)
+        ]
+
+
+def test_a_segment_without_a_row_of_the_window_is_none_of_it(tasks: Bench) -> None:
+    with tasks.app() as app:
+        there = [
+            {line.name for line in segments_page(data, Asked(("models", "flight"), asked), "flight").lines}
+            for data in (StoreData(app, lambda: NOW), OneGone(app, lambda: NOW))
+            for asked in ({"measure": "records"},)
+        ]
+
+    assert there[0] - there[1] == {"region=north"}

@@ -7,7 +7,7 @@ import numpy as np
 
 from monitor.charts.marks import Dots, Kind, Mark, Path, RuleLine, Whiskers
 from monitor.charts.plot import Plot
-from monitor.charts.scales import linear
+from monitor.charts.scales import Axis, linear
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue import BY_NAME
@@ -16,7 +16,7 @@ from monitor.measures.rows import CUMULATIVE, MeasurementRow, Revision, newest
 from monitor.measures.statistics.intervals import wilson
 from monitor.measures.worded import bounds_of, difference_of, is_percent, value_of
 from monitor.pages.asked import Asked, PageData
-from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
+from monitor.pages.figures import Figure, LegendKey, numbers_of, tick_label, timeline
 from monitor.pages.fleet import main_of
 from monitor.pages.model import spec_of
 from monitor.pages.moments import time_axis
@@ -124,26 +124,21 @@ def _of_arms(spec: ModelSpec, row: MeasurementRow, rows: Sequence[Revision]) -> 
     series = [one for one in readings(rows, window, row.measure, row.subject) if one.value is not None]
     if len(series) > 1:
         axis = time_axis(series[0].end, series[-1].end, window.zone)
-        yield _difference(row, series, window, axis.low, axis.high)
+        title = " ".join(filter(None, ("Difference so far", named(row.subject))))
+        note = "treatment less control, of all that has settled; the band holds however often one looks"
+        yield _about_zero(row.measure, series, window, axis, note, title)
 
 
-def _difference(
-    row: MeasurementRow, series: Sequence[WindowReading], window: Window, low: float, high: float
+def _about_zero(
+    measure: str, series: Sequence[WindowReading], window: Window, axis: Axis, note: str, title: str = ""
 ) -> Figure:
-    title = " ".join(filter(None, ("Difference so far", named(row.subject))))
-    axis = time_axis(int(low), int(high), window.zone)
-    figure = timeline(
-        row.measure,
-        series,
-        window,
-        axis,
-        title=title,
-        marks=[RuleLine(0.0, "y", "chance")],
-        note="treatment less control, of all that has settled; the band holds however often one looks",
-    )
+    """Differences over time, 0 among them."""
+    marks = [RuleLine(0.0, "y", "chance")]
+    figure = timeline(measure, series, window, axis, title=title, marks=marks, note=note)
     levels = [figure.plot.y.low, figure.plot.y.high, 0.0]
-    label = tick_label(row.measure.removesuffix(VALID))
-    return replace(figure, plot=replace(figure.plot, y=linear(levels, label=label)))
+    y = linear(levels, label=tick_label(measure.removesuffix(VALID)))
+    rows = tuple(numbers_of(measure, one, window, differs=True) for one in series)
+    return replace(figure, plot=replace(figure.plot, y=y), rows=rows)
 
 
 def _by_week(row: MeasurementRow, weeks: Detail) -> Figure:
@@ -215,12 +210,8 @@ def _challenger(rows: Sequence[Revision], window: Window) -> Iterator[Figure]:
         series = [one for one in readings(rows, window, measure) if one.value is not None]
         if series:
             axis = time_axis(window.start(series[0].end), series[-1].end, window.zone)
-            marks = [RuleLine(0.0, "y", "chance")]
             note = f"challenger less champion on the same records, by {window.name}"
-            figure = timeline(measure, series, window, axis, marks=marks, note=note)
-            levels = [figure.plot.y.low, figure.plot.y.high, 0.0]
-            y = linear(levels, label=tick_label(measure))
-            yield replace(figure, plot=replace(figure.plot, y=y))
+            yield _about_zero(measure, series, window, axis, note)
 
 
 def _without(spec: ModelSpec, *, there: bool) -> str:

@@ -36,11 +36,20 @@ class ForestLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentsPage:
-    """Page of the segments and versions of a model; `left_out`: lines that are too many."""
+    """Page of the segments and versions of a model.
+
+    Parameters
+    ----------
+    estimated
+        period of the estimates, which need no labels; empty: that of the values.
+    left_out
+        lines that are too many.
+    """
 
     model: str
     measure: str
     period: str
+    estimated: str
     truth: str
     windows: tuple[Link, ...]
     measures: tuple[Link, ...]
@@ -57,7 +66,9 @@ def segments_page(data: PageData, asked: Asked, name: str) -> SegmentsPage:
     estimates = {(row.version, row.segment): row for row in rows if row.measure == f"estimated_{measure}"}
     own = [row for row in rows if row.measure == measure]
     truth = next((each for each in _BEST if any(row.truth is each for row in own)), Truth.NONE)
-    own = sorted((row for row in own if row.truth is truth), key=_order)
+    newest = max((row.window_end for row in own if row.truth is truth), default=0)
+    own = sorted((row for row in own if (row.truth, row.window_end) == (truth, newest)), key=_order)
+    guessed = max((row.window_end for row in estimates.values()), default=newest)
     end = _kept_end(data, name, own[0]) if own else None
     lines = [_line(asked, row, estimates.get((row.version, row.segment)), end) for row in own]
     there = {row.measure for row in rows if not row.of_whole}
@@ -66,7 +77,8 @@ def segments_page(data: PageData, asked: Asked, name: str) -> SegmentsPage:
     return SegmentsPage(
         model=name,
         measure=measure,
-        period=called(window, own[0].window_end) if own else "",
+        period=called(window, newest) if own else "",
+        estimated="" if guessed == newest else called(window, guessed),
         truth=str(truth),
         windows=links_of(asked, "window", [each.name for each in spec.windows], window_name),
         measures=links_of(asked, "measure", offered, measure),
