@@ -29,7 +29,9 @@ from monitor.pages.series import WindowReading, readings
 from monitor.sentences.changed import is_change, told_day
 from monitor.show.alerts import ShownAlert
 from monitor.specs.rows import Drawn
+from monitor.windows.days import zone_of_days
 from monitor.windows.ends import Window
+from monitor.windows.units import newest_start
 
 _BEFORE, _MOST, _FEWEST = 90 * DAY, 12, 2
 OF_ONE = ("since", "subject", "segment", "version")
@@ -226,12 +228,15 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
     ]
     if meant is None or len(days) < _FEWEST:
         return None
+    reading = spec_of(data, shown.model).reading
+    zone = zone_of_days(reading.zone, reading.pane)
+    start = {end: newest_start("day", zone, end - 1) for end, _ in days}
     steps = [
         each
-        for (before, _), (end, one) in pairwise([(days[0][0], None), *days])
-        for each in ([(end - DAY, None)] if end - before > DAY else []) + [(end, one)]
+        for (before, _), (end, one) in pairwise([(start[days[0][0]], None), *days])
+        for each in ([(start[end], None)] if start[end] > before else []) + [(end, one)]
     ]
-    middle = {end: float(end - DAY // 2) for end, _ in steps}
+    middle = {end: (newest_start("day", zone, end - 1) + end) / 2 for end, _ in steps}
     label = tick_label(meant.measure) if meant.measure else short
     drawn: list[Mark] = [
         Shade(float(alert.fired_at or alert.since) - DAY, float(alert.resolved_at or until)),
@@ -250,7 +255,7 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
     title = f"{meant.what}{f' of {alert.series.subject}' if alert.series.subject else ''}, day by day"
     numbers = [value for _, one in days for value in (one.value, one.low, one.high)]
     plot = Plot(
-        x=time_axis(days[0][0] - DAY, max(until, days[-1][0])),
+        x=time_axis(start[days[0][0]], max(until, days[-1][0]), zone),
         y=linear(numbers, label=label),
         marks=tuple(drawn),
         label=f"{title}, {len(days)} days",
@@ -267,7 +272,9 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
             LegendKey("area", "reference", "expected of such a day"),
         ),
         columns=("day", meant.what, "expected from", "to"),
-        rows=tuple((day(end - DAY), *(label(one) for one in (d.value, d.low, d.high))) for end, d in days),
+        rows=tuple(
+            (day(start[end], zone), *(label(one) for one in (d.value, d.low, d.high))) for end, d in days
+        ),
     )
 
 

@@ -1,21 +1,27 @@
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import cast
+from zoneinfo import ZoneInfo
 
 import pytest
 from row_examples import firing
+from synthetic import SPEC
 
 from monitor.alerts.rules import Series
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.charts.marks import Band, Dots, Path
-from monitor.core.clock import DAY, from_iso
+from monitor.core.clock import DAY, from_datetime, from_iso
 from monitor.core.measurement import Detail, Measurement
 from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Revision, Truth
 from monitor.pages.alert import judged_days
 from monitor.pages.asked import Asked, PageData
+from monitor.pages.figures import Figure
 from monitor.show.alerts import ShownAlert
+from monitor.specs.model import ModelSpec
 
-END = from_iso("2024-03-05")
+END = from_iso("2024-03-05T00:00-05:00")
 MIDDLE = END - DAY // 2
 
 
@@ -45,6 +51,10 @@ class Kept:
     def __init__(self, *rows: Revision) -> None:
         self._rows = rows
 
+    def specs(self) -> Sequence[ModelSpec]:
+        reading = replace(SPEC.reading, zone="America/New_York")
+        return [replace(SPEC, name="churn", reading=reading)]
+
     def now(self) -> int:
         return END
 
@@ -52,12 +62,17 @@ class Kept:
         return self._rows
 
 
-def drawn(*rows: Revision, cause: Detail) -> tuple[Path, Band, list[Dots]] | None:
-    """Line, band and dots of the figure of an alert."""
+def figure_of(*rows: Revision, cause: Detail) -> Figure | None:
+    """Figure of an alert."""
     verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=1.5, cause=cause)
     series = Series("changed", window=CUMULATIVE, subject="feature:age")
     alert = firing(series, verdict, END)
-    figure = judged_days(cast("PageData", Kept(*rows)), Asked(("models",)), ShownAlert("churn", alert))
+    return judged_days(cast("PageData", Kept(*rows)), Asked(("models",)), ShownAlert("churn", alert))
+
+
+def drawn(*rows: Revision, cause: Detail) -> tuple[Path, Band, list[Dots]] | None:
+    """Line, band and dots of the figure of an alert."""
+    figure = figure_of(*rows, cause=cause)
     if figure is None:
         return None
     marks = figure.plot.marks
@@ -88,3 +103,18 @@ def test_days_that_are_not_kept_are_gaps_and_a_day_judged_by_something_else_is_n
 @pytest.mark.parametrize("before", [(), (kept(END - DAY, judged(None)),)])
 def test_one_day_alone_is_no_series(before: Sequence[Revision]) -> None:
     assert drawn(*before, kept(END, judged(4.0)), cause=judged(4.0)) is None
+
+
+@pytest.mark.parametrize("clock_changes", ["2024-03-11", "2023-11-06"])
+def test_days_are_those_of_the_models_zone_also_where_its_clock_changes(clock_changes: str) -> None:
+    """The days of 23 and of 25 hours, each after one of 24."""
+    zone, midnight = ZoneInfo("America/New_York"), datetime.fromisoformat(clock_changes)
+    ends = [from_datetime((midnight + timedelta(at)).replace(tzinfo=zone)) for at in (-1, 0)]
+
+    figure = figure_of(*(kept(end, judged(2.0)) for end in ends), cause=judged(4.0))
+
+    assert figure is not None
+    told = [midnight - timedelta(2), midnight - timedelta(1)]
+    assert [row[0] for row in figure.rows] == [f"{one.day} {one:%b %Y}" for one in told]
+    (line,) = (one for one in figure.plot.marks if isinstance(one, Path))
+    assert [value for _, value in line.points] == [2.0, 2.0]
