@@ -1,5 +1,6 @@
 """What is kept as series in time: families of the metrics page, values at the ends of windows. Pure."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.lifecycle import Alert, State
@@ -61,20 +62,14 @@ def of_alerts(
 ) -> Iterator[tuple[MetricFamily, list[bytes]]]:
     """Families of alerts: 1 at each moment of its model at which one fired, or was pending."""
     lines: dict[State, list[tuple[str, int, bytes]]] = {state: [] for state in State}
+    family = {state: name for name, state, _ in FAMILIES}
     for model, alert in alerts:
         rule = next((rule for rule in model.rules if rule.name == alert.series.rule), None)
-        labels = labels_of(model.name, rule, alert)
-        for at in moments[model.name]:
-            state = _state(alert, at)
-            if state is not None:
-                name = next(name for name, of, _ in FAMILIES if of is state)
-                lines[state].append((str(labels), at, line(name, labels, 1.0, at)))
+        labels, ticks = labels_of(model.name, rule, alert), moments[model.name]
+        over = len(ticks) if alert.resolved_at is None else bisect_left(ticks, alert.resolved_at)
+        for at in ticks[bisect_left(ticks, alert.since) : over]:
+            fires = alert.fired_at is not None and alert.fired_at <= at
+            state = State.FIRING if fires else State.PENDING
+            lines[state].append((str(labels), at, line(family[state], labels, 1.0, at)))
     for name, state, text in FAMILIES:
         yield MetricFamily(name, text, ()), [written for *_, written in sorted(lines[state])]
-
-
-def _state(alert: Alert, at: int) -> State | None:
-    """State of an alert at a moment; None: it was not there, or over."""
-    if at < alert.since or (alert.resolved_at is not None and alert.resolved_at <= at):
-        return None
-    return State.FIRING if alert.fired_at is not None and alert.fired_at <= at else State.PENDING
