@@ -251,18 +251,18 @@ def keys_in(texts: Sequence[str | None]) -> tuple[tuple[str, bool], ...]:
 
     Each with whether its values are numbers.
 
-    >>> keys_in(['{"km": 3, "plan": "a", "deep": {}}', None])
-    (('km', True), ('plan', False))
+    >>> keys_in(['{"km": 3, "plan": "a", "deep": {}}', '{"km": null, "age": null}', None])
+    (('km', True), ('plan', False), ('age', False))
     """
     found: dict[str, list[object]] = {}
     for text in [text for text in texts if text is not None][:_NESTED_ROWS]:
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):  # what is no JSON, or deeper than a parser goes
             value = json.loads(text)
             for key, item in value.items() if isinstance(value, dict) else ():
                 if not isinstance(item, dict | list):
                     found.setdefault(key, []).append(item)
     return tuple(
-        (key, all(isinstance(value, int | float) and not isinstance(value, bool) for value in values))
+        (key, {type(value) for value in values} - {type(None)} in ({int}, {float}, {int, float}))
         for key, values in found.items()
     )
 

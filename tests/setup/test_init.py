@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from sqlalchemy.pool import NullPool
 
 from monitor.cli import main
+from monitor.setup.first_config import keys_in
 
 DAYS, PER_DAY = 40, 24
 N = DAYS * PER_DAY
@@ -492,6 +493,10 @@ def checked() -> str:
     done = CliRunner().invoke(main, ["check", "--config", "conf/config.toml"])
     assert done.exit_code == 0, done.output
     return done.stderr
+
+
+def test_what_is_no_json_or_nested_beyond_measure_has_no_keys() -> None:
+    assert keys_in(["{", "[" * 100_000, '{"a": ' * 100_000]) == ()
 
 
 def test_keys_of_json_are_proposed_under_their_own_names(tmp_path: Path) -> None:
