@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -108,6 +109,15 @@ def looking(bench: Bench, now: int = END) -> Iterator["Pages"]:
     """The pages of a bench at a moment."""
     with bench.app() as app:
         yield Pages(KeptPages(StoreData(app, lambda: now)))
+
+
+def copied(bench: Bench, directory: Path) -> Bench:
+    """The same log with a copy of the store, to be changed."""
+    copy = Bench(directory, bench.database, f"sqlite:///{directory}/monitor.db")
+    shutil.copy(bench.directory / "monitor.db", directory)
+    text = bench.config.read_text(encoding="utf-8").replace(bench.store_url, copy.store_url)
+    copy.config.write_text(text, encoding="utf-8")
+    return copy
 
 
 @dataclass(frozen=True, slots=True)

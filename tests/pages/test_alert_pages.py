@@ -1,11 +1,10 @@
 """Pages of alerts: where their links lead, and what of them was known then."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from looked_at import END, Pages, looking
+from looked_at import END, Pages, copied, looking
 from row_examples import firing
 from serving import Bench
 
@@ -26,15 +25,12 @@ CAUSE = Detail(CHANGED, (tuple("missing" if name == "what" else None for name in
 @contextmanager
 def with_alerts(bench: Bench, directory: Path, *others: Alert) -> Iterator[Pages]:
     """Pages of a copy of the store that has these alerts too."""
-    shutil.copy(bench.directory / "monitor.db", directory / "monitor.db")
-    copied = Bench(directory, bench.database, f"sqlite:///{directory}/monitor.db")
-    text = bench.config.read_text(encoding="utf-8").replace(bench.store_url, copied.store_url)
-    copied.config.write_text(text, encoding="utf-8")
-    with copied.app() as app:
+    changed = copied(bench, directory)
+    with changed.app() as app:
         with writing(app.store.engine) as connection:
             alerts.write(connection, "live", "late", others)
         app.store.record([seen(alert) for alert in others])
-    with looking(copied) as pages:
+    with looking(changed) as pages:
         yield pages
 
 

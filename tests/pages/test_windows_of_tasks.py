@@ -6,12 +6,13 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from fleet_log import NAMES
-from looked_at import NOW, Pages, assert_whole, looking, read_back
+from looked_at import NOW, Pages, assert_whole, copied, looking, read_back
 from scipy.integrate import trapezoid
 from serving import Bench
 from sklearn import metrics
@@ -28,6 +29,7 @@ from monitor.pages.slices.segments import segments_page
 from monitor.pages.window.classes import MOST, confusion_table
 from monitor.specs.rows import Drawn
 from monitor.states.views import Confusion
+from monitor.store.connections import writing
 from monitor.windows.ends import window_of
 
 Row = dict[str, Any]
@@ -320,6 +322,21 @@ def test_as_known_then_curves_are_drawn_by_what_was_kept(pages: Pages, rows: lis
     assert {"K-S chart", "Precision and recall", "Profit", "Gain", "Lift"} <= set(
         re.findall(r"<h3>(.*?)</h3>", page.text)
     )
+
+
+def test_a_window_whose_panes_are_gone_is_drawn_by_what_was_kept(
+    tasks: Bench, pages: Pages, tmp_path: Path
+) -> None:
+    bench = copied(tasks, tmp_path)
+    with bench.app() as app, writing(app.store.engine) as connection:
+        connection.exec_driver_sql("DELETE FROM panes")
+    with looking(bench, NOW) as found:
+        page = found.at(f"/models/flight/performance?{WINDOW}")
+
+    assert "are gone: only what was kept is shown." in page.words
+    then = pages.at(f"/models/flight/performance?{WINDOW}&as_of={to_iso(NOW)}")
+    drawn = r'<svg class="plot".*?</svg>'
+    assert re.findall(drawn, page.text) == re.findall(drawn, then.text) != []
 
 
 def test_the_newest_values_are_those_of_the_rows(tasks: Bench) -> None:

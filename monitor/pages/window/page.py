@@ -95,8 +95,9 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     pick = picked(data, asked, spec, seen)
     window, end = pick.window, pick.end
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
-    rows = _kept(data, spec, window, end, asked.as_of, slice_, details=asked.as_of is not None)
     counted = None if end is None or asked.as_of is not None else data.counted(spec, window.start(end), end)
+    by_kept = counted is None or not counted.panes
+    rows = _kept(data, spec, window, end, asked.as_of, slice_, details=by_kept)
     charts = _charts(spec, counted, slice_)
     main = [
         (kept, row) for kept, row in rows if row.measure == seen.main and not (row.subject or row.against)
@@ -111,7 +112,7 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
         pick=pick,
         slices=_slices(asked, counted, slice_),
         tiles=tuple(_tiles(spec, charts.results, rows)),
-        groups=charts.groups if counted is not None else tuple(kept_groups(rows)),
+        groups=tuple(kept_groups(rows)) if by_kept else charts.groups,
         confusion=charts.confusion,
         classes=charts.classes,
         main=seen.main,
