@@ -122,6 +122,13 @@ SourceTable: TypeAlias = Annotated[
         engine=Literal["local", "spark", "sql"],
     ),
 ]
+
+
+def _severity(name: str) -> rules.Severity:
+    # pydantic refuses an enum in this place from Python 3.12 on, by its signature
+    return rules.Severity(name)
+
+
 NotifyTable: TypeAlias = Annotated[
     ChannelSpec,
     Keys(
@@ -131,7 +138,7 @@ NotifyTable: TypeAlias = Annotated[
         name=Name,
         url=Annotated[ChannelUrl, Field(repr=False)],
         models=Annotated[list[Text], AfterValidator(tuple)] | None,
-        severity=Annotated[SeverityName, AfterValidator(rules.Severity)],
+        severity=Annotated[SeverityName, AfterValidator(_severity)],
     ),
 ]
 

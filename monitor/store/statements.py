@@ -99,7 +99,7 @@ def insert_given(
     """Insert of values that are made of `given`, of rows for which the condition holds."""
     statement = insert_of(dialect, table)
     if dialect != "postgresql" and condition is None:
-        return statement.values(values)
+        return statement.values(values).inline()  # RETURNING of many rows fails from Python 3.12 on
     rows = select(*values.values())
     return statement.from_select(list(values), rows if condition is None else rows.where(condition))
 

@@ -1,6 +1,7 @@
 """The schema for editors is that of the file: kept equal, and wide enough for what the file may hold."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,15 @@ def test_what_defaults_may_give_is_not_required() -> None:
     assert "required" not in SCHEMA
     assert "required" not in SCHEMA["$defs"]["ModelTable"]
     assert SCHEMA["properties"]["defaults"]["$ref"] == "#/$defs/ModelTable"
+
+
+def test_no_class_reads_a_value_by_itself() -> None:
+    """The signature of an enum is one that pydantic refuses from Python 3.12 on."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "monitor" / "config").glob("*.py")]
+    readers = re.findall(r"\w+Validator\(([\w.]+)\)", "".join(texts))
+
+    assert readers
+    assert [name for name in readers if name.split(".")[-1][0].isupper()] == []
 
 
 def fits(value: object, rule: dict[str, Any]) -> bool:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import store_examples as examples
 from sqlalchemy import select
+from sqlalchemy.event import listen
 from store_examples import START, commit, pane, row
 
 from monitor.core.clock import DAY, HOUR, LAST
@@ -48,6 +49,20 @@ def test_all_statements_of_a_transaction_that_reads_see_the_same(store: SqlStore
 
         assert connection.execute(select(waiting)).all() == before == []
     assert len(store.waiting("late")) == 1
+
+
+def test_many_rows_are_written_without_asking_for_any_back(store: SqlStore) -> None:
+    """Python's driver of SQLite answers that with a misuse of its interface from 3.12 on."""
+    many = []
+
+    def note(_: object, __: object, statement: str, ___: object, ____: object, executemany: bool) -> None:  # noqa: FBT001
+        many.extend([statement] if executemany else [])
+
+    listen(store.engine, "before_cursor_execute", note)
+    store.commit("late", commit(snapshots=(row("roc_auc"), row("recall", end=START + DAY))))
+
+    assert [statement for statement in many if " RETURNING " in statement] == []
+    assert many or store.engine.dialect.name == "postgresql"
 
 
 def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:
