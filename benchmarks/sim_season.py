@@ -1,62 +1,118 @@
 """References of the same phase of earlier periods: how often is a window called moved that is like them?
 
-Periods differ by a tilt of their cells with a standard deviation of their own; windows hold 5,000 records in
-20 cells. Asked for: 5 % beyond a critical value, 95 % of means within a band.
+Periods differ by a tilt of their cells, or by each cell on its own, with a standard deviation `between`; what
+is measured is measured by the code itself. Asked for: 5 % beyond a critical value or a p-value, 95 % of means
+within a band.
+Beside it the median critical value, as a multiple of the index that 5 % of such windows exceed.
 python benchmarks/sim_season.py
 """
 
+from collections.abc import Mapping
+
 import numpy as np
+import pyarrow as pa
 from scipy import stats
 
-from monitor.core.typing import Floats, Ints
+from monitor.core.typing import Floats
+from monitor.measures.catalogue.measure import Family
+from monitor.measures.evaluate import seasonal
+from monitor.measures.options import Options
+from monitor.measures.shift.season import expected_mean
+from monitor.measures.statistics.intervals import Moments
+from monitor.records.counting import Counting
+from monitor.records.reading import Reading, Task
+from monitor.records.reference import reference_of
+from monitor.states.counters import Counters
 
-CELLS, RECORDS, RUNS = 20, 5_000, 4_000
-SCORES: Floats = stats.norm.ppf((np.arange(CELLS) + 0.5) / CELLS)
-
-
-def period(rng: np.random.Generator, between: float) -> Ints:
-    """Counts of one period's window."""
-    shares = np.exp(rng.normal(0, between) * SCORES)
-    return np.asarray(rng.multinomial(RECORDS, shares / shares.sum()))
-
-
-def index(one: Ints, other: Ints) -> float:
-    """Stability index."""
-    p, q = ((counts + 0.5) / (counts.sum() + 0.5 * CELLS) for counts in (one, other))
-    return float(((p - q) * np.log(p / q)).sum())
+RUNS, OPTIONS = 1_000, Options(families=frozenset({Family.SHIFT}))
+KINDS = ("none", "tilt", "tilt, t4", "each cell")
 
 
-def beyond(rng: np.random.Generator, between: float, periods: int) -> list[bool]:
-    """Beyond chance alone; beyond leave-one-period-out distances, and their logarithms; mean in its band."""
-    earlier, now = [period(rng, between) for _ in range(periods)], period(rng, between)
-    total = np.sum(earlier, axis=0)
-    apart = np.asarray([index(one, total - one) for one in earlier])
-    distance, wide = index(now, total), np.sqrt(1 + 1 / periods)
-    chance = stats.chi2.ppf(0.95, CELLS - 1) * (1 + 1 / periods) / RECORDS
-    t = stats.t.ppf(0.95, periods - 1) * wide
-    plain = apart.mean() + t * apart.std(ddof=1)
-    logs = np.exp(np.log(apart).mean() + t * np.log(apart).std(ddof=1))
-    *means, mean = ((counts * SCORES).sum() / RECORDS for counts in (*earlier, now))
-    sampling = (SCORES**2).mean() / RECORDS
-    variance = max(np.var(means, ddof=1) - sampling, 0.0) + sampling
-    band = stats.t.ppf(0.975, periods - 1) * wide * np.sqrt(variance)
-    return [
-        distance > chance,
-        distance > max(chance, plain),
-        distance > max(chance, logs),
-        bool(abs(mean - np.mean(means)) <= band),
-    ]
+def counting_of(cells: int) -> Counting:
+    """One feature on so many cells: levels, or the numbers 0, 1, …."""
+    values = np.repeat(np.arange(cells), 10).astype(float)
+    reading = Reading(task=Task.BINARY, classes=("0", "1"), numeric=("x",), labelled=False)
+    rows = pa.table({"feature:x": values, "prediction": ["0", "1"] * (len(values) // 2)})
+    return reference_of(rows, reading).counting
+
+
+def shares_of(rng: np.random.Generator, kind: str, between: float, scores: Floats) -> Floats:
+    """Shares of the cells in one period."""
+    match kind:
+        case "tilt":
+            away = rng.normal(0, between) * scores
+        case "tilt, t4":
+            away = stats.t.rvs(4, random_state=rng) * between * scores
+        case "each cell":
+            away = rng.normal(0, between, len(scores))
+        case _:
+            away = np.zeros(len(scores))
+    shares = np.exp(away)
+    found: Floats = shares / shares.sum()
+    return found
+
+
+def run(
+    rng: np.random.Generator, counting: Counting, kind: str, between: float, n: int, periods: int
+) -> Mapping[str, float]:
+    """One window and its periods: what is measured of it, and by the logarithms of distances."""
+    layout, grid = counting.records, counting.outputs["feature:x"]
+    edges = np.asarray(grid.edges)  # type: ignore[union-attr]
+    scores = stats.norm.ppf((np.arange(len(edges) + 1) + 0.5) / (len(edges) + 1))
+    parts, moments = [], []
+    for _ in range(periods + 1):
+        counts = rng.multinomial(n, shares_of(rng, kind, between, scores))
+        dense = np.zeros(layout.size, dtype=np.int64)
+        start = layout.offsets["feature:x"]
+        dense[start : start + len(counts)] = counts
+        parts.append(Counters.of(layout, dense))
+        mean = float(counts @ scores) / n
+        moments.append(Moments(n, mean, float(counts @ (scores - mean) ** 2) / (n - 1)))
+    *earlier, now = parts
+    results = seasonal(counting, earlier, now, OPTIONS, "")
+    found = {one.measure: one.measurement.value or 0.0 for one in results if one.subject == "feature:x"}
+    band = expected_mean(moments[-1], moments[:-1], grid, 0.95, "").interval
+    assert band is not None
+    bins = found["stability_index_bias"] * n / (1 + 1 / periods)
+    chance = stats.chi2.ppf(0.95, bins) * (1 + 1 / periods) / n
+    return found | {"within": band.lower <= 0 <= band.upper, "chance": chance}
 
 
 def main() -> None:
     """Print a table."""
-    print("| between | periods | chance alone | leave one out | of logarithms | mean within its band |")
-    print("|---|---|---|---|---|---|")
-    for between in (0.0, 0.05, 0.15):
-        for periods in (2, 3, 4, 8):
-            rng = np.random.default_rng([7, periods, round(100 * between)])
-            rates = np.mean([beyond(rng, between, periods) for _ in range(RUNS)], axis=0)
-            print(f"| {between} | {periods} |", " | ".join(f"{rate:.1%}" for rate in rates), "|", flush=True)
+    print(
+        "| periods differ by | between | records | cells | periods | chance alone | index | critical value |"
+        " K-S | mean within |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for kind, between in (
+        ("none", 0.0),
+        ("tilt", 0.05),
+        ("tilt", 0.15),
+        ("tilt, t4", 0.15),
+        ("each cell", 0.15),
+    ):
+        for n, cells in ((300, 10), (5_000, 10), (5_000, 2)):
+            counting = counting_of(cells)
+            for periods in (3, 4, 8):
+                rng = np.random.default_rng([7, periods, n, cells, KINDS.index(kind), round(100 * between)])
+                runs = [run(rng, counting, kind, between, n, periods) for _ in range(RUNS)]
+                rows = {name: np.asarray([one[name] for one in runs]) for name in runs[0]}
+                index, limit = rows["stability_index"], rows["stability_index_critical"]
+                worth = np.median(limit) / np.quantile(index, 0.95)
+                figures = [
+                    f"{(index > rows['chance']).mean():.1%}",
+                    f"{(index > limit).mean():.1%}",
+                    f"{worth:.1f}",
+                    f"{(rows['ks_p_value'] < 0.05).mean():.1%}",
+                    f"{rows['within'].mean():.1%}",
+                ]
+                print(
+                    f"| {kind} | {between} | {n:,} | {cells} | {periods} |",
+                    " | ".join(figures),
+                    "|",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -38,7 +38,9 @@ compares.
 **`against`**: rows that bear it compare. Shift against the window before (`previous`) or against trailing
 weeks (`28d`), in the place of the reference; performance as the difference from the reference's own labels
 (`reference`), the window before, or trailing weeks, with an interval that 0 lies outside of where the
-difference is more than chance. Key `against`; not in Prometheus.
+difference is more than chance. Key `against`; not in Prometheus. Against a `season` of the reference:
+`stability_index`, `ks_distance` and their like, whose critical value and p-value know how much earlier
+periods differ, and the difference of each `mean` with the expected band ([how](concepts.md#seasons)).
 
 **`detail`**: a small table behind a value: points of a curve, deciles, the reliability table, the cells
 that moved, the segments that contribute, the figures of the other moment. Its columns have names.
@@ -97,6 +99,7 @@ _REASONS: Mapping[Reason, str] = {
     Reason.OUT_OF_RANGE: "a term was too large to be summed exactly, or lies in a cell without an end",
     Reason.NOT_COUNTED: "the column is missing, slices of this kind do not count it, or the time that it is "
     "compared with was not counted whole",
+    Reason.TOO_SHORT: "fewer than three earlier periods of its season have been counted",
     Reason.NOT_SETTLED: "it needs a settled window, and there is none yet",
     Reason.LEARNING: "too few days have been learned to know what to expect",
     Reason.TOO_EARLY: "too few labels are in for a nowcast, or too little is known of how late they are",

@@ -8,9 +8,11 @@ from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import Bound, Rule
 from monitor.config.judgeable import never_judged
 from monitor.core.clock import DAY, format_duration, to_iso
+from monitor.measures.against import SEASON
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE
 from monitor.specs.model import ModelSpec
+from monitor.windows.ends import FEWEST_PERIODS, seasonal_reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,9 @@ def _when(model: ModelSpec, rule: Rule, after: int | None, reach: int) -> str:
     if rule.measure == EVIDENCE:
         days = "14 days" if rule.subject else "labels of 14 days"
         return f"once {days} have been learned from"
+    if rule.against == SEASON:
+        needed = seasonal_reach(rule.window, model.season, FEWEST_PERIODS)
+        return f"once the log reaches back {_days(needed)}" if reach < needed else ""
     if rule.measure == "volume_ratio":
         length = next((window.length for window in model.windows if window.name == rule.window), DAY)
         needed = volume_reach(length, 1 if rule.condition.bound is Bound.POINT else 2)

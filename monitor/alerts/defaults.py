@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import LEVEL
+from monitor.measures.against import SEASON
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
 from monitor.measures.worded import SIZES
@@ -42,9 +43,9 @@ class Watched:
     ----------
     windows
         (name, length, step) in the configured order; microseconds.
-    score, labels, reference, features, categories, arms, share
-        whether it has a score, labels, a reference, features in it, categorical ones among them, a control
-        group, a planned share of it.
+    score, labels, reference, features, categories, season, arms, share
+        whether it has a score, labels, a reference, features in it, categorical ones among them, a season
+        that its shift is compared with, a control group, a planned share of it.
     reported, settle_after
         whether labels say when they were reported; the age at which they are there, microseconds.
     classes
@@ -62,6 +63,7 @@ class Watched:
     reference: bool
     features: bool
     categories: bool = True
+    season: bool = False
     arms: bool = False
     share: bool = False
     reported: bool = True
@@ -244,6 +246,7 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
             subject=subject,
             window=watched.window,
             truth=Truth.SETTLED if subject == "label" else "",
+            against="" if subject == "label" else _moment(watched),
             keep_firing_for=KEPT,
             unknown_after=wait,
             annotations=(
@@ -251,6 +254,11 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
                 ("action", "Look at the cells that moved, then at the features and at the newest version."),
             ),
         )
+
+
+def _moment(watched: Watched) -> str:
+    """What shift is judged against."""
+    return SEASON if watched.season else ""
 
 
 def _features(watched: Watched) -> Iterator[Rule]:
@@ -264,6 +272,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
         severity=Severity.INFO,
         subject="feature:*",
         window=watched.window,
+        against=_moment(watched),
         features="share",
         share=SHARE,
         keep_firing_for=KEPT,
@@ -280,10 +289,11 @@ def _features(watched: Watched) -> Iterator[Rule]:
         severity=Severity.INFO,
         subject="feature:*",
         window=watched.window,
+        against=_moment(watched),
         keep_firing_for=KEPT,
         unknown_after=wait,
         annotations=(
-            ("summary", "A feature is far from the reference"),
+            ("summary", f"A feature is far from {'its season' if watched.season else 'the reference'}"),
             ("action", "Look at the feature's source: unit, scale and codes, and what was deployed last."),
         ),
     )

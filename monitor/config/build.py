@@ -266,7 +266,7 @@ def _reference(model: ModelTable, reference: ReferenceTable) -> ReferenceSpec:
     own = tuple(
         (name, replace(_of_version(model, version), version=name)) for name, version in sorted(versions)
     )
-    return replace(_of_version(model, reference), versions=own)
+    return replace(_of_version(model, reference), versions=own, season=reference.season or "")
 
 
 def _of_version(model: ModelTable, reference: VersionReference) -> ReferenceSpec:

@@ -353,7 +353,7 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[ModelTable], Faults]], ...] = (
     (frozenset({"predictions", "labels"}), _label_relation),
     (frozenset({"predictions", "labels"}), _units),
     (frozenset({"task", "predictions", "classes", "reference"}), _classes),
-    (frozenset({"predictions", "reference"}), reference_faults),
+    (frozenset({"task", "measures", "predictions", "reference"}), reference_faults),
     (frozenset({"segments", "control"}), segment_faults),
     (frozenset({"predictions", "serving"}), serving_faults),
     (frozenset({"task", "predictions", "labels", "challenger"}), challenger_faults),
@@ -363,7 +363,8 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[ModelTable], Faults]], ...] = (
     (frozenset({"control"}), _control),
     (frozenset({"top_shares"}), top_faults),
     (
-        frozenset({"task", "windows", "labels", "segments", "control", "against", "alerts", "predictions"}),
+        frozenset({"task", "windows", "labels", "segments", "control", "against", "alerts"})
+        | {"predictions", "reference"},
         rule_faults,
     ),
     (frozenset({"task", "predictions", "classes", "reference", "profit"}), _profit),

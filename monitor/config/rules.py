@@ -10,12 +10,13 @@ from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Faults, Loc
 from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
 from monitor.config.schema import DEFAULT_RULE, AlertTable, BudgetTable, ModelTable
-from monitor.measures.against import OF_MEANS, REFERENCE, is_comparable
+from monitor.measures.against import OF_MEANS, REFERENCE, SEASON, is_comparable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import ALWAYS, OF_SHIFT, WITH_REFERENCE, Family, Measure
 from monitor.measures.options import LABEL
 from monitor.measures.rows import CUMULATIVE
+from monitor.measures.shift.season import MEAN, SEASONAL
 from monitor.records.reading import Task
 from monitor.specs.model import BudgetSpec
 
@@ -104,10 +105,13 @@ def _places(model: ModelTable, alert: AlertTable) -> Faults:
         yield ("window",), f"{rule}: got {quoted(alert.window)} for {quoted(alert.measure)}"
     if alert.truth is not None and not stands_on_labels(measure, alert.subject):
         yield ("truth",), f"{quoted(alert.measure)} stands on no labels: leave truth out"
-    names = [*model.against, REFERENCE]
+    seasonal = model.reference is not None and model.reference.season is not None
+    names = [*model.against, REFERENCE, *([SEASON] if seasonal else [])]
     if alert.against is not None and alert.against not in names:
         rule = f"must be {quoted(REFERENCE)} or one of the model's own against ({listed(names)})"
         yield ("against",), f"{rule}: got {quoted(alert.against)}"
+    elif alert.against == SEASON and alert.subject == LABEL:
+        yield ("against",), f"labels are not compared with a season: got {quoted(alert.against)}"
     elif alert.against is not None and not _is_compared(measure, alert.against):
         yield ("against",), f"{quoted(alert.measure)} is not compared with that: got {quoted(alert.against)}"
 
@@ -172,6 +176,8 @@ def _of_strata(alert: AlertTable) -> Faults:
 
 def _is_compared(measure: Measure, against: str) -> bool:
     """Whether there are rows of a measure against another moment."""
+    if against == SEASON:
+        return measure.name in (*SEASONAL, MEAN)
     if measure.family in OF_SHIFT or measure.name == OF_MEANS:
         return True
     if measure.family is Family.QUALITY:
@@ -257,6 +263,7 @@ def _watched(model: ModelTable) -> Watched:
         score=columns.score is not None or bool(columns.probabilities or columns.probabilities_prefix),
         labels=model.labels is not None,
         reference=model.reference is not None,
+        season=model.reference is not None and model.reference.season is not None,
         features=model.reference is not None
         and (all_features or bool(features.numeric or features.categorical)),
         categories=all_features or bool(features.categorical),

@@ -218,6 +218,7 @@ class ReferenceTable(VersionReference):
     """What the current distributions are compared with."""
 
     versions: dict[Text, VersionReference] = {}
+    season: Literal["week"] | None = None
 
 
 class ServingTable(BaseModel):

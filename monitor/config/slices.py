@@ -2,8 +2,9 @@
 
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Faults, Loc
-from monitor.config.resolve import classes_of, probabilities_of, words_of
+from monitor.config.resolve import classes_of, families_of, probabilities_of, words_of
 from monitor.config.schema import ChallengerTable, ModelTable, VersionReference
+from monitor.measures.catalogue.measure import Family
 
 
 def segment_faults(model: ModelTable) -> Faults:
@@ -119,6 +120,8 @@ def reference_faults(model: ModelTable) -> Faults:
     if model.reference is None:
         return
     yield from _reference(("reference",), model.reference)
+    if model.reference.season is not None and Family.SHIFT not in families_of(model):
+        yield ("reference", "season"), f"compares shift: add {quoted('shift')} to measures"
     versions = model.reference.versions
     for name, reference in versions.items():
         yield from _reference(("reference", "versions", name), reference)

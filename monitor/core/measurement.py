@@ -46,6 +46,7 @@ class Reason(StrEnum):
     NOT_COUNTED = "not_counted"
     NOT_SETTLED = "not_settled"
     TOO_EARLY = "too_early"
+    TOO_SHORT = "too_short"
     LEARNING = "learning"
     NOT_CONFIGURED = "not_configured"
     SELECTIVE_LABELS = "selective_labels"

@@ -9,7 +9,7 @@ from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
 from monitor.records.reading import Task
 
 MOST = 5  # segments that are shown: those that contribute most
-REFERENCE = "reference"
+REFERENCE, SEASON = "reference", "season"
 OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 FIGURES = ("value", "lower", "upper", "n")
 _OF_PERFORMANCE = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)

@@ -1,6 +1,7 @@
 """Evaluate: all measures of a set of counters, by name."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from monitor.measures.classification import confusion, probabilities, scores
 from monitor.measures.classification.confusion import Margins, shares
 from monitor.measures.classification.scores import Scored
 from monitor.measures.comparison import arms, challenger
+from monitor.measures.days import without
 from monitor.measures.estimates import (
     Calibration,
     ClassCalibrations,
@@ -29,7 +31,7 @@ from monitor.measures.labels import class_coverage
 from monitor.measures.labels import results as label_results
 from monitor.measures.options import FEATURE, Options, Result
 from monitor.measures.regression import mean_absolute_error
-from monitor.measures.shift import stability_index, values
+from monitor.measures.shift import season, stability_index, values
 from monitor.measures.shift.cells import Expected, Mixture, Subject
 from monitor.measures.statistics.intervals import mixed, moments_of
 from monitor.measures.volume import log_delays, volume_results
@@ -158,6 +160,34 @@ def shift(counting: Counting, expected: Expected | None, records: Counters, opti
         if Family.SHIFT in options.families and not name.startswith(FEATURE):
             n = counting.histogram(records, name).n
             results += stability_index.absent_results(name, grid, Reason.NO_REFERENCE, n, options)
+    return results
+
+
+def seasonal(
+    counting: Counting, periods: Sequence[Counters], records: Counters, options: Options, when: str
+) -> list[Result]:
+    """Shift of a records part against the sum of earlier periods, by how far these lie from one another.
+
+    Parameters
+    ----------
+    periods
+        records parts of the same phase, each with records.
+    when
+        what is said where there are fewer than three of them.
+    """
+    total = Counters.merge_all(counting.records, periods)
+    expected = expectation(counting, total)
+    shifted = shift(counting, expected, records, replace(options, families=frozenset({Family.SHIFT})))
+    others = [(period, expectation(counting, without(total, period))) for period in periods]
+    results = list(season.results(shifted, season.Apart.of(others, options), options.level, when))
+    if Family.VALUES not in options.families or not counting.summed:
+        return results
+    now, *sums = (counting.moments(part) for part in (records, *periods))
+    for name in counting.summed:
+        then = [moments_of(each, name) for each in sums]
+        grid = counting.outputs[name]
+        mean = season.expected_mean(moments_of(now, name), then, grid, options.level, when)
+        results.append(Result(season.MEAN, name, mean))
     return results
 
 

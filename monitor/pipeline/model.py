@@ -118,5 +118,6 @@ class Model(CountedModel):
         starts = [window.start(settled[window.name]) for window in spec.windows if window.name in settled]
         starts += [change.start for change in accepted]
         oldest = min(self.oldest_pane(as_of) - self.longest_window(), *starts, as_of)
-        against = (reach(window, name) for window in spec.windows for name in spec.against)
+        names = (*spec.against, *filter(None, [spec.season]))
+        against = (reach(window, name) for window in spec.windows for name in names)
         return oldest - max(against, default=0)

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from monitor.measures.against import SEASON
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
 from monitor.sentences.known import Known, capital, few, named
-from monitor.sentences.reasons import why
+from monitor.sentences.reasons import why, why_absent
 from monitor.sentences.windows import window_of
 
 INDEX = "stability_index"
@@ -17,29 +18,33 @@ _FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": 
 def inputs(known: Known) -> Iterator[str]:
     """Sentences on which features, scores, predictions and labels moved, and by how much."""
     yield from _features(known)
+    if known.features(INDEX, SEASON):
+        yield from _features(known, SEASON)
     yield from _outputs(known)
 
 
-def _features(known: Known) -> Iterator[str]:
-    rows = known.features(INDEX)
+def _features(known: Known, against: str = "") -> Iterator[str]:
+    rows, of = known.features(INDEX, against), f" from their {against}" if against else ""
+    far = f"lay further{of} than its periods lie apart" if against else "moved beyond chance"
     judged = [row for row in rows if row.measurement.value is not None]
     if not judged:
-        reason = str(rows[0].measurement.reason) if rows else "no_reference"
-        yield f"Whether features moved is not known: {why(reason)}"
+        reason = why_absent(rows[0].measurement) if rows else why("no_reference")
+        yield f"Whether features moved{of} is not known: {reason}"
         return
     moved = sorted(filter(lambda row: _beyond(known, row), judged), key=lambda row: -_index(row))
     large = [row for row in moved if band_of(_index(row)) != "none"]
     where = capital(window_of(judged[0]))
     if not moved:
-        yield f"{where}: none of {len(judged)} features moved beyond chance"
+        yield f"{where}: none of {len(judged)} features {far}"
     else:
         some = f", {len(large)} by 0.1 or more" if len(large) < len(moved) else ""
         size = some if large else ", as one in 20 does by chance alone"
+        told = f"{len(moved)} of {len(judged)} features {far}{size}"
         most = few([_moved(row) for row in moved])
-        yield f"{where}: {len(moved)} of {len(judged)} features moved beyond chance{size}, by {INDEX}: {most}"
+        yield f"{where}: {told}, by {INDEX}: {most}"
     if len(judged) < len(rows):
         blind = [named(row.subject) for row in rows if row.measurement.value is None]
-        yield f"Nothing is known of {few(blind)}"
+        yield f"Nothing is known of {few(blind)}{', compared with their ' + against if against else ''}"
 
 
 def _outputs(known: Known) -> Iterator[str]:
@@ -112,7 +117,7 @@ def _figures(known: Known, row: MeasurementRow) -> str:
 
 
 def _beyond(known: Known, row: MeasurementRow) -> bool:
-    critical = known.beside(row, f"{INDEX}_critical")
+    critical = known.beside(row, f"{INDEX}_critical", row.against)
     limit = None if critical is None else critical.measurement.value
     return limit is not None and _index(row) > limit
 

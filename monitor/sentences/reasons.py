@@ -1,6 +1,6 @@
 """Why there is no value, and what would help: a sentence for each reason."""
 
-from monitor.core.measurement import REMEDY, Measurement
+from monitor.core.measurement import REMEDY, WHEN, Measurement, Reason
 from monitor.core.text import readable
 
 _RUNBOOK = ': see "Why is there no value?" in the runbook'
@@ -18,6 +18,7 @@ _REASONS = {
     "no_interval": "its value has no interval yet: wait; where its measure never has one leave bound out",
     "no_limit": "what its limit is a multiple of is not known: give [models.reference] or a number",
     "selective_labels": "only some answers get labels, and the reference has all: give labels.only_for",
+    "too_short": "too few earlier periods of its season have been counted: wait, or give a longer horizon",
     "learning": "too few days have been learned to know what to expect: wait until there are 14",
     "few_delays": "a class has too few labels to tell how late it comes: wait, or give settle_after",
     "too_early": "too few labels are in, or they were watched for too short a time: wait",
@@ -33,6 +34,8 @@ def why_absent(result: Measurement) -> str:
     'labels come for some; write [models.labels] only_for = [...]'
     """
     detail = result.detail
+    if result.reason is Reason.TOO_SHORT and detail is not None and detail.columns == WHEN and detail.rows:
+        return readable(str(detail.rows[0][0]))
     if detail is None or detail.columns != REMEDY or not detail.rows:
         return why(str(result.reason))
     because, line = map(str, detail.rows[0])

@@ -81,6 +81,8 @@ class ReferenceSpec:
         of the log only the rows of this version; None: those that serve.
     versions
         (version, its own reference), sorted; the others are compared with this one.
+    season
+        "week" or "year": shift is compared with the same phase of earlier ones too; empty: it is not.
     """
 
     file: str | None = None
@@ -89,6 +91,7 @@ class ReferenceSpec:
     end: int | None = None
     version: str | None = None
     versions: tuple[tuple[str, "ReferenceSpec"], ...] = ()
+    season: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +209,16 @@ class ModelSpec:
     budget: BudgetSpec | None = None
     config: str = "{}"
     config_hash: str = ""
+
+    @property
+    def season(self) -> str:
+        """Season that its shift is compared with too; empty: none is."""
+        return "" if self.reference is None else self.reference.season
+
+    @property
+    def unusual_days(self) -> tuple[tuple[int, int], ...]:
+        """Days that nothing is learned from, as in `BudgetSpec`."""
+        return () if self.budget is None else self.budget.unusual_days
 
     @property
     def options(self) -> Options:

@@ -3,13 +3,14 @@
 A day is due at a moment that follows from the day alone, so that any order of ticks finds the same counts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 import numpy as np
 
 from monitor.core.clock import HOUR
 from monitor.core.typing import Floats, Ints
-from monitor.windows.units import largest_pane, newest_start
+from monitor.windows.units import largest_pane, newest_start, number_of
 
 ENOUGH_DAYS = 14  # of a feed, before its delays tell at which age labels are taken
 TAKEN = 0.6  # share of the labels that will come, by which a day's are taken
@@ -35,6 +36,27 @@ def days_from(moment: int, zone: str) -> Iterator[tuple[int, int]]:
         end = _next(start, zone)
         yield start, end
         start = end
+
+
+def without_days(
+    span: tuple[int, int], days: Sequence[tuple[int, int]], zone: str
+) -> tuple[tuple[int, int], ...]:
+    """What is left of a span without some days of a zone, each (first, last) by their numbers.
+
+    >>> from monitor.core.clock import DAY
+    >>> [(start // DAY, end // DAY) for start, end in without_days((0, 7 * DAY), [(2, 3)], "UTC")]
+    [(0, 2), (4, 7)]
+    """
+    first, end = span
+    left: list[tuple[int, int]] = []
+    if not any(one <= number_of(end, zone) and number_of(first, zone) <= last for one, last in days):
+        return (span,)
+    for start, over in takewhile(lambda day: day[0] < end, days_from(newest_start("day", zone, first), zone)):
+        if any(one <= number_of(start, zone) <= last for one, last in days):
+            continue
+        joined = left.pop()[0] if left and left[-1][1] == start else max(start, first)
+        left.append((joined, min(over, end)))
+    return tuple(left)
 
 
 def due(end: int, ready_after: int, every: int, age: int = 0) -> int:

@@ -7,6 +7,9 @@ from monitor.windows import units
 
 PREVIOUS = "previous"
 WEEK = 7 * DAY
+SEASONS = {"week": 1, "year": 52}  # weeks of a period: a year of 52 keeps its weekdays
+FEWEST_PERIODS = 3  # two are as far from each other as each from the other
+_MOST_PERIODS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +88,17 @@ class Window:
         )  # by which a first end of a day may lie before its day's
         return end // width % -(-(self.length + early) // width) == 0
 
-    def earlier(self, end: int, back: int) -> tuple[int, int]:
-        """Start and end of the same local hours before a window: whole weeks, at least its length.
+    def earlier(self, end: int, back: int, season: str = "week") -> tuple[int, int]:
+        """Start and end of the same local hours before a window: whole weeks or years, at least its length.
 
         Parameters
         ----------
         back
             1: the nearest such weeks, 2: those before them, …; windows up to a week go back 1, 2, … weeks.
+        season
+            what is whole: one of `SEASONS`.
         """
-        weeks = back * weeks_of(self.name)
+        weeks = back * weeks_of(self.name, season)
         start, end = (units.weeks_before(at, weeks, self.zone) for at in (self.start(end), end))
         return start, end
 
@@ -129,9 +134,28 @@ def nominal_length(name: str) -> int:
     return units.LONGEST[name] * DAY if name in units.LONGEST else parse_duration(name)
 
 
-def weeks_of(window: str) -> int:
-    """Whole weeks by which a window of this name is shifted, so that it does not overlap itself."""
-    return -(-nominal_length(window) // WEEK)
+def weeks_of(window: str, season: str = "week") -> int:
+    """Whole weeks, or weeks of years, by which a window is shifted, so that it does not overlap itself.
+
+    >>> weeks_of("30d"), weeks_of("30d", "year")
+    (5, 52)
+    """
+    whole = SEASONS[season]
+    return -(-nominal_length(window) // (whole * WEEK)) * whole
+
+
+def periods(window: str, season: str) -> int:
+    """How many earlier periods a window is compared with: those of eight weeks or years, at least three.
+
+    >>> periods("7d", "week"), periods("30d", "week"), periods("30d", "year")
+    (8, 3, 8)
+    """
+    return max(FEWEST_PERIODS, _MOST_PERIODS * SEASONS[season] // weeks_of(window, season))
+
+
+def seasonal_reach(window: str, season: str, count: int) -> int:
+    """How far before a window's end so many periods begin; clocks that change may move it by a day."""
+    return count * weeks_of(window, season) * WEEK + nominal_length(window)
 
 
 def shifts(window: str, against: str) -> int:
@@ -150,19 +174,23 @@ def earlier_spans(window: Window, end: int, against: str, pane: int) -> list[tup
     ----------
     against
         "previous": the window of the same kind that ends where this one starts, of calendar units the unit
-        before; or a duration: the same local hours as many whole weeks before as fit into it, none where the
-        window is too long.
+        before; one of `SEASONS`: the same local hours of so many earlier periods; or a duration: the same
+        local hours as many whole weeks before as fit into it, none where the window is too long.
     pane
         hours that the clocks' changes move are cut at its multiples.
     """
     if against == PREVIOUS:
         start = window.start(end)
         return [(window.start(start), start)]
-    backs = range(1, shifts(window.name, against) + 1)
-    spans = (window.earlier(end, back) for back in backs)
+    seasonal = against in SEASONS
+    count = periods(window.name, against) if seasonal else shifts(window.name, against)
+    season = against if seasonal else "week"
+    spans = (window.earlier(end, back, season) for back in range(1, count + 1))
     return [(floor_to(start, pane), floor_to(end, pane)) for start, end in spans]
 
 
 def reach(window: Window, against: str) -> int:
     """How far before a window's start what it is compared with may begin."""
+    if against in SEASONS:
+        return seasonal_reach(window.name, against, periods(window.name, against)) - window.length + DAY
     return window.length if against == PREVIOUS else parse_duration(against) + DAY

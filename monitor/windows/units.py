@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from monitor.core.clock import from_datetime, to_datetime
 
 LONGEST = {"day": 1, "week": 7, "month": 31, "quarter": 92}  # days
+_EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = date(2000, 1, 1), date(2040, 1, 1)
 
 
@@ -22,6 +23,16 @@ def newest_start(unit: str, zone: str, moment: int) -> int:
     first = _first_day(unit, to_datetime(moment).astimezone(local).date())
     following = _midnight(_next(unit, first), local)
     return following if following <= moment else _midnight(first, local)
+
+
+def number_of(start: int, zone: str) -> int:
+    """Days from 1970-01-01 to a day's date.
+
+    >>> from monitor.core.clock import DAY, HOUR
+    >>> number_of(2 * DAY - HOUR, "Europe/Vienna")
+    2
+    """
+    return to_datetime(start).astimezone(ZoneInfo(zone)).date().toordinal() - _EPOCH
 
 
 def weeks_before(moment: int, weeks: int, zone: str) -> int:

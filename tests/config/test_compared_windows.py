@@ -34,3 +34,47 @@ def test_a_span_that_only_short_windows_fit_into_is_none(file: File) -> None:
     text = model(keys='windows = ["1d", "7d", "30d"]\nagainst = ["28d"]')
 
     assert file.spec(text).against == ("28d",)
+
+
+SEASONAL = '[models.reference]\nfile = "reference.parquet"\nseason = "week"\n'
+LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"\n'
+OWN = 'must be "reference" or one of the model\'s own against ("reference")'
+ALERT = '[[models.alerts]]\nname = "moved"\nagainst = "season"\nabove = 0.1\n'
+
+
+def test_a_season_is_part_of_the_reference_and_the_default_rules_on_shift_judge_it(file: File) -> None:
+    spec = file.spec(model(tables=SEASONAL))
+
+    assert spec.season == "week"
+    assert {rule.against for rule in spec.rules if rule.measure == "stability_index"} == {"season"}
+    assert file.spec(model()).season == ""
+
+
+@pytest.mark.parametrize(
+    ("tables", "fault"),
+    [
+        (SEASONAL.replace("week", "moon"), '.reference.season: must be one of "week": got "moon"'),
+        (
+            ALERT + 'measure = "stability_index"\nsubject = "score"\n',
+            f'.alerts[0].against: {OWN}: got "season"',
+        ),
+        (
+            SEASONAL + ALERT + 'measure = "missing_rate"\nsubject = "score"\n',
+            '.alerts[0].against: "missing_rate" is not compared with that: got "season"',
+        ),
+        (
+            SEASONAL + LABELS + ALERT + 'measure = "stability_index"\nsubject = "label"\n',
+            '.alerts[0].against: labels are not compared with a season: got "season"',
+        ),
+    ],
+)
+def test_what_no_season_is_compared_with_is_a_fault(file: File, tables: str, fault: str) -> None:
+    assert file.faults_of(model(tables=tables)) == [f'models[0] "late"{fault}']
+
+
+def test_a_season_needs_the_measures_of_shift(file: File) -> None:
+    text = model(keys='measures = ["values"]', tables=SEASONAL)
+
+    assert file.faults_of(text) == [
+        'models[0] "late".reference.season: compares shift: add "shift" to measures'
+    ]

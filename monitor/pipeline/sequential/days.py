@@ -7,13 +7,11 @@ that comes later, or a process that was killed before it, finds the same.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from itertools import takewhile
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from monitor.core.clock import DAY, SECOND, to_datetime
+from monitor.core.clock import DAY, SECOND
 from monitor.core.typing import Floats, Ints
 from monitor.pipeline.count import MOST_ROWS, chunks
 from monitor.pipeline.model import Model
@@ -27,7 +25,6 @@ from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.days import days_from, due, label_age, zone_of_days
 from monitor.windows.fold import fold
 
-_EPOCH = date(1970, 1, 1).toordinal()
 _EDGES: Floats = np.asarray(DELAY_EDGES)
 
 
@@ -63,15 +60,6 @@ class JudgedUntil:
     records: int | None = None
     labels: int | None = None
     age: int | None = None
-
-
-def number_of(start: int, zone: str) -> int:
-    """Days from 1970-01-01 to a day's date.
-
-    >>> number_of(2 * DAY - DAY // 24, "Europe/Vienna")
-    2
-    """
-    return to_datetime(start).astimezone(ZoneInfo(zone)).date().toordinal() - _EPOCH
 
 
 def due_days(model: Model, panes: Panes, state: ModelState, judged: JudgedUntil, as_of: int) -> list[DueDay]:

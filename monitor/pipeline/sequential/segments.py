@@ -10,9 +10,10 @@ from monitor.evidence.segments import HoldingSegment, held_by
 from monitor.evidence.watched import Watch
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
-from monitor.pipeline.sequential.days import DueDay, number_of, strata_of
+from monitor.pipeline.sequential.days import DueDay, strata_of
 from monitor.specs.rows import Day
 from monitor.windows.days import zone_of_days
+from monitor.windows.units import number_of
 
 _WEEK = 7 * DAY
 

@@ -29,7 +29,7 @@ from monitor.pipeline.sequential.day_rows import (
     watched_as,
     with_evidence,
 )
-from monitor.pipeline.sequential.days import DueDay, JudgedUntil, counts_of, due_days, number_of
+from monitor.pipeline.sequential.days import DueDay, JudgedUntil, counts_of, due_days
 from monitor.pipeline.sequential.segments import held_now
 from monitor.records.codec import decode, encode
 from monitor.records.pane import PanePart, Part
@@ -39,6 +39,7 @@ from monitor.specs.rows import Day, ModelState
 from monitor.states.strata import Strata
 from monitor.windows.days import zone_of_days
 from monitor.windows.fold import fold
+from monitor.windows.units import number_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
     MEANS,
     OF_MEANS,
     REFERENCE,
+    SEASON,
     SegmentMean,
     difference,
     is_comparable,
@@ -19,7 +21,7 @@ from monitor.measures.against import (
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import expectation, mean_of, performance, quality, shift
+from monitor.measures.evaluate import expectation, mean_of, performance, quality, seasonal, shift
 from monitor.measures.options import LABEL, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.stability_index import absent_results
@@ -30,6 +32,7 @@ from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, segments_of
+from monitor.windows.ends import FEWEST_PERIODS, WEEK, seasonal_reach, weeks_of
 from monitor.windows.fold import fold
 
 Figures: TypeAlias = Mapping[tuple[str, str], Measurement]
@@ -200,6 +203,38 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
         for result in results
         if BY_NAME[result.measure].family is not Family.VALUES or result.measure == OF_MEANS
     ]
+
+
+def season_against(
+    target: Target, now: Counters, periods: Sequence[Counters], first: int
+) -> list[MeasurementRow]:
+    """Shift against the same phase of earlier periods.
+
+    Parameters
+    ----------
+    periods
+        records parts of them; those without records are none.
+    first
+        moment from which on the log is counted.
+    """
+    if Family.SHIFT not in target.options.families:
+        return []
+    held = [period for period in periods if len(period.index)]
+    results = seasonal(target.model.counting, held, now, target.options, _until(target, len(held), first))
+    return [target.row(result, Truth.NONE, WHOLE, None, against=SEASON) for result in results]
+
+
+def _until(target: Target, count: int, first: int) -> str:
+    """When there will be enough periods, and the line to write where an older log would do."""
+    spec, name = target.model.spec, target.window.name
+    needed = seasonal_reach(name, spec.season, FEWEST_PERIODS)
+    weeks, horizon = weeks_of(name, spec.season), spec.reading.horizon
+    told = f"{count} of {FEWEST_PERIODS} earlier periods of {weeks * WEEK // DAY} days have records"
+    if first + needed > target.end:
+        told += f"; the third is counted from {to_iso(first + needed)[:10]} on"
+        days = -(-needed // DAY)
+        told += f', of an older log at once with horizon = "{days}d"' if needed > horizon else ""
+    return told
 
 
 def not_counted(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from monitor.alerts.rules import Acceptance, Series
 from monitor.core.typing import Ints
+from monitor.measures.against import SEASON
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import challenge, comparison, label_quality, performance, quality, shift
 from monitor.measures.options import Options, Result
@@ -21,6 +22,7 @@ from monitor.pipeline.windows.against import (
     performance_against,
     quality_against_accepted,
     quality_against_reference,
+    season_against,
     shift_against,
 )
 from monitor.pipeline.windows.by_day import by_day, independent
@@ -34,6 +36,7 @@ from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.windows.days import without_days, zone_of_days
 from monitor.windows.ends import Window, earlier_spans
 from monitor.windows.fold import with_frequent_versions
 
@@ -147,7 +150,8 @@ class WindowMeasures:
         rows = self._once(target, Part.RECORDS, Truth.NONE)
         rows += [self._volume(target), *estimate_rows(target, self._state(target, Truth.NONE))]
         now = self._state(target, Truth.NONE)[WHOLE]
-        return [*rows, *self._against(target, Part.RECORDS, Truth.NONE, rows, now)]
+        compared = self._against(target, Part.RECORDS, Truth.NONE, rows, now)
+        return [*rows, *compared, *self._seasonal(target, now)]
 
     def revised_records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the whole, for a revision."""
@@ -214,6 +218,29 @@ class WindowMeasures:
             elif earlier.spans:
                 compared += self._compared(target, part, truth, rows, now, earlier)
         return independent(target, compared)
+
+    def _seasonal(self, target: Target, now: Counters) -> list[MeasurementRow]:
+        """Shift against earlier periods of the season: those that were counted whole, less unusual days."""
+        spec = self.model.spec
+        if not spec.season:
+            return []
+        spans = earlier_spans(self.window, target.end, spec.season, self.model.reading.pane)
+        zone = zone_of_days(self.window.zone, self.model.reading.pane)
+        periods = [
+            Earlier(SEASON, without_days(span, spec.unusual_days, zone))
+            for span in spans
+            if self._counted(*span, frozen=True)
+        ]
+
+        def fold() -> Strata:
+            sums = (period.folded(target, Part.RECORDS)[WHOLE] for period in periods)
+            return {WHOLE: now} | {Stratum(version=str(at)): each for at, each in enumerate(sums)}
+
+        def measure(sides: Strata) -> list[MeasurementRow]:
+            then = [sides[stratum] for stratum in sides if stratum != WHOLE]
+            return season_against(target, now, then, self.first)
+
+        return independent(target, self.caches.rows(self._key(target, Truth.NONE, SEASON), fold, measure))
 
     def _earlier(self, target: Target, part: Part) -> Iterator[tuple[Earlier, bool]]:
         """Earlier spans that a window is compared with, and whether they were counted whole."""

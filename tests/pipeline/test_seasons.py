@@ -1,0 +1,281 @@
+"""Windows against the same phase of earlier periods, beside pandas and SciPy on raw rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from memory import MemorySource
+from picking import only
+from scipy import stats
+from synthetic import READING, START, Monitored, labels_of, monitored_of, rows_of
+
+from monitor.alerts.defaults import ALL, default_rules
+from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats
+from monitor.measures.against import SEASON
+from monitor.measures.rows import MeasurementRow
+from monitor.measures.shift.season import MEAN, SEASONAL
+from monitor.pipeline.windows import against, window_rows
+from monitor.specs.model import BudgetSpec, ReferenceSpec
+from monitor.states.counters import Counters
+from monitor.store.adapter import SqlStore
+from monitor.windows.ends import window_of
+
+READ = replace(READING, numeric=("temp",), categorical=("town",), horizon=90 * DAY)
+LEVEL = 0.95
+
+
+def log_of(days: int, *, per_day: int = 48, seed: int = 3, summer: float = 0.0) -> pd.DataFrame:
+    """Days of their own: each week's temperatures lie around a mean of its own, all of them in summer."""
+    rng = np.random.default_rng(seed)
+    event = START + np.arange(days * per_day) * (DAY // per_day)
+    weeks = rng.normal(0, 0.3, days // 7 + 1)
+    return pd.DataFrame(
+        {
+            "event": event,
+            "score": rng.integers(0, 64, len(event)) / 64 + 1 / 128,
+            "temp": summer + weeks[(event - START) // (7 * DAY)] + rng.normal(size=len(event)),
+            "town": rng.choice(["a", "b", "c"], len(event)),
+        }
+    )
+
+
+def columns_of(rows: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "score": rows["score"].to_numpy(),
+        "feature:temp": rows["temp"].to_numpy(),
+        "feature:town": pa.array(rows["town"].tolist()),
+    }
+
+
+def model(
+    log: pd.DataFrame, store: SqlStore, *windows: str, season: str = "week", **options: Any
+) -> Monitored:
+    """A model on the log; its reference was another season."""
+    event = log["event"].to_numpy()
+    names = [f"p{at}" for at in range(len(event))]
+    predictions = pa.table({"id": names, "event_time": event, "logged_at": event, **columns_of(log)})
+    monitored = monitored_of(
+        MemorySource(predictions, labels_of([])),
+        store,
+        reading=options.pop("reading", replace(READ, labelled=False)),
+        table=pa.table(columns_of(log_of(21, seed=8))),
+        windows=tuple(window_of(name, HOUR) for name in windows or ("7d",)),
+        labels=None,
+        **options,
+    )
+    spec = replace(monitored.model.spec, reference=ReferenceSpec(file="winter", season=season))
+    return monitored.other(spec=spec)
+
+
+def spans_of(end: int, length: int, count: int, step: int = 7) -> list[tuple[int, int]]:
+    return [(end - back * step * DAY - length, end - back * step * DAY) for back in range(1, count + 1)]
+
+
+def within(log: pd.DataFrame, *spans: tuple[int, int]) -> pd.DataFrame:
+    parts = [log[(log["event"] >= start) & (log["event"] < end)] for start, end in spans]
+    return pd.concat(parts)
+
+
+def seasonal(rows: Sequence[MeasurementRow]) -> list[MeasurementRow]:
+    return [row for row in rows if row.against == SEASON]
+
+
+def of_season(rows: Sequence[MeasurementRow], measure: str, subject: str) -> Measurement:
+    return only(rows, measure, subject=subject, against=SEASON).measurement
+
+
+def cells_of(monitored: Monitored, values: pd.Series) -> Floats:
+    """Counts in the reference's deciles."""
+    grid = monitored.model.counting.outputs["feature:temp"]
+    edges = [-np.inf, *(grid.edges[at] for at in grid.deciles), np.inf]  # type: ignore[union-attr]
+    return np.histogram(values, edges)[0].astype(float)
+
+
+def index_of(one: Floats, other: Floats) -> float:
+    p, q = ((side + 0.5) / (side + 0.5).sum() for side in (one, other))
+    return float(((p - q) * np.log(p / q)).sum())
+
+
+def test_the_reference_is_the_sum_of_the_panes_of_the_same_phase(
+    fresh_store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, end = log_of(70), START + 69 * DAY + 6 * HOUR
+    handed: list[Sequence[Counters]] = []
+    original = against.season_against
+
+    def spied(target: Any, now: Counters, periods: Sequence[Counters], first: int) -> list[MeasurementRow]:
+        handed.append(periods)
+        return original(target, now, periods, first)
+
+    monkeypatch.setattr(window_rows, "season_against", spied)
+    monitored = model(log, fresh_store, "1d")
+
+    monitored.cycle(end + monitored.model.spec.ready_after, shown=True)
+
+    counting = monitored.model.counting
+    grid = counting.outputs["feature:temp"]
+    newest = next(periods for periods in handed if len(periods) == 8)
+    spans = spans_of(end, DAY, 8)
+    for period, span in zip(newest, spans, strict=True):
+        values = within(log, span)["temp"].to_numpy()
+        counts = np.bincount(grid.cells(values, np.zeros(len(values), bool)), minlength=grid.size)  # type: ignore[union-attr]
+        assert counting.histogram(period, "feature:temp").counts.tolist() == counts.tolist()
+        assert int(period.block("volume")[0]) == len(values)
+
+
+def others_of(parts: Sequence[pd.Series]) -> list[pd.Series]:
+    return [pd.concat([*parts[:at], *parts[at + 1 :]]) for at in range(len(parts))]
+
+
+def squares_of(parts: Sequence[pd.Series]) -> list[float]:
+    pairs = zip(parts, others_of(parts), strict=True)
+    return [float(stats.ks_2samp(part, rest).statistic) ** 2 for part, rest in pairs]
+
+
+def band_of(now: pd.Series, parts: Sequence[pd.Series]) -> tuple[float, float]:
+    """Mean of the periods' means, and half of the width of the expected band."""
+    means, k = np.asarray([part.mean() for part in parts]), len(parts)
+    sampling = np.mean([np.var(part, ddof=1) / len(part) for part in parts])
+    between = max(np.var(means, ddof=1) - sampling, 0)
+    variance = between * (1 + 1 / k) + np.var(now, ddof=1) / len(now) + sampling / k
+    return float(means.mean()), float(stats.t.ppf(0.5 + LEVEL / 2, k - 1) * np.sqrt(variance))
+
+
+def test_index_critical_value_distance_and_band_are_those_of_scipy(fresh_store: SqlStore) -> None:
+    log, end, k = log_of(70, per_day=192), START + 70 * DAY, 8
+    monitored = model(log, fresh_store, "7d")
+
+    _, rows = monitored.cycle(end + HOUR)
+
+    spans = spans_of(end, 7 * DAY, k)
+    now, parts = within(log, (end - 7 * DAY, end))["temp"], [within(log, span)["temp"] for span in spans]
+    cells, own = [cells_of(monitored, part) for part in parts], cells_of(monitored, now)
+    total, n, m = np.sum(cells, axis=0), own.sum(), np.sum(cells)
+    assert of_season(rows, "stability_index", "feature:temp").value == pytest.approx(index_of(own, total))
+    assert total.min() * n / m >= 50  # so that the limit by chance is that of chi-squared
+    excess = [index_of(one, total - one) - 9 * (1 / one.sum() + 1 / (m - one.sum())) for one in cells]
+    assert np.mean(excess) > 0
+    limit = stats.chi2.ppf(LEVEL, 9) * (1 / n + 1 / m)
+    limit += stats.f.ppf(LEVEL, 1, k - 1) * (1 - 1 / k**2) * np.mean(excess)
+    found = of_season(rows, "stability_index_critical", "feature:temp").value
+    assert found == pytest.approx(limit)
+
+    score, scores = within(log, (end - 7 * DAY, end))["score"], [within(log, span)["score"] for span in spans]
+    distance = float(stats.ks_2samp(score, pd.concat(scores)).statistic)
+    assert of_season(rows, "ks_distance", "score").value == pytest.approx(distance)
+    by_chance = stats.kstwobign.sf(distance * np.sqrt(n * m / (n + m)))
+    rarer = stats.f.sf(distance**2 / (np.mean(squares_of(scores)) * (1 - 1 / k**2)), 1, k - 1)
+    assert of_season(rows, "ks_p_value", "score").value == pytest.approx(max(by_chance, rarer))
+
+    mean, half = band_of(now, parts)
+    row = of_season(rows, MEAN, "feature:temp")
+    assert row.value == pytest.approx(now.mean() - mean)
+    assert row.interval is not None
+    assert row.interval.upper - row.interval.lower == pytest.approx(2 * half)
+    assert row.detail is not None
+    (figures,) = row.detail.rows
+    assert list(figures) == [pytest.approx(number) for number in (mean, mean - half, mean + half, m)]
+
+
+def test_a_summer_that_is_far_from_winter_is_as_its_season(fresh_store: SqlStore) -> None:
+    log, end = log_of(70, summer=2.0, seed=4), START + 70 * DAY
+
+    _, rows = model(log, fresh_store).cycle(end + HOUR)
+
+    winter = only(rows, "stability_index", subject="feature:temp", against="").measurement.value
+    index, limit = (
+        only(rows, name, subject="feature:temp", against=SEASON).measurement.value
+        for name in ("stability_index", "stability_index_critical")
+    )
+    assert winter is not None
+    assert index is not None
+    assert limit is not None
+    assert winter > 1
+    assert index < limit
+
+
+def test_below_three_periods_every_measure_says_too_short_and_when_it_will_be_enough(
+    fresh_store: SqlStore,
+) -> None:
+    _, rows = model(log_of(23), fresh_store).cycle(START + 22 * DAY + HOUR)
+
+    against = seasonal(rows)
+    subjects = {row.subject for row in against}
+    assert subjects == {"score", "prediction", "feature:temp", "feature:town"}
+    assert {row.measure for row in against} == {*SEASONAL, MEAN}
+    assert {row.measurement.reason for row in against} == {Reason.TOO_SHORT}
+    (told,) = {row.measurement.detail.rows[0][0] for row in against if row.measurement.detail is not None}
+    assert told == "2 of 3 earlier periods of 7 days have records; the third is counted from 2024-01-29 on"
+
+
+def test_a_period_of_a_long_window_is_as_many_whole_weeks_as_hold_it(fresh_store: SqlStore) -> None:
+    _, rows = model(log_of(60), fresh_store, "30d").cycle(START + 60 * DAY + HOUR)
+
+    told = of_season(rows, "stability_index", "score").detail
+    assert told is not None
+    assert str(told.rows[0][0]).startswith("0 of 3 earlier periods of 35 days have records; ")
+    assert str(told.rows[0][0]).endswith('of an older log at once with horizon = "135d"')
+
+
+def test_weeks_without_records_and_unusual_days_are_left_out_of_the_periods(fresh_store: SqlStore) -> None:
+    log, end = log_of(70), START + 70 * DAY
+    gap = (end - 21 * DAY, end - 14 * DAY)  # the second period
+    log = log[(log["event"] < gap[0]) | (log["event"] >= gap[1])]
+    first = (end - 14 * DAY) // DAY
+    budget = BudgetSpec(unusual_days=((first, first + 1),))  # the first two days of the first period
+
+    _, rows = model(log, fresh_store, budget=budget).cycle(end + HOUR)
+
+    spans = [(start, until) for start, until in spans_of(end, 7 * DAY, 8) if start != gap[0]]
+    spans[0] = (spans[0][0] + 2 * DAY, spans[0][1])
+    means = [within(log, span)["temp"].mean() for span in spans]
+    row = of_season(rows, MEAN, "feature:temp")
+    assert row.value == pytest.approx(within(log, (end - 7 * DAY, end))["temp"].mean() - np.mean(means))
+    assert row.detail is not None
+    assert row.detail.rows[0][3] == len(within(log, *spans))
+
+
+def test_a_feature_that_came_late_is_too_short_alone_and_a_constant_one_has_a_value(
+    fresh_store: SqlStore,
+) -> None:
+    log, end = log_of(70), START + 70 * DAY
+    log["score"] = 0.5
+    log.loc[log["event"] < end - 20 * DAY, "temp"] = np.nan
+
+    _, rows = model(log, fresh_store).cycle(end + HOUR)
+
+    assert of_season(rows, MEAN, "feature:temp").reason is Reason.TOO_SHORT
+    assert of_season(rows, "ks_distance", "feature:temp").reason is Reason.TOO_SHORT
+    assert of_season(rows, "stability_index", "score").value == 0
+    assert of_season(rows, "ks_p_value", "score").value == 1
+
+
+def test_a_replay_cycles_and_a_restart_keep_the_same_rows(
+    new_store: Callable[[], SqlStore],
+) -> None:
+    log, fresh_store, other_store = log_of(40, per_day=12), new_store(), new_store()
+    replayed, lived = model(log, fresh_store), model(log, other_store)
+
+    replayed.replay(START + 33 * DAY, START + 38 * DAY, 6 * HOUR)
+    for at in range(1, 21):
+        if at % 5 == 0:
+            lived = lived.other()
+        lived.cycle(START + 33 * DAY + at * 6 * HOUR)
+
+    kept, again = (rows_of(store)["snapshots"] for store in (fresh_store, other_store))
+    assert [row for row in kept if SEASON in row]
+    assert kept == again
+
+
+def test_default_rules_on_shift_judge_the_season_where_there_is_one() -> None:
+    rules = {rule.name: rule.against for rule in default_rules(replace(ALL, season=True))}
+
+    names = ("score_shift", "prediction_shift", "feature_shift", "feature_far_off", "label_shift")
+    assert [rules[name] for name in names] == [SEASON] * 4 + [""]
+    assert {rule.against for rule in default_rules(ALL) if rule.measure == "stability_index"} == {""}
