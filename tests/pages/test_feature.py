@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from looked_at import END, START, Pages, looking
-from serving import Bench, predictions, reference
+from looked_at import END, OPTIONS, START, Pages, looking
+from serving import Bench, model, predictions, reference, sqlite_bench
 
+from monitor.app.running import cycle_once
 from monitor.charts.plot import drawn
-from monitor.core.clock import from_iso
+from monitor.core.clock import DAY, from_iso
 from monitor.core.text import number
 from monitor.measures.worded import value_of
 from monitor.pages.features import drawings
@@ -218,3 +220,25 @@ def test_a_constant_is_drawn_as_one_value() -> None:
 
     assert figure.rows == (("4", "100 %", "100 %"),)
     assert drawn(drawings.cumulative(compared, "0").plot)
+
+
+def test_where_versions_have_references_of_their_own_the_figures_are_the_kept_ones(tmp_path: Path) -> None:
+    own = '[models.reference.versions.a]\nquery = "SELECT * FROM reference WHERE amount > 100"\n'
+    text = model(options=OPTIONS, predictions='version = "group"').replace(
+        "[models.features]", own + "[models.features]"
+    )
+    bench = sqlite_bench(tmp_path, predictions(400, START, START + 8 * DAY), text)
+    with bench.app() as app:
+        assert cycle_once(app, "late", START + 8 * DAY).error is None
+    done = bench.monitor("show", "--all", "--window", "7d", "--subject", "feature:amount", "--format", "json")
+    (index,) = (
+        row["value"] for row in json.loads(done.stdout)
+        if row["measure"] == "stability_index" and not (row["version"] or row["segment"] or row["against"])
+    )  # fmt: skip
+
+    with looking(bench, START + 8 * DAY) as pages:
+        page = pages.at("/models/late/feature?name=amount&window=7d")
+
+    tiles = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*?) <span", page.text))
+    assert tiles["stability_index"] == value_of("stability_index", index)
+    assert "each version has a reference of its own" in page.words

@@ -10,10 +10,12 @@ from looked_at import END, Looked, Pages, assert_whole, looking
 from serving import Bench
 
 from monitor.alerts.links import link
+from monitor.app.pages.counting import KeptReferences, counted
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.measures.rows import newest
 from monitor.measures.worded import with_interval
+from monitor.records.pane import Part
 from monitor.specs.rows import Drawn
 
 ADDRESSES = [
@@ -321,6 +323,25 @@ def test_a_wrong_question_is_told_in_json_where_json_is_asked_for(pages: Pages) 
     page = pages.at("/models/late.json?windw=7d")
 
     assert (page.status, list(page.plain())) == (400, ["error"])
+
+
+class Emptied(KeptReferences):
+    """References that another thread empties after each look."""
+
+    def __contains__(self, key: object) -> bool:
+        there = super().__contains__(key)
+        self.clear()
+        return there
+
+
+def test_references_that_another_page_lets_go_are_read_again(bench: Bench) -> None:
+    known = Emptied()
+    with bench.app() as app:
+        start, end = END - 7 * DAY, END
+        windows = [counted(app.store, app.spec("late"), start, end, (Part.RECORDS,), known) for _ in range(2)]
+
+    assert windows[0].reference is not None
+    assert windows[0].reference == windows[1].reference
 
 
 def test_a_page_that_the_client_has_is_not_sent_again(pages: Pages) -> None:

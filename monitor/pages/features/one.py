@@ -37,6 +37,7 @@ _BESIDE = {INDEX: _CRITICAL}  # what a tile names beside its value
 _TILES = (INDEX, "ks_distance", "mean", "standard_deviation", "missing_rate", "unseen_rate", "invalid_rate")
 _OF_REFERENCE = ("missing_rate", "unseen_rate", "invalid_rate")
 _BEFORE = 180 * DAY
+_MIXED = "Only what was kept is shown: each version has a reference of its own, and cycles mix them."
 Known = Mapping[str, Measurement]
 
 
@@ -80,8 +81,8 @@ def feature_page(data: PageData, asked: Asked, name: str) -> FeaturePage:
     """Page of one feature of a model."""
     spec, seen, feature, pick = _asked(data, asked, name)
     kept = _kept(data, spec, pick, feature, asked.as_of)
-    counted = None
-    if pick.end is not None and asked.as_of is None:
+    counted, mixed = None, spec.reference is not None and bool(spec.reference.versions)
+    if pick.end is not None and asked.as_of is None and not mixed:
         start = pick.window.start(pick.end)
         counted = data.counted(spec, start, pick.end, (Part.RECORDS,))
     known: Known = {row.measure: row.measurement for _, row in newest(kept) if not row.against}
@@ -98,7 +99,7 @@ def feature_page(data: PageData, asked: Asked, name: str) -> FeaturePage:
         model=name,
         feature=feature,
         pick=pick,
-        without=_without(pick, counted, feature, figures),
+        without=_MIXED if mixed and pick.end is not None else _without(pick, counted, feature, figures),
         lost=0 if counted is None else counted.lost,
         tiles=tuple(_tiles(known, {} if reference is None else _rates(reference, feature))),
         figures=figures,
