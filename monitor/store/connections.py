@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import (
     URL,
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Dialect,
     Engine,
     ExceptionContext,
+    NullPool,
     StaticPool,
     create_engine,
     event,
@@ -179,7 +181,10 @@ def _sqlite(url: URL) -> Engine:
         engine = create_engine(url, hide_parameters=True, poolclass=StaticPool, connect_args=arguments)
         event.listen(engine, "connect", _prepare)
     else:
-        engine = create_engine(url, hide_parameters=True)
+        alone = url.query.get("mode") == "ro"
+        engine = create_engine(url, hide_parameters=True, poolclass=NullPool if alone else None)
+        if alone:
+            event.listen(engine, "do_connect", partial(_connect_alone, sqlite_file(str(url.database))))
         event.listen(engine, "handle_error", _drop_read_only)
         event.listen(engine, "connect", _prepare)
         watched = WatchedFile(url)
@@ -190,6 +195,26 @@ def _sqlite(url: URL) -> Engine:
         event.listen(engine, "close", watched.closed)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def read_alone(file: Path) -> str:
+    """URI of a SQLite file for one connection that reads it alone.
+
+    Where it may not be written, and nobody has it open, it cannot change while it is read: SQLite needs to
+    make no file beside it. Who opens it later is seen by the next connection.
+    """
+    real = Path(os.path.realpath(file))
+    still = "" if writable(real) or Path(f"{real}-wal").exists() else "&immutable=1"
+    return f"file:{quote(str(real))}?mode=ro{still}"
+
+
+def writable(file: Path) -> bool:
+    """Whether this process may write a file, and others beside it."""
+    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
+def _connect_alone(file: Path, _dialect: Dialect, _record: object, arguments: list[Any], _named: Any) -> None:
+    arguments[0] = read_alone(file)
 
 
 def _drop_read_only(context: ExceptionContext) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from monitor.core.errors import StoreError
 from monitor.specs.urls import sqlite_file
 from monitor.store.adapter import SqlStore
-from monitor.store.connections import connect, parsed, reading, shown, writing
+from monitor.store.connections import connect, parsed, reading, shown, writable, writing
 from monitor.store.tables import METADATA
 
 _SCRIPTS = Path(__file__).parent / "migrations"
@@ -54,18 +54,12 @@ def open_to_read(url: str, run: str) -> SqlStore:
 
 
 def _to_read(url: str) -> str:
-    """URL by which a SQLite file is read that this process may not write, or whose directory it may not.
-
-    Where nobody has it open it cannot change while it is read: SQLite needs to make no file beside it.
-    """
+    """URL by which a SQLite file is read that this process may not write, or whose directory it may not."""
     address = parsed(url)
     file = sqlite_file(address.database or "")
-    if address.get_backend_name() != "sqlite" or (
-        os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
-    ):
+    if address.get_backend_name() != "sqlite" or writable(file):
         return url
-    still = "" if Path(f"{file}-wal").exists() else "&immutable=1"
-    return f"sqlite:///file:{quote(str(file.absolute()))}?mode=ro{still}&uri=true"
+    return f"sqlite:///file:{quote(str(file.absolute()))}?mode=ro&uri=true"
 
 
 def require_kept(url: str) -> None:

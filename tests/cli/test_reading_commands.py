@@ -13,6 +13,8 @@ from serving import model, predictions, sqlite_bench
 
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
+from monitor.specs.rows import Event
+from monitor.store.engine import open_store
 
 START = from_iso("2024-03-01")
 OPTIONS = 'windows = ["1d"]\nhorizon = "20d"\nsettle_after = "1d"\nresamples = 20\n'
@@ -70,14 +72,19 @@ def test_they_make_no_store(served: Path, tmp_path: Path, line: str) -> None:
     assert set(tmp_path.iterdir()) == before
 
 
+def for_all_to_read(served: Path, directory: Path) -> None:
+    """A copy of the store that only its owner may write."""
+    for name in ("config.toml", "monitor.db"):
+        shutil.copy(served / name, directory)
+        (directory / name).chmod(0o444)
+    for above in (directory, *directory.parents):
+        if above.owner() == "root" and "pytest" in str(above):
+            above.chmod(0o755)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
 def test_they_read_a_store_that_they_may_not_write(served: Path, tmp_path: Path) -> None:
-    for name in ("config.toml", "monitor.db"):
-        shutil.copy(served / name, tmp_path)
-        (tmp_path / name).chmod(0o444)
-    for directory in (tmp_path, *tmp_path.parents):
-        if directory.owner() == "root" and "pytest" in str(directory):
-            directory.chmod(0o755)
+    for_all_to_read(served, tmp_path)
     code = (
         "import os, sys; from monitor.store.engine import open_to_read; os.setuid(65534);"
         "print(len(open_to_read(sys.argv[1], 'live').current()))"
@@ -93,6 +100,39 @@ def test_they_read_a_store_that_they_may_not_write(served: Path, tmp_path: Path)
     assert done.stderr == ""
     assert int(done.stdout) > 100
     assert {path.name for path in tmp_path.iterdir()} == {"config.toml", "monitor.db"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
+def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
+    served: Path, tmp_path: Path
+) -> None:
+    for_all_to_read(served, tmp_path)
+    url = f"sqlite:///{tmp_path / 'monitor.db'}"
+    code = (
+        "import os, sys; from monitor.app.exports.files import read_snapshots;"
+        "from monitor.store.engine import open_to_read; url = sys.argv[1]; read_snapshots(url);"
+        "os.setuid(65534); store = open_to_read(url, 'live')\n"
+        "for _ in sys.stdin: print(len(store.events()), len(read_snapshots(url)), flush=True)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+
+        def asked() -> list[int]:
+            assert reader.stdin is not None
+            assert reader.stdout is not None
+            print(file=reader.stdin, flush=True)
+            return [int(text) for text in reader.stdout.readline().split()]
+
+        before = asked()
+        store = open_store(url, "live")
+        store.record([Event(model="late", at=0, kind="accepted")])
+        during = asked()
+        store.close()
+        after = asked()
+
+    assert before[1] > 0
+    assert during == after == [before[0] + 1, before[1]]
 
 
 def test_a_store_of_another_version_is_left_alone(served: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ of the same process have on it: this is for processes that write no store, and i
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
-from urllib.parse import quote
 
 import adbc_driver_manager
 import numpy as np
@@ -21,8 +20,8 @@ from monitor.core.errors import StoreError
 from monitor.core.secrets import hide
 from monitor.measures.rows import Truth
 from monitor.specs.deadlines import libpq_options
-from monitor.specs.urls import libpq_uri
-from monitor.store.connections import parsed, shown
+from monitor.specs.urls import libpq_uri, sqlite_file
+from monitor.store.connections import parsed, read_alone, shown
 from monitor.store.tables import details, row_sets, series, snapshot_rows
 
 Ints = npt.NDArray[np.int64]
@@ -111,7 +110,7 @@ def _connection(address: URL) -> Any:
     if address.get_backend_name() == "sqlite":
         import adbc_driver_sqlite.dbapi
 
-        return adbc_driver_sqlite.dbapi.connect(f"file:{quote(str(address.database))}?mode=ro")
+        return adbc_driver_sqlite.dbapi.connect(read_alone(sqlite_file(str(address.database))))
     import adbc_driver_postgresql.dbapi
 
     given = address.update_query_dict(libpq_options(address.query))
