@@ -71,7 +71,11 @@ def require_kept(url: str) -> None:
         which says what would help.
     """
     address = parsed(url)
-    if address.get_backend_name() == "sqlite" and not sqlite_file(address.database or "").is_file():
+    try:
+        there = address.get_backend_name() != "sqlite" or sqlite_file(address.database or "").is_file()
+    except OSError as error:  # a directory above may not be searched
+        raise StoreError(f"store {shown(address)}: cannot be read: {error.strerror}") from error
+    if not there:
         first = "the first cycle makes it (`monitor run`, or `monitor cycle`)"
         raise StoreError(f"store {shown(address)}: there is no such file: {first}, or store.url is another")
     version = schema_version(_to_read(url))

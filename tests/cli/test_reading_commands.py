@@ -5,7 +5,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
@@ -72,26 +74,27 @@ def test_they_make_no_store(served: Path, tmp_path: Path, line: str) -> None:
     assert set(tmp_path.iterdir()) == before
 
 
-def for_all_to_read(served: Path, directory: Path) -> None:
-    """A copy of the store that only its owner may write."""
-    for name in ("config.toml", "monitor.db"):
-        shutil.copy(served / name, directory)
-        (directory / name).chmod(0o444)
-    for above in (directory, *directory.parents):
-        if above.owner() == "root" and "pytest" in str(above):
-            above.chmod(0o755)
+@pytest.fixture
+def for_all_to_read(served: Path) -> Iterator[Path]:
+    """Directory of a copy of the store that only its owner may write."""
+    with TemporaryDirectory() as name:  # directories of pytest are for their owner alone
+        directory = Path(name)
+        for file in ("config.toml", "monitor.db"):
+            shutil.copy(served / file, directory)
+            (directory / file).chmod(0o444)
+        directory.chmod(0o755)
+        yield directory
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
-def test_they_read_a_store_that_they_may_not_write(served: Path, tmp_path: Path) -> None:
-    for_all_to_read(served, tmp_path)
+def test_they_read_a_store_that_they_may_not_write(for_all_to_read: Path) -> None:
     code = (
         "import os, sys; from monitor.store.engine import open_to_read; os.setuid(65534);"
         "print(len(open_to_read(sys.argv[1], 'live').current()))"
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code, f"sqlite:///{tmp_path / 'monitor.db'}"],
+        [sys.executable, "-c", code, f"sqlite:///{for_all_to_read / 'monitor.db'}"],
         capture_output=True,
         text=True,
         check=False,
@@ -99,15 +102,12 @@ def test_they_read_a_store_that_they_may_not_write(served: Path, tmp_path: Path)
 
     assert done.stderr == ""
     assert int(done.stdout) > 100
-    assert {path.name for path in tmp_path.iterdir()} == {"config.toml", "monitor.db"}
+    assert {path.name for path in for_all_to_read.iterdir()} == {"config.toml", "monitor.db"}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
-def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
-    served: Path, tmp_path: Path
-) -> None:
-    for_all_to_read(served, tmp_path)
-    url = f"sqlite:///{tmp_path / 'monitor.db'}"
+def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(for_all_to_read: Path) -> None:
+    url = f"sqlite:///{for_all_to_read / 'monitor.db'}"
     code = (
         "import os, sys; from monitor.app.exports.files import read_snapshots;"
         "from monitor.store.engine import open_to_read; url = sys.argv[1]; read_snapshots(url);"
@@ -133,6 +133,18 @@ def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
 
     assert before[1] > 0
     assert during == after == [before[0] + 1, before[1]]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
+def test_a_store_in_a_directory_that_is_closed_to_them_is_told_so(for_all_to_read: Path) -> None:
+    for_all_to_read.chmod(0o700)
+    code = "import os, sys; from monitor.store.engine import require_kept; os.setuid(65534); "
+    code += "require_kept(sys.argv[1])"
+    url = f"sqlite:///{for_all_to_read / 'monitor.db'}"
+
+    done = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True, check=False)
+
+    assert f"StoreError: store {url}: cannot be read: Permission denied" in done.stderr
 
 
 def test_a_store_of_another_version_is_left_alone(served: Path, tmp_path: Path) -> None:
