@@ -17,9 +17,8 @@ from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.store.adapter import SqlStore
 
-KeptReferences: TypeAlias = dict[
-    tuple[str, Reading] | None, Reference
-]  # by their key, under which they never change
+KeptReferences: TypeAlias = dict[tuple[str, Reading], Reference]
+"""By their key, under which they never change. Several threads share it."""
 _MOST_KNOWN = 16
 MOST = 1_500  # panes of a window; of more the newest
 
@@ -73,19 +72,19 @@ def _reference(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> Refer
         return None
     kept = [row for _, row in store.provenance(spec.name)]
     keys = kept[-1].reference.split() if kept else []
-    place = (keys[0], spec.reading) if keys else None
-    if place in known:
-        return known[place]
-    reference = store.reference(keys[0]) if keys else None
-    if reference is None or place is None:
+    if not keys:
         return None
-    counting: Counting = replace(
-        reference.counting, reading=resolved(spec.reading, reference.counting.reading)
-    )
-    if len(known) >= _MOST_KNOWN:
-        known.clear()
-    known[place] = replace(reference, counting=counting)
-    return known[place]
+    place = keys[0], spec.reading
+    found = known.get(place)
+    if found is None and (reference := store.reference(keys[0])) is not None:
+        counting: Counting = replace(
+            reference.counting, reading=resolved(spec.reading, reference.counting.reading)
+        )
+        found = replace(reference, counting=counting)
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known[place] = found
+    return found
 
 
 def _added(parts: Iterable[PanePart], layout: Layout) -> Strata:
