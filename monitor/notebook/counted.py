@@ -1,6 +1,6 @@
 """Frames, counted as a log and its reference are: the same rows, the same counters."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.differences import Differences
-from monitor.records.pane import Part
+from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.records.rows import times
@@ -102,7 +102,7 @@ def counted_frames(
     window = Window(THE_FRAME, int(panes[-1]) + width - first, width, spec.reading.zone)
     rules = tuple(replace(rule, window=THE_FRAME) for rule in spec.rules if rule.window == ANY)
     spec = replace(spec, reading=counting.reading, windows=(window,), rules=rules)
-    caches = Caches(Panes(spec.name, counting, _NothingKept()))
+    caches = Caches(Panes(spec.name, counting, _InMemory()))
     for part, table in ((Part.RECORDS, records), (Part.LABELS, with_labels)):
         count = count_records if part is Part.RECORDS else count_labels
         caches.panes.put(part, count(table, counting, panes=panes, as_of=_LATE), _LATE, mapping="")
@@ -242,14 +242,18 @@ def _invalid(counting: Counting, caches: Caches, span: tuple[int, int], table: p
     yield f"{tally.invalid:,} labels are none of {classes}: no measure of performance stands on them."
 
 
-class _NothingKept:
-    """A store of panes that keeps nothing: what is counted stays in memory."""
+class _InMemory:
+    """A store of panes in memory, for one evaluation: none is stored yet, none is moved by differences."""
 
-    def save_panes(self, *given: Any, **_named: Any) -> list[bytes]:
-        return encode(given[2])
+    def __init__(self) -> None:
+        self._blobs: dict[tuple[str, Part, int], bytes] = {}
 
-    def fold_panes(self, *given: Any, **_named: Any) -> list[bytes]:
-        return encode(given[1].parts)
+    def save_panes(self, model: str, part: Part, panes: Sequence[PanePart], **_named: Any) -> None:
+        keys = ((model, part, pane.start) for pane in panes)
+        self._blobs |= zip(keys, encode(panes), strict=True)
+
+    def fold_panes(self, *_given: Any, **_named: Any) -> None:
+        """Nothing is moved by differences."""
 
     def facts(self, *_given: Any, **_named: Any) -> list[PaneFacts]:
         return []
@@ -258,7 +262,9 @@ class _NothingKept:
         return 0, []
 
     def add_differences(self, *_given: Any, **_named: Any) -> None:
-        """Nothing is kept."""
+        """Nothing is moved by differences."""
 
-    def load_blobs(self, *_given: Any, **_named: Any) -> dict[int, bytes]:
-        return {}
+    def load_blobs(
+        self, model: str, part: Part, starts: Sequence[int], *_given: Any, **_named: Any
+    ) -> dict[int, bytes]:
+        return {start: self._blobs[model, part, start] for start in starts}

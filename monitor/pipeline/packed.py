@@ -1,18 +1,19 @@
-"""One part of a model's panes, packed as in the store, and sums of spans that follow their changes."""
+"""One part of a model's panes, read from the store when asked for; sums that follow their changes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 from monitor.core.clock import DAY, floor_to, to_iso
-from monitor.core.errors import CodecError, damaged
+from monitor.core.errors import CodecError, MonitorError, damaged
 from monitor.records import codec
 from monitor.records.labels.differences import Differences, merged, moved_strata
 from monitor.states.counters import Layout
 from monitor.states.strata import WHOLE, Strata
 from monitor.windows.fold import fold
 
-_OPEN = 100_000  # counters of unpacked panes
+_OPEN = 30_000  # counters of unpacked panes
 _MOST_DIFFERENCES = 200_000  # counters
 _APART = 3  # differences that are not merged yet
 
@@ -22,11 +23,12 @@ _Sum: TypeAlias = tuple[int, int, bool]
 
 @dataclass(slots=True)
 class PackedPanes:
-    """Packed panes by start, packed sums of days, sums of the spans that the last two cycles asked for.
+    """Stored panes, packed sums of days, sums of the spans that the last two cycles asked for.
 
     What labels have added since lies beside them as differences, and is added to a pane or a day as it is
-    unpacked. Memory: what panes and days take in the store; 16 bytes a counter of the differences, and a
-    non-zero counter of these sums and of panes that are unpacked, which are at most 100,000.
+    unpacked. Memory: what days take when packed, a thirtieth of the panes; 16 bytes a counter of the
+    differences, and a non-zero counter of these sums and of panes that are unpacked, which are at most
+    30,000. Cost of a pane that is not unpacked: one query for all that are asked for together.
 
     Parameters
     ----------
@@ -34,6 +36,8 @@ class PackedPanes:
         of the model and the part, for messages.
     width
         of a pane, microseconds.
+    stored
+        packed panes of the store by start, of those that are asked for.
     refused
         panes to which differences could not be added, since a count would have fallen below 0: they are as
         they were before; what was not added, by start.
@@ -42,8 +46,9 @@ class PackedPanes:
     title: str
     layout: Layout
     width: int
+    stored: Callable[[Sequence[int]], Mapping[int, bytes]]
     refused: dict[int, Sequence[Strata]] = field(default_factory=dict)
-    _blobs: dict[int, bytes] = field(default_factory=dict)
+    _known: set[int] = field(default_factory=set)
     _differences: list[Differences] = field(default_factory=list)
     _days: dict[int, bytes] = field(default_factory=dict)  # without differences
     _sums: dict[_Sum, Strata] = field(default_factory=dict)
@@ -56,9 +61,9 @@ class PackedPanes:
         self._sums = {span: total for span, total in self._sums.items() if span in self._asked}
         self._asked.clear()
 
-    def put(self, start: int, blob: bytes, strata: Strata | None = None) -> None:
-        """Keep a pane as it is now, in the place of what it was; sums follow by `differ`."""
-        self._blobs[start] = blob
+    def put(self, start: int, strata: Strata | None = None) -> None:
+        """A pane is stored as it is now, in the place of what it was; sums follow by `differ`."""
+        self._known.add(start)
         self._days.pop(floor_to(start, DAY), None)
         self._close(start)
         self._drop_differences([start])
@@ -100,7 +105,7 @@ class PackedPanes:
         gone = list(starts)
         self._drop_differences(gone)
         for start in gone:
-            self._blobs.pop(start, None)
+            self._known.discard(start)
             self._close(start)
         self._days = {day: blob for day, blob in self._days.items() if day >= since}
         self._sums = {span: total for span, total in self._sums.items() if span[0] >= since}
@@ -120,32 +125,34 @@ class PackedPanes:
         """Bring the differences together in one."""
         self._differences = [merged(self._differences)]
 
-    def fold(self, blobs: Mapping[int, bytes]) -> None:
-        """Keep panes to which all differences have been added: there are none any more."""
+    def fold(self, starts: Iterable[int]) -> None:
+        """Panes are stored to which all differences have been added: there are none any more."""
         self._differences.clear()
-        self._blobs |= blobs
-        for day in {floor_to(start, DAY) for start in blobs}:
+        for day in {floor_to(start, DAY) for start in starts}:
             self._days.pop(day, None)
 
     def pane(self, start: int) -> Strata:
-        """Counters of a pane by stratum; empty where it has no records, or is not there.
+        """Counters of a pane by stratum; empty where it has no records, or is not there. It stays unpacked.
 
         Raises
         ------
-        CodecError
-            if its bytes are damaged.
+        MonitorError
+            if its bytes are damaged, or gone.
         """
-        strata = self._close(start)
-        if strata is None and start not in self._blobs:
-            return {}
-        if strata is None:
-            (strata,) = self.panes([start])
-        self._open(start, strata)
+        (strata,) = self.panes([start])
+        self._close(start)
+        if start in self._known:
+            self._open(start, strata)
         return strata
 
     def panes(self, starts: Sequence[int]) -> list[Strata]:
-        """The same of some panes that are there: they do not stay unpacked."""
-        packed = [self._packed(start) for start in starts]
+        """The same of some panes, by one query: they do not stay unpacked."""
+        packed = [start for start in starts if start in self._known and start not in self._opened]
+        found = dict(zip(packed, self._moved(packed, self._packed(packed)), strict=True)) | self._opened
+        return [found.get(start, {}) for start in starts]
+
+    def _moved(self, starts: Sequence[int], packed: Sequence[Strata]) -> list[Strata]:
+        """Panes with what labels have added to them since; one that refuses it stays as it was."""
         moves = [
             (strata, (), [each.between(self.layout, start, start + 1) for each in self._differences])
             for start, strata in zip(starts, packed, strict=True)
@@ -156,11 +163,21 @@ class PackedPanes:
                 self._refuse(start, changes)
         return [was if now is None else now for was, now in zip(packed, moved, strict=True)]
 
-    def _packed(self, start: int) -> Strata:
+    def _packed(self, starts: Iterable[int]) -> list[Strata]:
+        """Panes as they are stored, without differences; empty where none is known."""
+        asked = list(starts)
+        known = [start for start in asked if start in self._known]
+        blobs = self.stored(known) if known else {}
+        return [self._decoded(start, blobs.get(start)) if start in self._known else {} for start in asked]
+
+    def _decoded(self, start: int, blob: bytes | None) -> Strata:
+        where = f"pane {to_iso(start)} of {self.title}"
+        if blob is None:
+            raise MonitorError(f"{where} is not in the store any more: another process has deleted it")
         try:
-            return codec.decode(self._blobs[start], self.layout) if start in self._blobs else {}
+            return codec.decode(blob, self.layout)
         except CodecError as error:
-            raise damaged(f"pane {to_iso(start)} of {self.title}", error) from error
+            raise damaged(where, error) from error
 
     def _refuse(self, start: int, changes: Sequence[Strata]) -> None:
         """A pane stays as it was: what was added to it is taken off the sums."""
@@ -233,18 +250,19 @@ class PackedPanes:
         spans += [(day, True) for day in range(first_day, last_day, DAY)]
         return [*spans, *((at, False) for at in range(last_day, end, self.width))]
 
-    def _pieces(self, spans: Iterable[tuple[int, bool]], *, strata: bool) -> Iterator[Strata]:
-        pieces = (self._day(at) if day else self.pane(at) for at, day in spans)
+    def _pieces(self, spans: Sequence[tuple[int, bool]], *, strata: bool) -> Iterator[Strata]:
+        panes = self.panes([at for at, day in spans if not day])
+        pieces = chain(panes, (self._day(at) for at, day in spans if day))
         return pieces if strata else map(_whole, pieces)
 
     def _day(self, day: int) -> Strata:
         panes = range(day, day + DAY, min(self.width, DAY))
         if day not in self._days:
-            self._days[day] = codec.encode_strata(fold(self.layout, map(self._packed, panes)))
+            self._days[day] = codec.encode_strata(fold(self.layout, self._packed(panes)))
         changes = [differences.between(self.layout, day, day + DAY) for differences in self._differences]
         total = codec.decode(self._days[day], self.layout)
         (moved,) = moved_strata(self.layout, [(total, (), changes)])
-        return fold(self.layout, map(self.pane, panes)) if moved is None else moved
+        return fold(self.layout, self.panes(panes)) if moved is None else moved
 
 
 def _counters(strata: Strata) -> int:

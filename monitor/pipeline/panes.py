@@ -47,7 +47,7 @@ class Panes:
     def __init__(self, model: str, counting: Counting, store: PaneStore) -> None:
         self._model, self._counting, self._store = model, counting, store
         self._parts = {
-            part: _Parts(layout, counting.stored_as(layout), _packed(model, part, counting))
+            part: _Parts(layout, counting.stored_as(layout), self._packed(part))
             for part, layout in ((Part.RECORDS, counting.records), (Part.LABELS, counting.labels))
         }
         self._delays = DelayCounts(
@@ -56,6 +56,13 @@ class Panes:
         self._versions: dict[str, int] = {}
         self._loaded = False
         self._writes = 0  # of labels parts: the next one has the next number
+
+    def _packed(self, part: Part) -> PackedPanes:
+        def stored(starts: Sequence[int]) -> Mapping[int, bytes]:
+            return self._store.load_blobs(self._model, part, starts, self._counting)
+
+        title, reading = f'"{self._model}", part {part.value}', self._counting.reading
+        return PackedPanes(title, self._counting.layout(part), reading.pane, stored)
 
     @property
     def versions(self) -> Mapping[str, int]:
@@ -89,10 +96,10 @@ class Panes:
 
     def _load(self, part: Part, starts: Sequence[int]) -> None:
         packed = self._parts[part].packed
-        blobs = self._store.load_blobs(self._model, part, starts, self._counting)
-        for start, blob in blobs.items():
-            packed.put(start, blob)
-        self._follow(part, [(start, {}, packed.pane(start)) for start in blobs])
+        for start in starts:
+            packed.put(start)
+        panes = packed.panes(starts)
+        self._follow(part, [(start, {}, now) for start, now in zip(starts, panes, strict=True)])
 
     def fold(self, as_of: int, *, token: int | None) -> None:
         """Add to the stored panes what labels have added since: once a day, or as soon as it is much."""
@@ -101,7 +108,6 @@ class Panes:
             return
         parts.packed.merge()
         starts = parts.packed.differences[0].start.tolist()
-        blobs: dict[int, bytes] = {}
         for first in range(0, len(starts), _AT_ONCE):
             some = starts[first : first + _AT_ONCE]
             strata = dict(zip(some, parts.packed.panes(some), strict=True))
@@ -113,9 +119,8 @@ class Panes:
                 layout=parts.kept_as if some[-1] == starts[-1] else None,
                 refused=[WaitingPane(start=start, part=Part.LABELS, since=as_of) for start in refused],
             )
-            stored = self._store.fold_panes(self._model, folded, writes=self._next_write(), token=token)
-            blobs |= zip((part.start for part in kept), stored, strict=True)
-        parts.packed.fold(blobs)
+            self._store.fold_panes(self._model, folded, writes=self._next_write(), token=token)
+        parts.packed.fold(starts)
 
     def _next_write(self) -> int:
         self._writes += 1
@@ -165,8 +170,8 @@ class Panes:
             return
         parts = self._parts[part]
         layout = parts.kept_as
-        stood = [parts.packed.pane(pane.start) for pane in panes]
-        blobs = self._store.save_panes(
+        stood = parts.packed.panes([pane.start for pane in panes])
+        self._store.save_panes(
             self._model,
             part,
             panes,
@@ -177,8 +182,8 @@ class Panes:
             token=token,
         )
         self._take_refused(part, (pane.start for pane in panes))
-        for pane, blob in zip(panes, blobs, strict=True):
-            parts.packed.put(pane.start, blob, pane.strata)
+        for pane in panes:
+            parts.packed.put(pane.start, pane.strata)
         self._follow(
             part, [(pane.start, before, pane.strata) for pane, before in zip(panes, stood, strict=True)]
         )
@@ -360,16 +365,14 @@ class Panes:
             old = int(np.searchsorted(parts.columns[0], since))
             gone = parts.columns[0, :old].tolist()
             self._take_refused(part, gone)
-            self._move_delays(part, [(start, parts.packed.pane(start), -1) for start in gone])
+            if part is Part.LABELS:
+                panes = parts.packed.panes(gone)
+                self._move_delays(part, [(start, was, -1) for start, was in zip(gone, panes, strict=True)])
             parts.packed.forget(gone, since)
             for start in gone:
                 parts.facts.pop(start, None)
             parts.columns = parts.columns[:, old:]
             parts.outdated = {start for start in parts.outdated if start >= since}
-
-
-def _packed(model: str, part: Part, counting: Counting) -> PackedPanes:
-    return PackedPanes(f'"{model}", part {part.value}', counting.layout(part), counting.reading.pane)
 
 
 def _with_differences(since: int, differences: Iterable[Differences]) -> int:

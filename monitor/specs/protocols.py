@@ -196,8 +196,8 @@ class PaneStore(Protocol):
         as_of: int,
         writes: int | None = None,
         token: int | None = None,
-    ) -> list[bytes]:
-        """Store parts that were counted whole and take them off the waiting list; what was stored of each.
+    ) -> None:
+        """Store parts that were counted whole and take them off the waiting list.
 
         Parameters
         ----------
@@ -226,10 +226,8 @@ class PaneStore(Protocol):
         """
         ...
 
-    def fold_panes(
-        self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None
-    ) -> list[bytes]:
-        """Store labels parts to which all differences were added; what was stored of each."""
+    def fold_panes(self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None) -> None:
+        """Store labels parts to which all differences were added."""
         ...
 
     def load_blobs(

@@ -93,11 +93,11 @@ class SqlStore:
         as_of: int,
         writes: int | None = None,
         token: int | None = None,
-    ) -> list[bytes]:
-        """Store counted parts and take them off the waiting list, in one transaction; what was stored."""
+    ) -> None:
+        """Store counted parts and take them off the waiting list, in one transaction."""
         kept: dict[str, Any] = {"layout": layout, "mapping": mapping, "as_of": as_of, "writes": writes}
         with self._fenced(model, token) as connection:
-            return save_parts(connection, self.run, model, part, panes, **kept)
+            save_parts(connection, self.run, model, part, panes, **kept)
 
     def differences(self, model: str, layout: str) -> tuple[int, list[Differences]]:
         """How often labels parts were written; what was added to those of a layout and is not in them yet."""
@@ -112,12 +112,10 @@ class SqlStore:
         with self._fenced(model, token) as connection:
             panes.add_differences(connection, self.run, model, new, layout, writes=writes)
 
-    def fold_panes(
-        self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None
-    ) -> list[bytes]:
-        """Store labels parts to which all differences were added; what was stored of each."""
+    def fold_panes(self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None) -> None:
+        """Store labels parts to which all differences were added."""
         with self._fenced(model, token) as connection:
-            return panes.fold(connection, self.run, model, folded, writes=writes)
+            panes.fold(connection, self.run, model, folded, writes=writes)
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""

@@ -96,31 +96,24 @@ def save_parts(
     mapping: str = "",
     as_of: int,
     writes: int | None = None,
-) -> list[bytes]:
+) -> None:
     """Store parts that were counted whole, in place of what is there, and take them off the waiting list.
 
     Parameters
     ----------
     writes
         number of this write of labels parts: they hold all differences before it. None: there are none.
-
-    Returns
-    -------
-    list of bytes
-        the parts as they are stored.
     """
     if not parts:
-        return []
+        return
     key = {"run": run, "model": model, "part": part.value}
     counted = {"layout": layout, "mapping": mapping, "counted_as_of": as_of, "labelled_as_of": as_of}
     if writes is not None:
         _take_turn(connection, run, model, writes)
         counted["holds"] = writes
-    rows = _rows(parts)
-    put(connection, panes, [key | counted | row for row in rows])
+    put(connection, panes, [key | counted | row for row in _rows(parts)])
     key = {"of_run": run, "of_model": model, "of_part": part.value}
     connection.execute(_COUNTED, [key | {"of_start": int(pane.start)} for pane in parts])
-    return [row["blob"] for row in rows]
 
 
 def _rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
@@ -165,22 +158,20 @@ def _turn(dialect: str) -> ReturningInsert[int]:
     ).returning(models.c.label_writes)
 
 
-def fold(connection: Connection, run: str, model: str, folded: FoldedPanes, *, writes: int) -> list[bytes]:
-    """Store labels parts to which all differences before this write were added; what was stored of each."""
+def fold(connection: Connection, run: str, model: str, folded: FoldedPanes, *, writes: int) -> None:
+    """Store labels parts to which all differences before this write were added."""
     _take_turn(connection, run, model, writes)
     note_waiting(connection, run, model, folded.refused)
-    new = _rows(folded.parts)
     owner = {"of_run": run, "of_model": model, "new_holds": writes}
     rows = [
         owner | {"as_of": int(as_of)} | {f"new_{name}": value for name, value in row.items()}
-        for row, as_of in zip(new, folded.as_of, strict=True)
+        for row, as_of in zip(_rows(folded.parts), folded.as_of, strict=True)
     ]
     if rows:
         connection.execute(_FOLDED, rows)
     if folded.layout is not None:
         before = and_(differences.c.run == run, differences.c.model == model, differences.c.number < writes)
         connection.execute(delete(differences).where(before, differences.c.layout == folded.layout))
-    return [row["blob"] for row in new]
 
 
 def add_differences(

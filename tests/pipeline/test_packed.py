@@ -1,5 +1,7 @@
 """Sums of packed panes follow whatever changes: always those of a fold from scratch, with `==`."""
 
+from collections.abc import Callable, Mapping, Sequence
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,14 @@ def pane_of(start: int, strata: Strata) -> PanePart:
     return PanePart(start=start, strata=strata)
 
 
-def moved(rng: np.random.Generator, packed: PackedPanes, panes: dict[int, Strata]) -> dict[int, Strata]:
+def reader(blobs: Mapping[int, bytes]) -> Callable[[Sequence[int]], Mapping[int, bytes]]:
+    """What is stored of some panes."""
+    return lambda starts: {start: blobs[start] for start in starts if start in blobs}
+
+
+def moved(
+    rng: np.random.Generator, packed: PackedPanes, panes: dict[int, Strata], blobs: dict[int, bytes]
+) -> dict[int, Strata]:
     """Some panes that differences have moved; now and then differences are folded."""
     some = sorted(start for start in panes if rng.random() < 0.3)
     pairs = [(pane_of(at, panes[at]), pane_of(at, drawn_again(rng, panes[at]))) for at in some]
@@ -50,7 +59,8 @@ def moved(rng: np.random.Generator, packed: PackedPanes, panes: dict[int, Strata
     if rng.random() < 0.1 and packed.differences:
         packed.merge()
         starts = packed.differences[0].start.tolist()
-        packed.fold(dict(zip(starts, map(codec.encode_strata, packed.panes(starts)), strict=True)))
+        blobs |= zip(starts, map(codec.encode_strata, packed.panes(starts)), strict=True)
+        packed.fold(starts)
         assert not packed.differences
     return {after.start: after.strata for _, after in pairs}
 
@@ -61,7 +71,8 @@ def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_befor
     seed: int, width: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    packed, panes = PackedPanes("late", LAYOUT, width), dict[int, Strata]()
+    blobs, panes = dict[int, bytes](), dict[int, Strata]()
+    packed = PackedPanes("late", LAYOUT, width, reader(blobs))
     end = 0
     for _ in range(25):
         packed.begin()
@@ -70,7 +81,8 @@ def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_befor
         for start, strata in changes.items():
             before = packed.pane(start)
             assert before == panes.get(start, {})
-            packed.put(start, codec.encode_strata(strata), strata if rng.random() < 0.5 else None)
+            blobs[start] = codec.encode_strata(strata)
+            packed.put(start, strata if rng.random() < 0.5 else None)
             packed.differ(start, before, strata)
             panes[start] = strata
         if rng.random() < 0.2:
@@ -79,7 +91,7 @@ def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_befor
             packed.forget(gone, since)
             for start in gone:
                 del panes[start]
-        panes |= moved(rng, packed, panes)
+        panes |= moved(rng, packed, panes, blobs)
         for _ in range(4):
             last = end - width * int(rng.integers(0, 5))
             first = last - width * int(rng.integers(1, 40))
@@ -99,13 +111,12 @@ def test_what_is_taken_away_wholly_is_gone() -> None:
 
 @pytest.mark.parametrize("opened", [True, False])
 def test_a_pane_that_cannot_take_a_difference_stays_as_it_was_and_sums_with_it(*, opened: bool) -> None:
-    packed, ones = (
-        PackedPanes("late", LAYOUT, HOUR),
-        Counters.of(LAYOUT, np.ones(LAYOUT.size, dtype=np.int64)),
-    )
+    ones, blobs = Counters.of(LAYOUT, np.ones(LAYOUT.size, dtype=np.int64)), dict[int, bytes]()
+    packed = PackedPanes("late", LAYOUT, HOUR, reader(blobs))
     one, two = {WHOLE: ones}, {WHOLE: ones.merge(ones)}
     for start in range(30):
-        packed.put(start * HOUR, codec.encode_strata(one), one if opened else None)
+        blobs[start * HOUR] = codec.encode_strata(one)
+        packed.put(start * HOUR, one if opened else None)
     before = packed.window(0, 30 * HOUR, strata=True, kept=True)
 
     three = {WHOLE: ones.merge(two[WHOLE])}
@@ -121,15 +132,23 @@ def test_a_pane_that_cannot_take_a_difference_stays_as_it_was_and_sums_with_it(*
 
 
 def test_a_damaged_pane_is_named() -> None:
-    packed = PackedPanes('"late", part records', LAYOUT, HOUR)
-    packed.put(0, b"\x01nonsense")
+    packed = PackedPanes('"late", part records', LAYOUT, HOUR, reader({0: b"\x01nonsense"}))
+    packed.put(0)
 
     with pytest.raises(MonitorError, match=r'pane 1970-01-01T00:00:00Z of "late", part records'):
         packed.pane(0)
 
 
+def test_a_pane_that_somebody_deleted_is_named_and_never_taken_for_an_empty_one() -> None:
+    packed = PackedPanes('"late", part records', LAYOUT, HOUR, reader({}))
+    packed.put(0)
+
+    with pytest.raises(MonitorError, match=r'pane 1970-01-01T00:00:00Z of "late", .* not in the store'):
+        packed.window(0, DAY, strata=True, kept=True)
+
+
 def test_panes_that_are_not_there_take_no_memory() -> None:
-    packed = PackedPanes("late", LAYOUT, HOUR)
+    packed = PackedPanes("late", LAYOUT, HOUR, reader({}))
 
     assert [packed.pane(at * HOUR) for at in range(9)] == [{}] * 9
     assert packed._opened == {}
