@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import servers
-from hypothesis import settings
+from hypothesis import Phase, settings
 from serving import Bench, Monitor
 
 from monitor.core import secrets
@@ -18,6 +18,14 @@ from monitor.store.engine import migrate, open_store
 pytest_plugins = ["source_fixtures"]
 
 settings.register_profile("monitor", deadline=None, max_examples=60)  # a busy machine is no failure
+settings.register_profile(  # make mutants: what fails once has failed
+    "mutants",
+    deadline=None,
+    max_examples=30,
+    database=None,
+    derandomize=True,
+    phases=(Phase.explicit, Phase.generate),
+)
 settings.load_profile("monitor")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are started: each would compile all
 

@@ -11,7 +11,8 @@ import pytest
 import servers
 import sqlalchemy as sa
 from architecture_picture import picture
-from measures_page import markdown
+from concept_pictures import pictures
+from measures_page import pages
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -93,8 +94,20 @@ def test_metrics_in_the_pages_exist(path: Path) -> None:
     assert set(re.findall(rf"{PREFIX}\w+\w", path.read_text(encoding="utf-8"))) - known == set()
 
 
-def test_the_page_of_measures_says_what_the_catalogue_says() -> None:
-    assert (ROOT / "docs" / "measures.md").read_text(encoding="utf-8") == markdown(exposed_as)
+def test_the_pages_of_measures_say_what_the_catalogue_says() -> None:
+    written = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in (ROOT / "docs" / "measures.md", *(ROOT / "docs" / "measures").iterdir())
+    }
+
+    assert written == pages(exposed_as)
+    assert all(f"`{name}`" in written["docs/measures.md"] for name in BY_NAME)
+
+
+def test_the_pictures_of_concepts_are_as_they_are_drawn() -> None:
+    drawn = pictures()
+
+    assert {name: (ROOT / name).read_text(encoding="utf-8") for name in drawn} == drawn
 
 
 def test_the_picture_of_the_rooms_is_that_of_the_imports() -> None:

@@ -1,4 +1,4 @@
-"""The reference of all measures, rendered from the catalogue: `docs/measures.md`."""
+"""The reference of all measures, rendered from the catalogue: `docs/measures.md`, a page for each family."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,8 +10,12 @@ from monitor.records.reading import Task
 _HEAD = """# Measures
 
 Every measure that there is: what it means, its unit, which way is better, how sure it is, where it is from,
-and its name in Prometheus. Written by `make docs` from the catalogue (`monitor/measures/`); a test
-compares.
+and its name in Prometheus: a page for each family. Written by `make docs` from the catalogue
+(`monitor/measures/`); a test compares.
+
+| family | measures |
+|---|---|
+{families}
 
 ## How to read a row
 
@@ -50,7 +54,7 @@ that moved, the segments that contribute, the figures of the other moment. Its c
 `top:SHARE`, or empty: the whole model. Binary models have two classes: their precision, recall and the like
 are those of the positive one.
 
-**Families**: the key `measures` chooses among those that may be left out; each section says which models
+**Families**: the key `measures` chooses among those that may be left out; each page says which models
 have its family by default.
 
 **Prometheus**: measures in bold are exposed for the whole model, under the name below theirs, with `_lower`
@@ -198,12 +202,17 @@ _UNITS = {
     Unit.LABEL_SQUARED: "label²",
     Unit.AMOUNT: "amount",
 }
+_BACK = (
+    "[How to read a row](../measures.md#how-to-read-a-row), and why there may be "
+    "[no value](../measures.md#where-there-is-no-value). Measures in bold are exposed, under the name below "
+    "theirs. ↑: higher is better, ↓: lower is."
+)
 _BETTER = {Direction.HIGHER: "↑", Direction.LOWER: "↓", Direction.NONE: ""}
 _COLUMNS = ("measure", "models", "unit", "definition", "interval", "reference")
 
 
-def markdown(metric: Callable[[Measure], str]) -> str:
-    """Text of `docs/measures.md`: all measures, by family.
+def pages(metric: Callable[[Measure], str]) -> dict[str, str]:
+    """Path and text of the page on all measures, and of each family's.
 
     Parameters
     ----------
@@ -211,22 +220,33 @@ def markdown(metric: Callable[[Measure], str]) -> str:
         name of the family of metrics that shows a measure; empty: none does.
     """
     reasons = "\n".join(f"| `{reason}` | {_REASONS[reason]} |" for reason in Reason)
-    sections = [_section(family, metric) for family in Family if _has_measures(family)]
     head = _HEAD.replace(
         "{nowcasts}", ", ".join(f"`{name}`" for name in sorted(one.name for one in CATALOGUE if one.nowcast))
     )
-    return "\n".join([head + reasons, _FOOT, *sections, _PUBLISHED.strip(), ""])
+    families = [family for family in Family if _of(family)]
+    listed = "\n".join(_listed(family) for family in families)
+    text = "\n".join([head.replace("{families}", listed) + reasons, _FOOT, _PUBLISHED.strip(), ""])
+    return {"docs/measures.md": text} | {
+        f"docs/measures/{family}.md": _page(family, metric) for family in families
+    }
 
 
-def _has_measures(family: Family) -> bool:
-    return any(measure.family is family for measure in CATALOGUE)
+def _of(family: Family) -> list[Measure]:
+    return [measure for measure in CATALOGUE if measure.family is family]
 
 
-def _section(family: Family, metric: Callable[[Measure], str]) -> str:
+def _listed(family: Family) -> str:
+    names = ", ".join(f"`{measure.name}`" for measure in _of(family))
+    return f"| [{_TITLES[family][0]}](measures/{family}.md) | {names} |"
+
+
+def _page(family: Family, metric: Callable[[Measure], str]) -> str:
     title, text = _TITLES[family]
-    rows = [_row(measure, metric(measure)) for measure in CATALOGUE if measure.family is family]
+    text = text.replace("](", "](../")
+    rows = [_row(measure, metric(measure)) for measure in _of(family)]
     head = [f"| {' | '.join(_COLUMNS)} |", "|---" * len(_COLUMNS) + "|"]
-    return "\n".join([f"## {title}", "", f"{text} {_default(family)}".strip(), "", *head, *rows, ""])
+    lines = [f"# {title}", "", f"{text} {_default(family)}".strip(), "", _BACK, "", *head]
+    return "\n".join([*lines, *rows, ""])
 
 
 def _default(family: Family) -> str:

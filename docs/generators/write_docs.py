@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import architecture_picture
+import concept_pictures
 import config_schema
 import measures_page
 import messages_page
@@ -13,15 +14,17 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:
-    """Write the pages of measures and messages, the picture of the rooms, the configuration's schema."""
+    """Write the pages of measures and messages, pictures, the configuration's schema."""
     example = (ROOT / "config.example.toml").read_text(encoding="utf-8")
     texts = {
-        "docs/measures.md": measures_page.markdown(exposed_as),
+        **measures_page.pages(exposed_as),
         "docs/alerts-messages.md": messages_page.markdown(),
+        **concept_pictures.pictures(),
         "docs/pictures/architecture.svg": architecture_picture.picture(),
         "config.schema.json": config_schema.schema_text(example),
     }
     for name, text in texts.items():
+        (ROOT / name).parent.mkdir(exist_ok=True)
         (ROOT / name).write_text(text, encoding="utf-8")
     print(", ".join(texts))
 

@@ -4,16 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
-from measures_page import markdown
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.exposition.selection import exposed_as
 from monitor.measures.against import SegmentMean, segment_contribution
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison import CONTRIBUTION
@@ -379,9 +376,3 @@ def test_every_family_but_those_for_a_closer_look_has_a_headline_measure() -> No
 
     closer = {Family.DISTANCES, Family.AVERAGES, Family.CALIBRATION, Family.GAINS, Family.DAILY}
     assert headlines == set(Family) - closer
-
-
-def test_the_documentation_is_that_of_the_catalogue() -> None:
-    path = Path(__file__).parents[2] / "docs" / "measures.md"
-
-    assert path.read_text(encoding="utf-8") == markdown(exposed_as)

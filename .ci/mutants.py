@@ -1,0 +1,107 @@
+"""Change the code of pure rooms in small ways, and see whether tests notice: `make mutants`.
+
+Changes that no near test notices stand in `.ci/survivors.txt`, one a line. One that is not there fails. Those
+that have gone are taken out of it: the file only becomes shorter.
+python .ci/mutants.py [NAME ...] [--write]
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PLACE = ROOT / "build" / "mutants"
+SURVIVORS = ROOT / ".ci" / "survivors.txt"
+TARGETS = {  # what is changed, and the tests that should notice
+    "intervals": ("monitor/measures/statistics/intervals.py", "tests/measures"),
+    "states": ("monitor/states/*.py", "tests/states"),
+    "windows": ("monitor/windows/*.py", "tests/windows"),
+}
+CONFIGURATION = """
+[tool.mutmut]
+source_paths = ["monitor"]
+only_mutate = ["{code}"]
+also_copy = ["benchmarks", "docker", "docs", "examples", "migrations"]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
+pytest_add_cli_args_test_selection = ["{tests}"]
+"""
+NOTICED = ("killed", "timeout", "suspicious", "segfault")
+
+
+def survivors(name: str) -> set[str]:
+    """Changes of a target that its tests do not notice: the function, the line, what became of it."""
+    code, tests = TARGETS[name]
+    place = PLACE / name
+    _copy(place)
+    configuration = (place / "pyproject.toml").read_text(encoding="utf-8")
+    text = configuration + CONFIGURATION.format(code=code, tests=tests)
+    (place / "pyproject.toml").write_text(text, encoding="utf-8")
+    _mutmut(place, "run", "--max-children", "1")
+    lines = _mutmut(place, "results").splitlines()
+    states = dict(line.strip().rsplit(": ", 1) for line in lines if "__mutmut_" in line)
+    if unfinished := [one for one, state in states.items() if state == "not checked"]:
+        raise SystemExit(f"{name}: {len(unfinished)} changes were not tried; run it again, it goes on")
+    left = {one: state for one, state in states.items() if state not in NOTICED}
+    untested = {f"{_function(one)}: no near test" for one, state in left.items() if state == "no tests"}
+    return untested | {_told(place, one) for one, state in left.items() if state != "no tests"}
+
+
+def _copy(place: Path) -> None:
+    """Copy what git knows: mutmut works where it lies, beside its own copy."""
+    command = ["git", "ls-files"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for file in listed.stdout.splitlines():
+        source, target = ROOT / file, place / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_symlink() or (source.is_symlink() and target.exists()):
+            target.unlink()
+        if source.is_symlink() or source.exists():
+            shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _mutmut(place: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "mutmut", *arguments]
+    wanted = None if arguments[0] == "run" else subprocess.PIPE
+    done = subprocess.run(command, cwd=place, stdout=wanted, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"mutmut {arguments[0]} failed")
+    return done.stdout or ""
+
+
+def _function(mutant: str) -> str:
+    name = re.sub(r"__mutmut_\d+$", "", mutant)
+    return re.sub(r"\.(?:xǁ(\w+)ǁ|x_)", lambda found: f".{found[1]}." if found[1] else ".", name)
+
+
+def _told(place: Path, mutant: str) -> str:
+    shown = _mutmut(place, "show", mutant).splitlines()
+    was, became = (
+        " ".join(line[1:].strip() for line in shown if line.startswith(mark) and line[:3] != 3 * mark)
+        for mark in "-+"
+    )
+    return f"{_function(mutant)}: {was} => {became}"
+
+
+def main() -> int:
+    """Compare with what is known; 1 where there is a new survivor."""
+    names = [name for name in sys.argv[1:] if name != "--write"] or list(TARGETS)
+    known = set(SURVIVORS.read_text(encoding="utf-8").splitlines()) if SURVIVORS.exists() else set()
+    left = known
+    fresh: set[str] = set()
+    for name in names:
+        room = TARGETS[name][0].removesuffix("*.py").removesuffix(".py").strip("/").replace("/", ".")
+        here, now = {line for line in known if line.startswith(f"{room}.")}, survivors(name)
+        print(f"{name}: {len(now)} changes survive, {len(here)} are known")
+        fresh |= now - here
+        left = left - here | (now if "--write" in sys.argv else now & here)
+    SURVIVORS.write_text("".join(f"{line}\n" for line in sorted(left)), encoding="utf-8")
+    if fresh and "--write" not in sys.argv:
+        print("no test notices:", *sorted(fresh), sep="\n  ", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
