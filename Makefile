@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs site pictures dashboards lowest clean
+.PHONY: help demo alerting test test-long test-sql mutants test-spark check fix coverage bench bench-peers benchmark slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs site pictures dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -19,6 +19,7 @@ help:
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
+	@echo "make mutants            change the code of intervals, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (an hour); ARGS=intervals"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
 	@echo "make check              ruff, mypy --strict, import-linter, bandit, deptry, the site and its sentences, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"
@@ -75,6 +76,10 @@ test-long: $(VENV)/installed-dev
 test-sql: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[chdb,duckdb]'
 	@$(BIN)/python -m pytest tests/sources/test_pushed.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_pushed_cycles.py $(ARGS)
+
+mutants: $(VENV)/installed-dev
+	@$(BIN)/python $(PIP) -c constraints.txt 'mutmut>=3.8'
+	@nice -n 10 $(BIN)/python .ci/mutants.py $(ARGS)
 
 test-spark: $(VENV)/installed-spark
 	@nice -n 10 $(BIN)/python -m pytest -m spark -n 0 tests/e2e/test_spark.py $(ARGS)

@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import gettempdir
 
 ROOT = Path(__file__).parents[1]
-PLACE = ROOT / "build" / "mutants"
+PLACE = Path(gettempdir()) / "monitor-mutants"
 SURVIVORS = ROOT / ".ci" / "survivors.txt"
 TARGETS = {  # what is changed, and the tests that should notice
     "intervals": ("monitor/measures/statistics/intervals.py", "tests/measures"),

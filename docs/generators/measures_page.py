@@ -17,7 +17,7 @@ and its name in Prometheus: a page for each family. Written by `make docs` from 
 |---|---|
 {families}
 
-## How to read a row
+## How to read a measure
 
 > `accuracy` 0.812 (0.790 to 0.833), n 1,204, settled; `majority_accuracy` 0.785
 
@@ -57,13 +57,10 @@ are those of the positive one.
 **Families**: the key `measures` chooses among those that may be left out; each page says which models
 have its family by default.
 
-**Prometheus**: measures in bold are exposed for the whole model, under the name below theirs, with `_lower`
-and `_upper` where there is an interval, and `_reference` (what the reference's labels gave) where
-performance is compared with the reference; their labels are `model`, `version`, `segment`, `window`,
-`subject`, and `truth` where they stand on labels. All measures are in the store, in `monitor show` and in
-exports.
-
-↑: higher is better, ↓: lower is.
+**Prometheus**: measures with a name there are exposed for the whole model. They have `_lower` and `_upper`
+where there is an interval. They have `_reference` (what the reference's labels gave) where performance is
+compared with the reference. Their labels are `model`, `version`, `segment`, `window`, `subject`, and
+`truth` where they stand on labels. All measures are in the store, in `monitor show` and in exports.
 
 ## Where there is no value
 
@@ -203,12 +200,10 @@ _UNITS = {
     Unit.AMOUNT: "amount",
 }
 _BACK = (
-    "[How to read a row](../measures.md#how-to-read-a-row), and why there may be "
-    "[no value](../measures.md#where-there-is-no-value). Measures in bold are exposed, under the name below "
-    "theirs. ↑: higher is better, ↓: lower is."
+    "[How to read them](../measures.md#how-to-read-a-measure), and why there may be "
+    "[no value](../measures.md#where-there-is-no-value)."
 )
-_BETTER = {Direction.HIGHER: "↑", Direction.LOWER: "↓", Direction.NONE: ""}
-_COLUMNS = ("measure", "models", "unit", "definition", "interval", "reference")
+_BETTER = {Direction.HIGHER: ", higher is better", Direction.LOWER: ", lower is better", Direction.NONE: ""}
 
 
 def pages(metric: Callable[[Measure], str]) -> dict[str, str]:
@@ -236,17 +231,16 @@ def _of(family: Family) -> list[Measure]:
 
 
 def _listed(family: Family) -> str:
-    names = ", ".join(f"`{measure.name}`" for measure in _of(family))
-    return f"| [{_TITLES[family][0]}](measures/{family}.md) | {names} |"
+    page = f"measures/{family}.md"
+    names = ", ".join(f"[`{measure.name}`]({page}#{measure.name})" for measure in _of(family))
+    return f"| [{_TITLES[family][0]}]({page}) | {names} |"
 
 
 def _page(family: Family, metric: Callable[[Measure], str]) -> str:
     title, text = _TITLES[family]
     text = text.replace("](", "](../")
-    rows = [_row(measure, metric(measure)) for measure in _of(family)]
-    head = [f"| {' | '.join(_COLUMNS)} |", "|---" * len(_COLUMNS) + "|"]
-    lines = [f"# {title}", "", f"{text} {_default(family)}".strip(), "", _BACK, "", *head]
-    return "\n".join([*lines, *rows, ""])
+    told = [_told(measure, metric(measure)) for measure in _of(family)]
+    return "\n\n".join([f"# {title}", f"{text} {_default(family)}".strip(), _BACK, *told]) + "\n"
 
 
 def _default(family: Family) -> str:
@@ -261,11 +255,13 @@ def _default(family: Family) -> str:
     return f"Family `{family}`, there by default{of}."
 
 
-def _row(measure: Measure, metric: str) -> str:
-    name = f"**`{measure.name}`**" if measure.headline else f"`{measure.name}`"
-    name += f"<br>`{metric}`" if metric else ""
-    tasks = "all" if measure.tasks == frozenset(Task) else ", ".join(sorted(measure.tasks))
-    unit = f"{_UNITS[measure.unit]} {_BETTER[measure.direction]}".strip()
+def _told(measure: Measure, metric: str) -> str:
+    """A measure: its facts, its definition, how sure it is and where it is from."""
+    unit = f"{_UNITS[measure.unit]}{_BETTER[measure.direction]}".removeprefix(", ")
+    tasks = "all models" if measure.tasks == frozenset(Task) else ", ".join(sorted(measure.tasks))
     interval = measure.certainty + ("" if measure.smooth else "; none by days")
-    cells = [name, tasks, unit, measure.definition, interval, measure.source]
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    facts = [tasks, unit, f"in Prometheus `{metric}`" if metric else ""]
+    parts = [f"## `{measure.name}`", f"*{' · '.join(filter(None, facts))}*", measure.definition]
+    parts += [f"Interval: {interval}."] if interval else []
+    parts += [f"Source: {measure.source}."] if measure.source else []
+    return "\n\n".join(parts)
