@@ -16,7 +16,6 @@ from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import ALWAYS, OF_SHIFT, WITH_REFERENCE, Family, Measure
 from monitor.measures.options import LABEL
 from monitor.measures.rows import CUMULATIVE
-from monitor.measures.shift.season import MEAN, SEASONAL
 from monitor.records.reading import Task
 from monitor.specs.model import BudgetSpec
 
@@ -177,6 +176,8 @@ def _of_strata(alert: AlertTable) -> Faults:
 def _is_compared(measure: Measure, against: str) -> bool:
     """Whether there are rows of a measure against another moment."""
     if against == SEASON:
+        from monitor.measures.shift.season import MEAN, SEASONAL  # SciPy: what is only read does without it
+
         return measure.name in (*SEASONAL, MEAN)
     if measure.family in OF_SHIFT or measure.name == OF_MEANS:
         return True
