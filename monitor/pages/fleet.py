@@ -179,6 +179,7 @@ def _spark(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[float | None, .
         until=seen.as_of,
         measures=(seen.main,),
         subjects=("",),
+        against=("",),
         as_of=seen.as_of,
     )
     rows = data.rows(seen.model, which)

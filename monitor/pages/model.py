@@ -167,6 +167,7 @@ def _rows(
                 until=until,
                 measures=measures,
                 subjects=subjects,
+                against=("",),
                 as_of=seen.as_of,
             ),
         )

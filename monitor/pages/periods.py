@@ -63,7 +63,14 @@ def periods_of(
     names = [seen.main, "records", "coverage", *CONSTANT, INDEX, f"{INDEX}_critical"]
     if not ends:
         return (), None
-    which = Drawn(window=window.name, after=ends[-1] - 1, until=ends[0], measures=names, as_of=seen.as_of)
+    which = Drawn(
+        window=window.name,
+        after=ends[-1] - 1,
+        until=ends[0],
+        measures=names,
+        against=("", REFERENCE),
+        as_of=seen.as_of,
+    )
     rows = data.rows(spec.name, which)
     by_end: dict[int, list[Revision]] = {end: [] for end in ends}
     for as_of, row in rows:

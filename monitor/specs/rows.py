@@ -299,7 +299,7 @@ class Drawn:
     ----------
     after, until
         bounds of the windows' ends: after the one, up to the other.
-    measures, subjects
+    measures, subjects, against
         None: any.
     as_of
         only what was kept then; None: all revisions.
@@ -314,6 +314,7 @@ class Drawn:
     until: int
     measures: Sequence[str] | None = None
     subjects: Sequence[str] | None = None
+    against: Sequence[str] | None = None
     as_of: int | None = None
     segment: str | None = ""
     version: str | None = ""

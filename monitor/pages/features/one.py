@@ -233,6 +233,7 @@ def _index_of(
         until=until,
         measures=(INDEX, _CRITICAL),
         subjects=(subject,),
+        against=("",),
         as_of=seen.as_of,
     )
     rows = data.rows(spec.name, which)

@@ -66,5 +66,5 @@ __all__ = [
     "windows",
 ]
 
-guarded(METADATA, outer=frozenset({leases.name}))
+guarded(METADATA, outer=frozenset({leases.name, details.name}))
 guarded(VIEWS, outer=frozenset())
