@@ -70,9 +70,9 @@ def newest(rows: Iterable[Revision]) -> list[Revision]:
     settled = set()
     for as_of, row in rows:
         place = (row.window, row.window_end, row.version, row.segment, row.measure, row.subject, row.against)
-        if row.truth.value == "settled":
+        if row.truth is Truth.SETTLED:
             settled.add(place)
-        key = (*place, row.truth.value == "nowcast")
+        key = (*place, row.truth is Truth.NOWCAST)
         before = kept.get(key)
         if before is None or before[0] <= as_of:
             kept[key] = (as_of, row)

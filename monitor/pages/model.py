@@ -152,26 +152,17 @@ def _rows(
 ) -> list[Revision]:
     """Rows of the charts of a window: performance, and the shift of what comes out."""
     until = seen.as_of or 0
-    after = until - RANGES[span] if RANGES[span] else 0
     names = [measure, seen.main, f"estimated_{seen.main}", "brier_score", *CONSTANT]
-    shifts = (INDEX, f"{INDEX}_critical")
-    asked = [(names, ("",)), (shifts, ("score", "prediction"))]
-    return [
-        row
-        for measures, subjects in asked
-        for row in data.rows(
-            spec.name,
-            Drawn(
-                window=window.name,
-                after=after,
-                until=until,
-                measures=measures,
-                subjects=subjects,
-                against=("",),
-                as_of=seen.as_of,
-            ),
-        )
-    ]
+    which = Drawn(
+        window=window.name,
+        after=until - RANGES[span] if RANGES[span] else 0,
+        until=until,
+        measures=[*names, INDEX, f"{INDEX}_critical"],
+        subjects=("", "score", "prediction"),
+        against=("",),
+        as_of=seen.as_of,
+    )
+    return data.rows(spec.name, which)
 
 
 def _axis(seen: Seen, window: Window, rows: Sequence[Revision]) -> Axis | None:

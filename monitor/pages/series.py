@@ -43,8 +43,12 @@ def readings(
 ) -> list[WindowReading]:
     """One reading a window, by end."""
     best: dict[int, Revision] = {}
-    wanted = (measure, subject, against)
-    for as_of, row in newest(pair for pair in rows if _names(pair[1]) == wanted):
+    of_series = (
+        (as_of, row)
+        for as_of, row in rows
+        if row.measure == measure and row.subject == subject and row.against == against
+    )
+    for as_of, row in newest(of_series):
         before = best.get(row.window_end)
         if before is None or _rank(row) < _rank(before[1]):
             best[row.window_end] = (as_of, row)
@@ -97,10 +101,6 @@ def of_reference(
         float(lower) if isinstance(lower, float | int) else None,
         float(upper) if isinstance(upper, float | int) else None,
     )
-
-
-def _names(row: MeasurementRow) -> tuple[str, str, str]:
-    return (row.measure, row.subject, row.against)
 
 
 def _rank(row: MeasurementRow) -> tuple[bool, int]:

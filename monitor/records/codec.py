@@ -12,7 +12,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -82,11 +82,28 @@ def decode(blob: bytes, layout: Layout) -> Strata:
     CodecError
         if the version is not known, the bytes are damaged, or a position lies outside the layout.
     """
-    entries, packed = _open(blob)
-    named = _named(entries)
-    counts = [entry[2] for entry in named]
-    total = sum(counts)
-    integers = unpack(np.frombuffer(packed, dtype=np.uint8), 2 * total)
+    return _decoded([blob], layout)[0]
+
+
+def decode_many(blobs: Sequence[bytes], layout: Layout) -> list[Strata]:
+    """What `decode` makes of each of them; the integers of some are unpacked at once."""
+    return [
+        strata
+        for first in range(0, len(blobs), _AT_ONCE)
+        for strata in _decoded(blobs[first : first + _AT_ONCE], layout)
+    ]
+
+
+def _decoded(blobs: Sequence[bytes], layout: Layout) -> list[Strata]:
+    opened = [_open(blob) for blob in blobs]
+    named = [_named(entries) for entries, _ in opened]
+    counts = [2 * sum(count for *_, count in each) for each in named]
+    integers = unpack_many([packed for _, packed in opened], counts)
+    return [_strata(each, of, layout) for each, of in zip(named, integers, strict=True)]
+
+
+def _strata(named: Sequence[tuple[str | None, str | None, int]], integers: Ints, layout: Layout) -> Strata:
+    total = len(integers) // 2
     index = np.cumsum(integers[:total])
     value = integers[total:].copy()  # a view would keep the steps in memory too
     if total and (index.min() < 0 or index.max() >= layout.size):
@@ -124,7 +141,7 @@ def decode_differences(blob: bytes, as_of: int) -> Differences:
         if the bytes are damaged.
     """
     (size, names, panes, counters), packed = _open(blob)
-    integers = unpack(np.frombuffer(packed, dtype=np.uint8), 4 * panes + 2 * counters)
+    (integers,) = unpack_many([packed], [4 * panes + 2 * counters])
     facts, steps, value = np.split(integers, [4 * panes, 4 * panes + counters])
     strata = tuple(Stratum(*name) for name in names)
     return Differences(as_of, size, strata, facts.reshape(4, panes), np.cumsum(steps), value)
@@ -183,19 +200,23 @@ def _packed(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
     return packed, ends
 
 
-def unpack(packed: NDArray[np.uint8], count: int) -> Ints:
-    """The `count` integers that `pack_many` made these bytes of.
+def unpack_many(packed: Sequence[bytes | memoryview], counts: Sequence[int]) -> list[Ints]:
+    """The integers, so many of each, that `pack_many` made these bytes of.
 
     Raises
     ------
     CodecError
-        if the bytes hold another number of integers, or one of more than 64 bits.
+        if some bytes hold another number of integers, or one of more than 64 bits.
     """
-    ends = np.flatnonzero(packed < _MORE)
-    if len(ends) != count or (len(packed) and (count == 0 or ends[-1] != len(packed) - 1)):
-        raise CodecError(f"{count} integers expected: got {len(ends)} in {len(packed)} bytes")
-    zigzag = packed.astype(np.uint64) if len(packed) == count else _join(packed, ends)
-    return (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+    whole = np.frombuffer(b"".join(packed), dtype=np.uint8)
+    ends = np.flatnonzero(whole < _MORE)
+    before = ends.searchsorted([0, *accumulate(map(len, packed))]).tolist()
+    for each, count, (first, last) in zip(packed, counts, pairwise(before), strict=True):
+        if last - first != count or (len(each) and each[-1] >= _MORE):
+            raise CodecError(f"{count} integers expected: got {last - first} in {len(each)} bytes")
+    zigzag = whole.astype(np.uint64) if len(whole) == len(ends) else _join(whole, ends)
+    integers = (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+    return [integers[first:last] for first, last in pairwise(before)]
 
 
 def _join(packed: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.uint64]:

@@ -22,6 +22,8 @@ from monitor.store.tables import differences, models, panes, waiting
 if TYPE_CHECKING:
     from monitor.records.counting import Counting
     from monitor.records.labels.differences import Differences
+    from monitor.states.counters import Layout
+    from monitor.states.strata import Strata
 
 _AT_ONCE = 1_000  # starts a statement
 
@@ -282,19 +284,31 @@ def load(
     from monitor.records import codec
     from monitor.records.labels.differences import with_differences
 
-    layout, loaded = counting.layout(part), {}
+    layout = counting.layout(part)
     added: list[Differences] = []
     if part is Part.LABELS:
         kept_as = counting.stored_as(layout)
         added = [each for of, each in read_differences(connection, run, model) if of == kept_as]
-    for start, *facts, blob in _stored(connection, run, model, part, starts, counting):
-        try:
-            strata = codec.decode(blob, layout)
-        except CodecError as error:
-            where = f'pane {to_iso(start)} of "{model}", part {part.value}'
-            raise damaged(where, error) from error
-        loaded[start] = PanePart(start, strata, *facts)
+    stored = list(_stored(connection, run, model, part, starts, counting))
+    try:
+        decoded = codec.decode_many([blob for *_, blob in stored], layout)
+    except CodecError:  # one by one it is known which
+        decoded = [_decoded(row, layout, f'"{model}", part {part.value}') for row in stored]
+    loaded = {
+        start: PanePart(start, strata, *facts)
+        for (start, *facts, _), strata in zip(stored, decoded, strict=True)
+    }
     return loaded if not added else with_differences(layout, loaded, added)
+
+
+def _decoded(row: Sequence[Any], layout: Layout, whose: str) -> Strata:
+    from monitor.records import codec
+
+    start, *_, blob = row
+    try:
+        return codec.decode(blob, layout)
+    except CodecError as error:
+        raise damaged(f"pane {to_iso(start)} of {whose}", error) from error
 
 
 def load_blobs(

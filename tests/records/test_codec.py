@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from store_examples import COUNTING, pane
 
 from monitor.core.errors import CodecError
-from monitor.records.codec import decode, encode, encode_strata, pack_many, unpack
+from monitor.records.codec import decode, decode_many, encode, encode_strata, pack_many, unpack_many
 from monitor.records.pane import PanePart
 from monitor.states.counters import Block, Counters, Layout
 from monitor.states.strata import WHOLE, Stratum
@@ -29,6 +29,7 @@ def test_strata_of_any_number_of_panes_come_back_equal(panes: list[dict[Stratum,
     blobs = encode([PanePart(start=at, strata=strata) for at, strata in enumerate(panes)])
 
     assert [decode(blob, LAYOUT) for blob in blobs] == panes
+    assert decode_many(blobs, LAYOUT) == panes
 
 
 @given(states())
@@ -40,7 +41,7 @@ def test_a_state_comes_back_equal(state: Counters) -> None:
 def test_integers_come_back_equal(values: list[int]) -> None:
     (packed,) = pack_many(np.array(values, dtype=np.int64), [len(values)])
 
-    assert unpack(np.frombuffer(packed, dtype=np.uint8), len(values)).tolist() == values
+    assert [found.tolist() for found in unpack_many([packed], [len(values)])] == [values]
 
 
 @pytest.mark.parametrize(
@@ -109,5 +110,9 @@ def test_a_truncated_blob_is_refused(length: int) -> None:
 def test_a_blob_that_makes_no_sense_is_refused(names: bytes, integers: bytes, message: str) -> None:
     blob = b"\x01" + zlib.compress(len(names).to_bytes(4, "little") + names + integers)
 
+    whole = encode_strata({WHOLE: Counters(LAYOUT, np.array([1, 3]), np.array([5, 64]))})
+
     with pytest.raises(CodecError, match=message):
         decode(blob, LAYOUT)
+    with pytest.raises(CodecError, match=message):
+        decode_many([whole, blob, whole], LAYOUT)

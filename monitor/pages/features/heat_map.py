@@ -1,6 +1,6 @@
 """Features over time: never a chart a feature, but a row of cells each; which moved, since when, how far."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,9 +24,10 @@ from monitor.windows.ends import Window
 
 SORTS = ("now", "largest", "lasting", "began", "name")
 MEASURES = ("stability_index", "missing_rate", "unseen_rate", "invalid_rate", "ks_distance")
-FAR = 1.0  # of a stability index: nothing is where it was
+_SIZES = (*SIZES, 1.0)  # bounds of the classes of stability indexes: at the last nothing is where it was
 _RATES = (0.001, 0.01, 0.1, 0.5)  # bounds of the classes of rates and distances
 _LOOKS = ("h0", "h1", "h2", "h3", "h4")
+_LARGE = _LOOKS[2:]  # beyond chance, and 0.1 or more
 _OF_INDEX = ("within chance", "real, below 0.1", "0.1 to 0.25", "0.25 to 1", "above 1")
 _OF_RATES = ("below 0.1 %", "0.1 to 1 %", "1 to 10 %", "10 to 50 %", "above 50 %")
 
@@ -83,7 +84,7 @@ def features(data: PageData, asked: Asked, name: str) -> Features:
     axis = _columns(window, ends)
     moved = None
     if axis is not None and by == INDEX:
-        moved = _moved(axis, ends, values, limits, share_rule(spec, window))
+        moved = _moved(axis, [row.looks for row, _ in rows], share_rule(spec, window))
     return Features(
         model=name,
         measure=by,
@@ -165,8 +166,8 @@ def class_of(by: str, value: float | None, limit: float | None) -> str | None:
     if by == INDEX:
         if limit is not None and value <= limit:
             return "h0"
-        return _LOOKS[1 + sum(value >= size for size in (*SIZES, FAR))]
-    return _LOOKS[sum(value >= size for size in _RATES)]
+        return _LOOKS[1 + bisect_right(_SIZES, value)]
+    return _LOOKS[bisect_right(_RATES, value)]
 
 
 def _row(
@@ -182,7 +183,7 @@ def _row(
     known = [value for value in values.values() if value is not None]
     now = values.get(ends[-1]) if ends else None
     largest = max(known, default=None)
-    large = [look in _LOOKS[2:] for look in looks]
+    large = [look in _LARGE for look in looks]
     lasting = next((at for at, is_large in enumerate(reversed(large)) if not is_large), len(large))
     began = large.index(True) if True in large else len(large)
     told = ["" if value is None else value_of(by, value) for value in (now, largest)]
@@ -224,14 +225,13 @@ def _columns(window: Window, ends: Sequence[int]) -> Axis | None:
     return Axis(0.0, float(len(ends)), tuple(ticks))
 
 
-def _moved(axis: Axis, ends: Sequence[int], values: Values, limits: Values, limit: float | None) -> Plot:
+def _moved(axis: Axis, rows: Sequence[Sequence[str | None]], limit: float | None) -> Plot:
     """Share of the features that moved beyond chance and by 0.1 or more, and the limit of the rule."""
     points: list[tuple[float, float | None]] = []
-    for at, end in enumerate(ends):
-        looks = [class_of(INDEX, of.get(end), limits.get(name, {}).get(end)) for name, of in values.items()]
-        known = [look for look in looks if look is not None]
-        large = sum(look in _LOOKS[2:] for look in known)
-        points.append((at + 0.5, large / len(known) if known else None))
+    for at, looks in enumerate(zip(*rows, strict=True)):
+        known = len(looks) - looks.count(None)
+        large = sum(map(looks.count, _LARGE))
+        points.append((at + 0.5, large / known if known else None))
     marks: list[Mark] = [Path(points)]
     if limit is not None:
         marks.append(RuleLine(limit, "y", "limit", f"limit of the rule: {percent(limit)}"))
