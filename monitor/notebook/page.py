@@ -3,7 +3,7 @@
 import html
 import re
 from base64 import b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -24,8 +24,7 @@ from monitor.pages.figures import FigureGroup
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
 from monitor.pages.window.page import WindowPage, window_page
-from monitor.records.counting import Counting
-from monitor.records.pane import Part
+from monitor.records.pane import PanePart, Part
 from monitor.sentences import inputs, performance
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import FEATURE, Known, Section, sections
@@ -253,21 +252,17 @@ class _FrameData:
         }
 
     def spans(
-        self, _model: str, _counting: Counting, _block: str, bounds: Sequence[int]
+        self, _model: str, _counted: CountedWindow, _block: str, bounds: Sequence[int]
     ) -> list[Ints | None]:
         return [None] * (len(bounds) - 1)
 
-    def counted(
-        self, _spec: ModelSpec, _start: int, _end: int, _parts: Collection[Part] = tuple(Part)
-    ) -> CountedWindow:
-        model = self.frames.model
-        labels, records = (self.frames.part(part) for part in (Part.LABELS, Part.RECORDS))
+    def counted(self, _spec: ModelSpec, start: int, _end: int, part: Part) -> CountedWindow:
+        model, strata = self.frames.model, self.frames.part(part)
         return CountedWindow(
             counting=model.counting,
-            labels=labels,
-            records=records,
+            strata=strata,
             reference=model.reference,
-            panes=1,
+            panes={start: PanePart(start, strata)},
             lost=0,
         )
 

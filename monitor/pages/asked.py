@@ -1,6 +1,6 @@
 """What a page asks of the store, and what an address asks of a page."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from monitor.core.errors import AddressError
 from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
 from monitor.records.counting import Counting
-from monitor.records.pane import Part
+from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
@@ -24,23 +24,24 @@ KEPT = ("run", "as_of")  # parameters that links to other pages keep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedWindow:
-    """Counts of a window as they are now.
+    """Counts of one part of a window as they are now.
 
     Parameters
     ----------
-    labels, records
-        by stratum: the whole, versions, segments.
+    strata
+        the whole, versions, segments.
     reference
         on the same grids; None: there is none.
-    panes, lost
-        panes that were added up; others, which were counted on other grids, or are too many.
+    panes
+        that were added up, by start.
+    lost
+        how many others there are, which were counted on other grids, or are too many.
     """
 
     counting: Counting
-    labels: Strata
-    records: Strata
+    strata: Strata
     reference: Reference | None
-    panes: int
+    panes: Mapping[int, PanePart]
     lost: int
 
 
@@ -85,14 +86,20 @@ class PageData(Protocol):
         """Newest values alone of the same rows, against nothing: by (measure, subject), then by end."""
         ...
 
-    def counted(
-        self, spec: ModelSpec, start: int, end: int, parts: Collection[Part] = tuple(Part)
-    ) -> CountedWindow:
-        """Counts of all panes between two moments, as they are now; of other parts than these none."""
+    def counted(self, spec: ModelSpec, start: int, end: int, part: Part) -> CountedWindow:
+        """Counts of a part of all panes between two moments, as they are now."""
         ...
 
-    def spans(self, model: str, counting: Counting, block: str, bounds: Sequence[int]) -> list[Ints | None]:
-        """Counts of a block of the records between each two of the bounds; None: no pane is there."""
+    def spans(
+        self, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
+    ) -> list[Ints | None]:
+        """Counts of a block of the records between each two of the bounds; None: no pane is there.
+
+        Parameters
+        ----------
+        counted
+            records of a window: its panes are not read again.
+        """
         ...
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:

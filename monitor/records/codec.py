@@ -34,6 +34,7 @@ COUNTING_FORMAT = 1
 _DEFLATE = 1, zlib.DEFLATED, zlib.MAX_WBITS, 5, zlib.Z_RLE  # runs alone: quicker, and fewer bytes here
 _HEAD = 4
 _AT_ONCE = 16  # parts: their integers stay in the processor's cache
+_TOGETHER = 16_000  # bytes of blobs, for the same reason
 _MORE = 0x80  # of a byte: the integer goes on
 _LONGEST = 10  # bytes of a 64-bit integer
 _SHIFTS = np.arange(_LONGEST, dtype=np.uint64) * np.uint64(7)
@@ -86,11 +87,13 @@ def decode(blob: bytes, layout: Layout) -> Strata:
 
 
 def decode_many(blobs: Sequence[bytes], layout: Layout) -> list[Strata]:
-    """What `decode` makes of each of them; the integers of some are unpacked at once."""
+    """What `decode` makes of each of them; the integers of small ones are unpacked together."""
+    size = sum(map(len, blobs)) // max(len(blobs), 1)
+    each = max(_TOGETHER // max(size, 1), 1)
     return [
         strata
-        for first in range(0, len(blobs), _AT_ONCE)
-        for strata in _decoded(blobs[first : first + _AT_ONCE], layout)
+        for first in range(0, len(blobs), each)
+        for strata in _decoded(blobs[first : first + each], layout)
     ]
 
 

@@ -1,7 +1,7 @@
 """Counts of a window from the store alone: its panes, added up, on the grids of the kept reference."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -24,45 +24,37 @@ MOST = 1_500  # panes of a window; of more the newest
 
 
 def counted(
-    store: SqlStore,
-    spec: ModelSpec,
-    start: int,
-    end: int,
-    parts_read: Collection[Part],
-    known: KeptReferences,
+    store: SqlStore, spec: ModelSpec, start: int, end: int, part: Part, known: KeptReferences
 ) -> CountedWindow:
-    """Counts of all panes between two moments, as they are now; panes on other grids are left out."""
+    """Counts of a part of all panes between two moments as they are now, without panes on other grids."""
     reference = _reference(store, spec, known)
     counting = counting_without_reference(spec.reading) if reference is None else reference.counting
-    width = counting.reading.pane
-    starts = list(range(start, end, width))[-MOST:]
-    parts = {part: store.load_panes(spec.name, part, starts, counting) for part in parts_read}
+    starts = list(range(start, end, counting.reading.pane))[-MOST:]
+    panes = store.load_panes(spec.name, part, starts, counting)
     there = {fact.start for fact in store.facts(spec.name, start) if fact.start < end}
-    labels, records = (
-        _added(parts.get(part, {}).values(), counting.layout(part)) for part in (Part.LABELS, Part.RECORDS)
-    )
-    used = set.intersection(*(set(parts[part]) for part in parts_read))
     return CountedWindow(
         counting=counting,
-        labels=labels,
-        records=records,
+        strata=_added(panes.values(), counting.layout(part)),
         reference=reference,
-        panes=len(used),
-        lost=len(there - used),
+        panes=panes,
+        lost=len(there - set(panes)),
     )
 
 
 def spans(
-    store: SqlStore, model: str, counting: Counting, block: str, bounds: Sequence[int]
+    store: SqlStore, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
 ) -> list[Ints | None]:
     """Counts of a block of the records between each two of the bounds; None: no pane of it is there."""
-    starts = list(range(bounds[0], bounds[-1], counting.reading.pane))[-MOST:]
-    parts = store.load_panes(model, Part.RECORDS, starts, counting)
+    starts = list(range(bounds[0], bounds[-1], counted.counting.reading.pane))[-MOST:]
+    unread = [start for start in starts if start not in counted.panes]
+    read = store.load_panes(model, Part.RECORDS, unread, counted.counting)
+    panes = {**read, **counted.panes}
     sums: list[Ints | None] = [None] * (len(bounds) - 1)
-    for start, part in parts.items():
-        at = bisect_right(bounds, start) - 1
-        counts, before = part.strata[WHOLE].block(block), sums[at]
-        sums[at] = counts if before is None else before + counts
+    for start in starts:
+        if start in panes:
+            at = bisect_right(bounds, start) - 1
+            counts, before = panes[start].strata[WHOLE].block(block), sums[at]
+            sums[at] = counts if before is None else before + counts
     return sums
 
 

@@ -1,6 +1,6 @@
 """What pages ask of a store."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitor.alerts.defaults import main_window
@@ -12,7 +12,6 @@ from monitor.core.clock import MINUTE
 from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
 from monitor.pages.asked import CountedWindow, Placed
-from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
@@ -81,15 +80,15 @@ class StoreData:
         """Newest values alone of the same rows."""
         return self.app.store.drawn_values(model, which)
 
-    def counted(
-        self, spec: ModelSpec, start: int, end: int, parts: Collection[Part] = tuple(Part)
-    ) -> CountedWindow:
-        """Counts of all panes between two moments, as they are now."""
-        return counted(self.app.store, spec, start, end, parts, self._references)
+    def counted(self, spec: ModelSpec, start: int, end: int, part: Part) -> CountedWindow:
+        """Counts of a part of all panes between two moments, as they are now."""
+        return counted(self.app.store, spec, start, end, part, self._references)
 
-    def spans(self, model: str, counting: Counting, block: str, bounds: Sequence[int]) -> list[Ints | None]:
+    def spans(
+        self, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
+    ) -> list[Ints | None]:
         """Counts of a block of the records between each two of the bounds, as they are now."""
-        return spans(self.app.store, model, counting, block, bounds)
+        return spans(self.app.store, model, counted, block, bounds)
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""

@@ -41,7 +41,7 @@ def corners(x: Floats, y: Floats, *, most: int = MOST, must: Iterable[int] = (),
         if not len(chosen):
             break
         heaviest = chosen[np.argsort(-weight[chosen], kind="stable")]
-        kept = np.union1d(kept, farthest[heaviest[: most - len(kept)]])
+        kept = np.sort(np.concatenate([kept, farthest[heaviest[: most - len(kept)]]]))  # none is kept yet
     return kept
 
 

@@ -84,7 +84,7 @@ def feature_page(data: PageData, asked: Asked, name: str) -> FeaturePage:
     counted, mixed = None, spec.reference is not None and bool(spec.reference.versions)
     if pick.end is not None and asked.as_of is None and not mixed:
         start = pick.window.start(pick.end)
-        counted = data.counted(spec, start, pick.end, (Part.RECORDS,))
+        counted = data.counted(spec, start, pick.end, Part.RECORDS)
     known: Known = {row.measure: row.measurement for _, row in newest(kept) if not row.against}
     reference, weeks = None, None
     figures: tuple[Figure, ...] = ()
@@ -141,12 +141,12 @@ def _kept(data: PageData, spec: ModelSpec, pick: Picked, feature: str, as_of: in
 
 
 def _has(counted: CountedWindow, feature: str) -> bool:
-    return WHOLE in counted.records and feature in dict(counted.counting.features)
+    return WHOLE in counted.strata and feature in dict(counted.counting.features)
 
 
 def _measured(counted: CountedWindow, expected: Expected, options: Options, feature: str) -> Known:
     """What is measured of the counts, by name: the same figures as those that are kept of them."""
-    records, subject = counted.records[WHOLE], f"{FEATURE}{feature}"
+    records, subject = counted.strata[WHOLE], f"{FEATURE}{feature}"
     options = replace(options, families=options.families - {Family.DISTANCES}, detailed=True)
     histogram = counted.counting.histogram(records, subject)
     results = [
@@ -184,7 +184,7 @@ def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
 def _figures(counted: CountedWindow, feature: str, known: Known, period: str) -> Iterator[Figure]:
     """Charts of a number; of a category the cells say all."""
     subject = f"{FEATURE}{feature}"
-    histogram = counted.counting.histogram(counted.records[WHOLE], subject)
+    histogram = counted.counting.histogram(counted.strata[WHOLE], subject)
     if counted.reference is None or not isinstance(histogram.grid, NumericGrid):
         return
     of = counted.counting.histogram(counted.reference.records, subject)
@@ -263,7 +263,7 @@ def _weeks(
     last = floor_to(seen.as_of, counted.counting.reading.pane)
     bounds = week_bounds(last if last - pick.end <= (MOST // 2) * WEEK else pick.end)
     subject = expected.subjects[0]
-    counts = data.spans(spec.name, counted.counting, subject.name, bounds)
+    counts = data.spans(spec.name, counted, subject.name, bounds)
     numeric = isinstance(subject.grid, NumericGrid)
     return week_map(expected, bounds, counts, pick.window.zone, numeric=numeric)
 

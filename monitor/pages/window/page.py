@@ -23,6 +23,7 @@ from monitor.pages.window.classes import ClassRow, ConfusionTable
 from monitor.pages.window.curves import Side
 from monitor.pages.window.kept import kept_groups
 from monitor.records.labels.pairing import paired_scores
+from monitor.records.pane import Part
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
@@ -95,7 +96,9 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     pick = picked(data, asked, spec, seen)
     window, end = pick.window, pick.end
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
-    counted = None if end is None or asked.as_of is not None else data.counted(spec, window.start(end), end)
+    counted = None
+    if end is not None and asked.as_of is None:
+        counted = data.counted(spec, window.start(end), end, Part.LABELS)
     by_kept = counted is None or not counted.panes
     rows = _kept(data, spec, window, end, asked.as_of, slice_, details=by_kept)
     charts = _charts(spec, counted, slice_)
@@ -165,7 +168,7 @@ class _Charts:
 
 
 def _charts(spec: ModelSpec, counted: CountedWindow | None, slice_: Stratum) -> _Charts:
-    labels = None if counted is None else counted.labels.get(slice_)
+    labels = None if counted is None else counted.strata.get(slice_)
     if counted is None or labels is None or counted.counting.label is None:
         return _Charts()
     options = _options(spec, counted)
@@ -197,7 +200,7 @@ def _of_scores(
     spec: ModelSpec, counted: CountedWindow, slice_: Stratum, results: Sequence[Result], options: Options
 ) -> Iterator[FigureGroup]:
     """Charts of a binary model's scores."""
-    counting, labels = counted.counting, counted.labels[slice_]
+    counting, labels = counted.counting, counted.strata[slice_]
     ranked = Ranked.of(counting.score_table(labels), counting.score_bounds)
     if not ranked.two:
         return
@@ -252,16 +255,16 @@ _OTHER_KINDS: tuple[Kind, ...] = ("estimate", "provisional", "limit")
 
 def _slices_drawn(counted: CountedWindow, slice_: Stratum) -> Iterator[Side]:
     """Versions beside the whole, those with the most labels; beside a part the whole."""
-    versions = [each for each in counted.labels if each.version is not None and each.segment is None]
+    versions = [each for each in counted.strata if each.version is not None and each.segment is None]
     others = versions if len(versions) > 1 else []
     if slice_ != WHOLE:
-        others = [WHOLE] if WHOLE in counted.labels else []
+        others = [WHOLE] if WHOLE in counted.strata else []
     yield from _largest(counted, others, _OTHER_KINDS)
 
 
 def _by_segment(counted: CountedWindow, slice_: Stratum) -> Iterator[Figure]:
     """ROC of the segments with the most labels, beside the whole."""
-    segments = segments_of(counted.labels, counted.counting.segments) if slice_ == WHOLE else []
+    segments = segments_of(counted.strata, counted.counting.segments) if slice_ == WHOLE else []
     sides = list(_largest(counted, segments, ("main", "second", "third", "estimate")))
     if sides:
         sides += _largest(counted, [WHOLE], ("reference",))
@@ -272,7 +275,7 @@ def _largest(counted: CountedWindow, strata: Sequence[Stratum], kinds: Sequence[
     """Ranked scores of the strata with the most labels that have both classes, one for each kind."""
     counting = counted.counting
     ranked = [
-        (each, Ranked.of(counting.score_table(counted.labels[each]), counting.score_bounds))
+        (each, Ranked.of(counting.score_table(counted.strata[each]), counting.score_bounds))
         for each in strata
     ]
     largest = sorted((pair for pair in ranked if pair[1].two), key=lambda pair: -pair[1].n)
@@ -293,10 +296,10 @@ def _words(result: Result) -> str:
 
 def _slices(asked: Asked, counted: CountedWindow | None, chosen: Stratum) -> tuple[Link, ...]:
     """Links to the versions and segments that are counted apart."""
-    if counted is None or len(counted.labels) < 2:
+    if counted is None or len(counted.strata) < 2:
         return ()
     order = sorted(
-        counted.labels, key=lambda each: (each != Stratum(), each.version or "", each.segment or "")
+        counted.strata, key=lambda each: (each != Stratum(), each.version or "", each.segment or "")
     )
     return tuple(
         Link(

@@ -27,8 +27,7 @@ def read(connection: Connection, run: str, model: str, drawn: Drawn) -> list[tup
     """(as of, row) of all revisions, by end and as of."""
     names, rows = _found(connection, (run, model), drawn, _NAMES, ("as_of", *_VALUES))
     return [
-        (as_of, row_of((drawn.window, end, *names[number], *values)))
-        for number, end, as_of, *values in rows
+        (as_of, row_of((drawn.window, end, *names[number], *values))) for number, end, as_of, *values in rows
     ]
 
 
