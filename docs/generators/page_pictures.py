@@ -1,15 +1,20 @@
-"""Pages of the demo as pictures, by the system's Chromium: `make pictures`, after `make demo ARGS=--exit`."""
+"""Pages of the demo as pictures, by the system's Chromium: `make pictures`, after `make demo ARGS=--exit`.
 
+Beside each picture stand its size, its hash and what the page says, by which tests know a stale one.
+"""
+
+import hashlib
 import shutil
+import struct
 import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
-
-from playwright.sync_api import sync_playwright
 
 from monitor.app.demo import END
 from monitor.app.pages.keeping import KeptPages
 from monitor.app.pages.reading import StoreData
-from monitor.app.wiring import opened
+from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.web.server import Server, make_app
 
@@ -20,11 +25,58 @@ PICTURES = {
     "page-features.png": "/models/late/features",
     "page-feature.png": "/models/late/feature?name=temp_f&window=month&end=2013-11-01",
 }
+PLACE = ROOT / "docs" / "pictures"
 SIZE = (1280, 1180)
+_UNSEEN = frozenset({"head", "details", "footer"})  # at first sight, or another one with each release
+
+
+def described(picture: Path) -> str:
+    """Name, size and hash of a picture, by which it is known that the text beside it is its own."""
+    data = picture.read_bytes()
+    wide, tall = struct.unpack(">II", data[16:24])
+    return f"{picture.name}: {wide} x {tall}, sha256 {hashlib.sha256(data).hexdigest()}"
+
+
+def told(html: str) -> str:
+    """What a page says before anything is opened, a line a text."""
+    reader = _Reader()
+    reader.feed(html)
+    return "\n".join(reader.lines)
+
+
+def texts(app: App, now: int = END, *, newest: bool = False) -> Iterator[tuple[str, str]]:
+    """(picture, what its page says) of the demo's store; `newest`: of the newest windows that it has."""
+    pages = KeptPages(StoreData(app, lambda: now))
+    for name, address in PICTURES.items():
+        path, _, query = address.partition("?")
+        query = query.partition("&end=")[0] if newest else query
+        yield name, told(pages.answer(path, query, "").body.decode())
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._within: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        if tag in _UNSEEN:
+            self._within.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _UNSEEN:
+            self._within.pop()
+
+    def handle_data(self, data: str) -> None:
+        text = " ".join(data.split())
+        if text and not self._within:
+            self.lines.append(text)
 
 
 def main() -> None:
-    """Write the pictures."""
+    """Write the pictures, and the texts beside them."""
+    from playwright.sync_api import sync_playwright
+
     config, program = ROOT / "monitor-demo" / "config.toml", shutil.which("chromium")
     if not config.exists() or program is None:
         sys.exit(
@@ -40,9 +92,12 @@ def main() -> None:
         page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         for name, address in PICTURES.items():
             page.goto(f"http://127.0.0.1:{server.port}{address}")
-            page.screenshot(path=ROOT / "docs" / "pictures" / name)
+            page.screenshot(path=PLACE / name)
         browser.close()
         server.stop()
+        for name, text in texts(app):
+            kept = PLACE / name
+            kept.with_suffix(".txt").write_text(f"{described(kept)}\n{text}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

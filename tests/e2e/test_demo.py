@@ -13,8 +13,11 @@ import process
 import pytest
 import servers
 from click.testing import CliRunner
+from page_pictures import PICTURES, PLACE, SIZE, described, texts
 
+from monitor.app.wiring import opened
 from monitor.cli import main
+from monitor.config.load import settings_of
 from monitor.core.clock import SECOND, from_iso
 from monitor.core.text import number
 from monitor.store.engine import open_store
@@ -162,6 +165,52 @@ def test_with_a_pace_the_daemon_moves_on_day_by_day(demo: Demo) -> None:
 
     assert (code, seconds < 15) == (0, True)
     assert min(row["as_of"] for row in demo.shown()) >= "2013-04-05"
+
+
+# What the pictured pages say of ten months and not of two days, or the other way round.
+OF_DATA = {
+    *("somebody is needed", "nothing to do", "settled", "▼", "Window", "Show", "← earlier", "later →"),
+    *("Every rule is judged; what is in breach is pending, or for information alone.",),
+    *("changed", "performance", "performance_nowcast", "performance_changed"),
+    *("humid_pct", "origin_hour_load", "wind_mph", "density on the reference's cells"),
+    *("Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+}
+
+
+def kept_text(picture: str) -> list[str]:
+    """Lines beside a picture: what it is, then what its page says."""
+    return (PLACE / picture).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_a_picture_of_a_page_has_its_size_and_the_text_of_its_time(picture: str) -> None:
+    (what, *_) = kept_text(picture)
+
+    assert what == described(PLACE / picture)
+    assert f": {SIZE[0]} x {SIZE[1]}," in what
+
+
+def test_pictures_say_what_the_pages_say_now(demo: Demo) -> None:
+    """All words but those of the data; all words of ten months: the test below. Mended by `make pictures`."""
+    with opened(settings_of(demo.directory / "config.toml", {}), demo.directory, keeps=False) as app:
+        said = dict(texts(app, from_iso(MARCH), newest=True))
+
+    for picture, now in said.items():
+        there, kept = (
+            {line for line in lines if not any(map(str.isdigit, line))}
+            for lines in (now.splitlines(), kept_text(picture)[1:])
+        )
+        assert there ^ kept <= OF_DATA, picture
+
+
+@pytest.mark.long
+def test_pictures_say_what_the_pages_of_the_whole_demo_say(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["demo", "--directory", str(tmp_path), "--exit"])
+    assert done.exit_code == 0, done.stderr
+
+    with opened(settings_of(tmp_path / "config.toml", {}), tmp_path, keeps=False) as app:
+        for picture, said in texts(app):
+            assert said.splitlines() == kept_text(picture)[1:], picture
 
 
 def test_the_demo_can_be_checked(demo: Demo) -> None:
