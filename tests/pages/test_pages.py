@@ -338,7 +338,7 @@ def test_references_that_another_page_lets_go_are_read_again(bench: Bench) -> No
     known = Emptied()
     with bench.app() as app:
         start, end = END - 7 * DAY, END
-        windows = [counted(app.store, app.spec("late"), start, end, (Part.RECORDS,), known) for _ in range(2)]
+        windows = [counted(app.store, app.spec("late"), start, end, Part.RECORDS, known) for _ in range(2)]
 
     assert windows[0].reference is not None
     assert windows[0].reference == windows[1].reference
