@@ -163,6 +163,8 @@ def _payload(
 def _plain(alert: Alert) -> dict[str, Any]:
     breach, newest, cause = alert.breach, alert.verdict, alert.breach.cause
     return {
+        "rule": alert.series.rule,
+        "severity": alert.severity.value,
         "version": alert.series.version,
         "segment": alert.series.segment,
         "window": alert.series.window,

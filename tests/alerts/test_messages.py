@@ -305,7 +305,10 @@ def test_what_changed_in_one_cycle_is_one_notice_of_both_rules_the_most_urgent_f
     assert "9 of 21 subjects changed in this cycle, the most urgent first." in lines
     assert "- and 3 more" in lines
     assert sum(len(textwrap.wrap(line, 100)) or 1 for line in lines) <= 32  # a screen
-    assert len(payload["alerts"]) == 9
+    assert [(one["rule"], one["severity"]) for one in payload["alerts"]] == [
+        ("performance_changed", "critical"),
+        *([("changed", "warning")] * 8),
+    ]
 
 
 def changed(rule: Rule, subject: str, evidence: float) -> Alert:
