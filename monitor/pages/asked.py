@@ -54,6 +54,9 @@ class Placed:
     main: str
 
 
+MOST_PANES = 1_500  # that a page reads at once; of more the newest
+
+
 class PageData(Protocol):
     """The store of one run, as pages see it. Moments are microseconds; `as_of` None: now."""
 
@@ -154,7 +157,7 @@ class Asked:
         """
         value = self.query.get(name, default)
         if value not in allowed and value != default:
-            known = listed(allowed)
+            known = listed(allowed or [default])
             raise AddressError(f"{name} is one of {known}: got {quoted(value)}{did_you_mean(value, allowed)}")
         return value
 

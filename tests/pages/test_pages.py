@@ -297,6 +297,7 @@ def test_every_link_of_a_page_leads_to_a_page(pages: Pages) -> None:
         ("/models/late/alerts/busy?since=1", 404, "there is no such alert"),
         ("/model/late", 404, "there is no page at this address"),
         ("/models/late/nothing", 404, "there is no page at this address"),
+        ("/models/bare/segments?measure=records", 400, 'measure is one of "roc_auc": got "records"'),
         ("/models/late?windw=7d", 400, 'no parameter "windw"'),
         ("/models/late?window=8d", 400, 'window is one of "1d", "7d", "month": got "8d"'),
         (

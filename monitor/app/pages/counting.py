@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from monitor.app.wiring import resolved
 from monitor.core.typing import Ints
-from monitor.pages.asked import CountedWindow
+from monitor.pages.asked import MOST_PANES, CountedWindow
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
@@ -20,7 +20,6 @@ from monitor.store.adapter import SqlStore
 KeptReferences: TypeAlias = dict[tuple[str, Reading], Reference]
 """By their key, under which they never change. Several threads share it."""
 _MOST_KNOWN = 16
-MOST = 1_500  # panes of a window; of more the newest
 
 
 def counted(
@@ -29,7 +28,7 @@ def counted(
     """Counts of a part of all panes between two moments as they are now, without panes on other grids."""
     reference = _reference(store, spec, known)
     counting = counting_without_reference(spec.reading) if reference is None else reference.counting
-    starts = list(range(start, end, counting.reading.pane))[-MOST:]
+    starts = list(range(start, end, counting.reading.pane))[-MOST_PANES:]
     panes = store.load_panes(spec.name, part, starts, counting)
     there = {fact.start for fact in store.facts(spec.name, start) if fact.start < end}
     return CountedWindow(
@@ -45,7 +44,7 @@ def spans(
     store: SqlStore, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
 ) -> list[Ints | None]:
     """Counts of a block of the records between each two of the bounds; None: no pane of it is there."""
-    starts = list(range(bounds[0], bounds[-1], counted.counting.reading.pane))[-MOST:]
+    starts = list(range(bounds[0], bounds[-1], counted.counting.reading.pane))[-MOST_PANES:]
     unread = [start for start in starts if start not in counted.panes]
     read = store.load_panes(model, Part.RECORDS, unread, counted.counting)
     panes = {**read, **counted.panes}

@@ -16,7 +16,7 @@ from monitor.measures.shift.values import quality_results
 from monitor.measures.worded import SIZES, bounds_of, cell_of, value_of
 from monitor.pages.asked import Asked, CountedWindow, PageData, Placed, found
 from monitor.pages.features import drawings
-from monitor.pages.features.weeks import LEGEND, MOST, WEEK, WeekMap, week_bounds, week_map
+from monitor.pages.features.weeks import LEGEND, WeekMap, week_bounds, week_map
 from monitor.pages.figures import Figure, LegendKey, timeline
 from monitor.pages.model import aligned, beside, spec_of
 from monitor.pages.moments import time_axis
@@ -260,8 +260,11 @@ def _weeks(
     """Weeks up to the last cycle, or up to the window that is shown where that is much older."""
     if pick.end is None or seen.as_of is None:
         return None
-    last = floor_to(seen.as_of, counted.counting.reading.pane)
-    bounds = week_bounds(last if last - pick.end <= (MOST // 2) * WEEK else pick.end)
+    pane = counted.counting.reading.pane
+    last = floor_to(seen.as_of, pane)
+    bounds = week_bounds(last, pane)
+    if pick.end < bounds[len(bounds) // 2]:
+        bounds = week_bounds(pick.end, pane)
     subject = expected.subjects[0]
     counts = data.spans(spec.name, counted, subject.name, bounds)
     numeric = isinstance(subject.grid, NumericGrid)

@@ -12,6 +12,7 @@ from monitor.core.clock import DAY
 from monitor.core.typing import Floats, Ints
 from monitor.measures.shift.cells import Expected
 from monitor.measures.worded import value_of
+from monitor.pages.asked import MOST_PANES
 from monitor.pages.moments import day, day_of_month
 from monitor.states.grids import EXTRA_CELLS
 
@@ -55,9 +56,14 @@ class WeekMap:
     axis: Plot
 
 
-def week_bounds(until: int) -> list[int]:
-    """Bounds of the weeks up to a moment."""
-    return [until - at * WEEK for at in range(MOST, -1, -1)]
+def week_bounds(until: int, pane: int) -> list[int]:
+    """Bounds of the weeks up to a moment: as many as can be read whole, one at least.
+
+    >>> len(week_bounds(0, DAY)) - 1, len(week_bounds(0, DAY // 24)) - 1
+    (26, 8)
+    """
+    weeks = min(MOST, max(1, MOST_PANES * pane // WEEK))
+    return [until - at * WEEK for at in range(weeks, -1, -1)]
 
 
 def week_map(
