@@ -165,11 +165,6 @@ class UsualCells:
         rest = float(np.square(coarse).sum()) - float(np.square(explained).sum())
         return float(np.cbrt(max(rest, 0.0)))
 
-    @property
-    def outgrown(self) -> bool:
-        """Whether more than a fifth of the counts lie in the two outer cells, beyond what is told apart."""
-        return bool(5 * (self.counts[0] + self.counts[-1]) > self.counts.sum())
-
 
 def _orthonormal(u: Floats, root: Floats) -> Floats:
     """Powers 0 to 3 of u, each less what lower ones explain of it, of length 1; those of no length left out.

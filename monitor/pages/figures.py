@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from monitor.charts.marks import Band, Dots, Kind, Mark, Path, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear
+from monitor.core.text import number
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Unit
 from monitor.measures.rows import Truth
-from monitor.measures.worded import bounds_of, difference_of, is_percent, value_of
+from monitor.measures.worded import bounds_of, difference_of, is_percent, value_of, with_minus
 from monitor.pages.moments import called
 from monitor.pages.series import WindowReading, band, line
 from monitor.windows.ends import Window
@@ -51,6 +52,17 @@ class FigureGroup:
     title: str
     columns: str
     figures: tuple[Figure, ...]
+
+
+def plain(value: float) -> str:
+    """Number as a table of a chart holds it."""
+    return with_minus(number(value))
+
+
+def within(low: float, high: float, title: str) -> Axis:
+    """Axis that ends at these values, whatever its ticks."""
+    ticks = linear([low, high], label=short).ticks
+    return Axis(low, high, tuple(tick for tick in ticks if low <= tick.at <= high), title=title)
 
 
 def tick_label(measure: str) -> Callable[[float], str]:

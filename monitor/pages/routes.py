@@ -264,7 +264,7 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
         home=asked.link(),
         here=path,
         now=asked.here(as_of=None),
-        json=f"{path if path != '/' else '/'}.json" + (f"?{query}" if query else ""),
+        json=f"{path}.json" + (f"?{query}" if query else ""),
         sheet=f"{assets}/pages.css",
         script=f"{assets}/pages.js",
         crumbs=(Link(model, asked.link("models", model), False),) if model else (),

@@ -7,10 +7,9 @@ import numpy as np
 from monitor.charts.marks import Bars, Mark, Outline, Path, Segment
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear
-from monitor.core.text import number
 from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures.worded import value_of, with_minus
-from monitor.pages.figures import Figure, LegendKey, percent, short
+from monitor.measures.worded import value_of
+from monitor.pages.figures import Figure, LegendKey, percent, plain, short, within
 from monitor.pages.rendering import shown
 from monitor.states.grids import NumericGrid
 
@@ -96,7 +95,7 @@ def distribution(compared: Compared) -> Figure:
         legend=_legend(compared, "area"),
         plot=plot,
         columns=("from", "below", compared.period, "reference"),
-        rows=tuple((_told(a), _told(b), *map(_share, rest)) for a, b, *rest in cells),
+        rows=tuple((plain(a), plain(b), *map(_share, rest)) for a, b, *rest in cells),
     )
 
 
@@ -118,7 +117,7 @@ def cumulative(compared: Compared, words: str) -> Figure:
         Path(list(zip(x, now[first : last + 1].tolist(), strict=True)), "main"),
     ]
     at = float(compared.edges[far])
-    lines.append(Segment((at, float(then[far])), (at, float(now[far])), "now", f"{words} at {_told(at)}"))
+    lines.append(Segment((at, float(then[far])), (at, float(now[far])), "now", f"{words} at {plain(at)}"))
     axis = _along(compared, x[0], x[-1]) if x[0] < x[-1] else _along(compared, x[0] - 0.5, x[0] + 0.5)
     rows = np.unique(np.append(np.linspace(first, last, 31).round().astype(int), far))
     plot = Plot(
@@ -131,11 +130,11 @@ def cumulative(compared: Compared, words: str) -> Figure:
     )
     return Figure(
         title="Cumulative distribution",
-        note=f"K-S distance {words}, at {_told(at)}; share of the values below ↑",
+        note=f"K-S distance {words}, at {plain(at)}; share of the values below ↑",
         legend=_legend(compared, "line"),
         plot=plot,
         columns=("below", compared.period, "reference"),
-        rows=tuple((_told(float(compared.edges[i])), _share(now[i]), _share(then[i])) for i in rows),
+        rows=tuple((plain(float(compared.edges[i])), _share(now[i]), _share(then[i])) for i in rows),
     )
 
 
@@ -143,7 +142,7 @@ def _values(compared: Compared, used: Ints) -> Figure:
     """Shares of single cells as bars, the reference's as lines across them."""
     shares = [counts[used] / counts.sum() for counts in (compared.now, compared.then)]
     names = [
-        _told(float(compared.edges[at - 1])) if at else f"< {_told(float(compared.edges[0]))}" for at in used
+        plain(float(compared.edges[at - 1])) if at else f"< {plain(float(compared.edges[0]))}" for at in used
     ]
     bars = [(at + 0.15, at + 0.85, share) for at, share in enumerate(shares[0].tolist())]
     marks: list[Mark] = [Bars(bars)]
@@ -194,15 +193,13 @@ def _beyond(compared: Compared, first: int, last: int) -> str:
             for side in (compared.up_to(compared.now), compared.up_to(compared.then))
         )
         if max(now, then) > 0.001:
-            place = f"{where} {_told(float(compared.edges[at]))}{' on' if turned else ''}"
+            place = f"{where} {plain(float(compared.edges[at]))}{' on' if turned else ''}"
             parts.append(f"{_share(now)} lie {place} (reference {_share(then)})")
     return "".join(f"; {part}" for part in parts)
 
 
 def _along(compared: Compared, low: float, high: float) -> Axis:
-    ticks = linear([low, high], label=short).ticks
-    within = tuple(tick for tick in ticks if low <= tick.at <= high)
-    return Axis(low, high, within, title=shown(compared.name))
+    return within(low, high, shown(compared.name))
 
 
 def _legend(compared: Compared, look: str) -> tuple[LegendKey, ...]:
@@ -211,7 +208,3 @@ def _legend(compared: Compared, look: str) -> tuple[LegendKey, ...]:
 
 def _share(value: float) -> str:
     return value_of("missing_rate", float(value))
-
-
-def _told(value: float) -> str:
-    return with_minus(number(value))

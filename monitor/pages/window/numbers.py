@@ -13,9 +13,9 @@ from monitor.core.typing import Floats, Ints
 from monitor.measures.options import Result
 from monitor.measures.regression import QUANTILES
 from monitor.measures.statistics.intervals import normal_quantile
-from monitor.measures.worded import MINUS, value_of, with_minus
+from monitor.measures.worded import MINUS, value_of
 from monitor.pages.asked import CountedWindow
-from monitor.pages.figures import Figure, FigureGroup, LegendKey, short
+from monitor.pages.figures import Figure, FigureGroup, LegendKey, plain, short, within
 from monitor.records.counting import Counting
 from monitor.records.labels.error_terms import prediction_groups
 from monitor.states.counters import Counters
@@ -141,7 +141,7 @@ def _histogram(table: ErrorTable, then: ErrorTable | None, results: Sequence[Res
     outside = f"; {value_of('missing_rate', beyond)} lie beyond" if beyond > 0.0005 else ""
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
     plot = Plot(
-        x=_within(float(edges[0]), float(edges[-1]), f"prediction {MINUS} label"),
+        x=within(float(edges[0]), float(edges[-1]), f"prediction {MINUS} label"),
         y=linear(tall, label=short),
         marks=marks,
         label=f"density of the errors; quantiles: {quantiles}",
@@ -154,7 +154,7 @@ def _histogram(table: ErrorTable, then: ErrorTable | None, results: Sequence[Res
         legend=tuple(legend),
         plot=plot,
         columns=("error", "density"),
-        rows=tuple((_told(at), number(height)) for at, height in zip(middles, heights.tolist(), strict=True)),
+        rows=tuple((plain(at), number(height)) for at, height in zip(middles, heights.tolist(), strict=True)),
     )
 
 
@@ -201,7 +201,7 @@ def _of_groups(now: Groups, then: Groups | None, level: float, *, signed: bool) 
         legend.append(LegendKey("line", "reference", "reference"))
     if signed:
         marks.append(RuleLine(0.0, "y", "chance"))
-    names = [f"{MINUS}∞" if not np.isfinite(lower) else _told(float(lower)) for lower in now.lower]
+    names = [f"{MINUS}∞" if not np.isfinite(lower) else plain(float(lower)) for lower in now.lower]
     ticks = tuple(AxisTick(at + 0.5, names[at]) for at in range(0, len(names), 4))
     plot = Plot(
         x=Axis(0.0, float(len(now.n)), ticks, title="predictions from"),
@@ -217,12 +217,7 @@ def _of_groups(now: Groups, then: Groups | None, level: float, *, signed: bool) 
         legend=tuple(legend),
         plot=plot,
         columns=("predictions from", "bias" if signed else "mean absolute error", "interval", "records"),
-        rows=tuple(
-            (name, _told(value), f"[{_told(low)}, {_told(high)}]", f"{n:,}")
-            for name, value, (_, low, high), n in zip(
-                names, values.tolist(), bars, now.n.tolist(), strict=True
-            )
-        ),
+        rows=_rows(names, values, bars, now.n),
     )
 
 
@@ -263,7 +258,7 @@ def _actual(now: Groups, then: Groups | None, level: float) -> Figure:
         legend=tuple(legend),
         plot=plot,
         columns=("mean prediction", "mean label", "interval", "records"),
-        rows=_rows([_told(x) for x, _ in points], now.actual, bars, now.n),
+        rows=_rows([plain(x) for x, _ in points], now.actual, bars, now.n),
     )
 
 
@@ -271,15 +266,6 @@ def _rows(
     names: Sequence[str], values: Floats, bars: Sequence[tuple[float, float, float]], n: Ints
 ) -> tuple[tuple[str, ...], ...]:
     return tuple(
-        (name, _told(value), f"[{_told(low)}, {_told(high)}]", f"{records:,}")
+        (name, plain(value), f"[{plain(low)}, {plain(high)}]", f"{records:,}")
         for name, value, (_, low, high), records in zip(names, values.tolist(), bars, n.tolist(), strict=True)
     )
-
-
-def _within(low: float, high: float, title: str) -> Axis:
-    ticks = linear([low, high], label=short).ticks
-    return Axis(low, high, tuple(tick for tick in ticks if low <= tick.at <= high), title=title)
-
-
-def _told(value: float) -> str:
-    return with_minus(number(value))
