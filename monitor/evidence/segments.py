@@ -32,11 +32,18 @@ class HoldingSegment:
 
 
 def held_by(
-    watch: Watch, counting: Counting, by: int, sign: float, now: Strata, before: Strata
+    watch: Watch,
+    counting: Counting,
+    by: int,
+    sign: float,
+    now: Strata,
+    before: Strata,
+    days: tuple[float, float],
 ) -> HoldingSegment | None:
     """The segment that holds most of a change, beyond its share of the records.
 
-    A segment adds n·(value now - value before) to a change; of faults the records beyond its earlier share.
+    A segment adds n·(value now - value before) to a change; of faults the records beyond its earlier share;
+    of the number of records what it has more or fewer a day, and its share is that of the larger number.
     None of what is counted of the whole alone: features, and some faults of the log.
 
     Parameters
@@ -47,16 +54,18 @@ def held_by(
         1: it rises; -1: it falls.
     now, before
         counters of the days of the change, and of the days before, by stratum.
+    days
+        how many these are.
     """
     fault = watch.faults[by - len(watch.series)] if by >= len(watch.series) else None
     subject = watch.series[by].subject if fault is None else fault.subject
     if watch.groups[subject] is WatchGroup.FEATURE or (fault is not None and fault.fault in _OF_THE_WHOLE):
         return None
-    added, _ = _added(watch, counting, by, sign, (now, before), WHOLE)
+    added, _ = _added(watch, counting, by, sign, (now, before), WHOLE, days)
     best, excess = HoldingSegment(), _STANDS_OUT
     for column, _ in counting.segments:
         strata = segments_of({**now, **before}, ((column, ()),))
-        each = [_added(watch, counting, by, sign, (now, before), stratum) for stratum in strata]
+        each = [_added(watch, counting, by, sign, (now, before), stratum, days) for stratum in strata]
         total, records = sum(part for part, _ in each), sum(size for _, size in each)
         if not (added > 0 and records > 0 and total >= _EXPLAINED * added):
             continue
@@ -68,13 +77,20 @@ def held_by(
 
 
 def _added(
-    watch: Watch, counting: Counting, by: int, sign: float, strata: tuple[Strata, Strata], stratum: Stratum
+    watch: Watch,
+    counting: Counting,
+    by: int,
+    sign: float,
+    strata: tuple[Strata, Strata],
+    stratum: Stratum,
+    days: tuple[float, float],
 ) -> tuple[float, float]:
     """What a stratum adds to a change, 0 if it goes the other way; its records."""
     (now, n), (before, earlier) = (_value(watch, counting, by, each, stratum) for each in strata)
-    added = sign * (now - before)
     if by < len(watch.series) and watch.series[by].trait is Trait.RECORDS:
-        return max(added, 0.0), max(n, earlier)
+        a_day, a_day_before = n / days[0], earlier / days[1]
+        return max(sign * (a_day - a_day_before), 0.0), max(a_day, a_day_before)
+    added = sign * (now - before)
     return (max(n * added, 0.0), n) if np.isfinite(added) else (0.0, n)
 
 
@@ -89,4 +105,4 @@ def _value(
         return hits / max(trials, 1), float(trials)
     one = watch.series[by]
     value, n = values_of(watch, counting, of, one.subject)[0].get((one.trait, one.cell), (np.nan, 0.0))
-    return (n if one.trait is Trait.RECORDS else value), n
+    return value, n

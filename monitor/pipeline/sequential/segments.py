@@ -50,7 +50,8 @@ def held_now(
         for now, before in _spans(model, days, int(row.since[at]), int(row.reset[at])):
             strata = [strata_of(model, panes, span, as_of, uncounted) for span in (now, before)]
             sign = -1.0 if row.size[at] < 0 else 1.0
-            held[name] = held_by(watch, model.counting, int(row.by[at]), sign, strata[0], strata[1])
+            lasting = (now.end - now.start) / DAY, (before.end - before.start) / DAY
+            held[name] = held_by(watch, model.counting, int(row.by[at]), sign, strata[0], strata[1], lasting)
     return held
 
 
