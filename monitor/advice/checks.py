@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from monitor.advice.cost import ExpectedReads, ExpectedSeries, expected_reads, expected_series
 from monitor.advice.explain import Query, explain_model
+from monitor.advice.findings import serving_warnings
 from monitor.advice.inspect import Inspection, inspect_model
 from monitor.advice.label_counting import LabelCounting, label_counting, wrong_differences
 from monitor.advice.outputs import come_for
-from monitor.advice.samples import label_traffic, traffic
+from monitor.advice.samples import label_traffic, sample_records, traffic
 from monitor.advice.silence import silence_warnings
 from monitor.advice.watched import Watching, watching
 from monitor.config.messages import listed
@@ -29,6 +30,7 @@ from monitor.sentences.known import few
 from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.indexes import Rows
 from monitor.sources.reference import load_reference
+from monitor.sources.sql.relations import look
 from monitor.specs.model import ModelSpec
 from monitor.specs.references import NO_SEGMENTS, choose, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
@@ -148,6 +150,18 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
     return CheckResult(tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models))
 
 
+def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
+    """Warn of a configured value of rows that serve that does not occur, as far as can be read."""
+    engine = source.reader.engine
+    try:
+        with source.reader.session() as session:
+            title = look(session, engine, model.predictions, "p").title
+            sample = sample_records(session, engine, model, now)
+    except SourceError:
+        return ()
+    return tuple(serving_warnings(sample, model.reading, title))
+
+
 def _of_source(name: str, models: Sequence[ModelSpec], error: SourceError) -> Finding:
     """One fault, however many models it stops."""
     return Finding(None, f'source "{name}" (of {listed(model.name for model in models)}): {error}')
@@ -257,10 +271,8 @@ def _of_reference(model: ModelSpec, reference: Reference, inspection: Inspection
 
 def _is_selective(model: ModelSpec, inspection: Inspection) -> bool:
     """Whether labels come for some predictions only: among these alone scores rank worse than among all."""
-    reading, records = model.reading, inspection.records
-    return (
-        bool(reading.only_for) or records is None or come_for(records, inspection.joined, reading) is not None
-    )
+    reading, alike = model.reading, inspection.alike or inspection.records
+    return bool(reading.only_for) or alike is None or come_for(alike, inspection.joined, reading) is not None
 
 
 def _to_come(model: ModelSpec, loaded: tuple[pa.Table, Reading] | None, now: int) -> list[str]:

@@ -40,8 +40,9 @@ class Findings:
         microseconds from event to label, ascending.
     settling
         age at which every class has the settled share of its labels; None: too few to tell.
-    records, joined
-        predictions that were looked at; labels that have a prediction, with its outputs.
+    records, joined, alike
+        predictions that were looked at; labels that have a prediction, with its outputs; predictions that
+        were made when these were, labelled or not.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -53,6 +54,7 @@ class Findings:
     settling: int | None = None
     records: pa.Table | None = None
     joined: pa.Table | None = None
+    alike: pa.Table | None = None
 
 
 def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, findings: Findings) -> None:

@@ -14,10 +14,16 @@ from monitor.advice.findings import (
     look_at_odd_times,
     look_at_records,
     look_at_times,
-    serving_warnings,
 )
 from monitor.advice.outputs import look_at_outputs, look_at_reference
-from monitor.advice.samples import odd_times, oldest_record, sample_labels, sample_records, sample_times
+from monitor.advice.samples import (
+    odd_times,
+    oldest_record,
+    sample_alike,
+    sample_labels,
+    sample_records,
+    sample_times,
+)
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.core.typing import Ints
 from monitor.records.reading import Reading
@@ -71,8 +77,9 @@ class Inspection:
         microseconds: delays of some labels, ascending; the age at which most are in, None if not known.
     reference
         the reference's table, and the reading with the features that it settles.
-    records, joined
-        predictions that were looked at; labels that have a prediction, with its outputs.
+    records, joined, alike
+        predictions that were looked at; labels that have a prediction, with its outputs; predictions that
+        were made when these were.
     """
 
     faults: tuple[str, ...] = ()
@@ -88,6 +95,7 @@ class Inspection:
     reference: tuple[pa.Table, Reading] | None = None
     records: pa.Table | None = None
     joined: pa.Table | None = None
+    alike: pa.Table | None = None
 
 
 @dataclass(slots=True)
@@ -164,19 +172,8 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         reference=looking.reference,
         records=findings.records,
         joined=findings.joined,
+        alike=findings.alike,
     )
-
-
-def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
-    """Warn of a configured value of rows that serve that does not occur, as far as can be read."""
-    engine = source.reader.engine
-    try:
-        with source.reader.session() as session:
-            title = look(session, engine, model.predictions, "p").title
-            sample = sample_records(session, engine, model, now)
-    except SourceError:
-        return ()
-    return tuple(serving_warnings(sample, model.reading, title))
 
 
 def _predictions(session: Session, looking: _Looking) -> None:
@@ -315,12 +312,7 @@ def _unit_hint(role: str, looking: _Looking) -> str:
 
 
 def _time_index(
-    session: Session,
-    looked: Looked,
-    relation: Relation,
-    named: tuple[str, str],
-    time: Comparable,
-    rows: Rows,
+    session: Session, looked: Looked, relation: Relation, named: tuple[str, str], time: Comparable, rows: Rows
 ) -> Iterator[str]:
     column, role = named
     part = rows_of_partition(session, looked, relation, column)
@@ -381,6 +373,7 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
         )
     else:
         look_at_labels(sample, looking.model, looking.labels.title, looking.findings)
+        looking.findings.alike = sample_alike(session, engine, looking.model, looking.findings.joined)
         dated = sample.newest and "reported_at" in sample.rows.column_names
         odd = odd_times(session, engine, looking.model, "reported_at", now) if dated else None
         look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.findings)

@@ -67,7 +67,8 @@ def look_at_outputs(findings: Findings, reading: Reading, predictions: str, labe
     findings.faults += output_faults(*samples, reading, f"{predictions}: of the rows looked at")
     if labels is not None:
         old = findings.oldest is None or is_old(findings.delays, findings.oldest, findings.newest)
-        findings.warnings += selective_warnings(*samples, reading, f"{labels}:", old=old)
+        of_then = findings.alike or findings.records
+        findings.warnings += selective_warnings(of_then, findings.joined, reading, f"{labels}:", old=old)
 
 
 def is_old(delays: Ints, oldest: int | None, newest: int | None) -> bool:
@@ -228,7 +229,8 @@ def flip_of(records: pa.Table, reading: Reading) -> Flip | None:
 def come_for(records: pa.Table | None, joined: pa.Table | None, reading: Reading) -> ComeFor | None:
     """Predictions that labels surely come for at least twice as often as for others; None: for all alike.
 
-    Their shares of the newest labels are compared with those of the newest predictions, by Wilson intervals.
+    Their shares of the newest labels are compared with those of the predictions of that time, by Wilson
+    intervals.
     """
     if records is None or joined is None or reading.task is Task.REGRESSION:
         return None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from monitor.core.clock import DAY
@@ -24,6 +25,7 @@ from monitor.specs.model import ModelSpec
 
 LOOKED_AT = 5_000
 _SORTED = 20 * MANY  # rows up to which sorting them without an index is cheap
+_PARTS = 10  # of the labelled predictions' time
 _OLDEST = 100  # rows, some of which may have no time
 _EPOCH_ON = 0  # rows from before 1970 are no newest ones
 
@@ -63,6 +65,38 @@ def sample_records(session: Session, engine: Engine, model: ModelSpec, now: int)
     if sample.n or order is None:
         return sample
     return Sample(session.read(Statement(outputs, f"FROM {_some(looked, '')}")), newest=False)
+
+
+def sample_alike(
+    session: Session, engine: Engine, model: ModelSpec, joined: pa.Table | None
+) -> pa.Table | None:
+    """Predictions that were made when some labelled ones were, whether or not their labels came.
+
+    As many as of the newest ones, each part of them just before another quantile of the event times of
+    those: else a drift of the newest would look like a choice. None where no index finds them.
+
+    Parameters
+    ----------
+    joined
+        labels that have a prediction, with its event time; None: none were looked at.
+    """
+    if joined is None:
+        return None
+    event = times(joined, "event_time", model.reading)
+    looked = look(session, engine, model.predictions, "p")
+    column = str(model.predictions.column("event_time"))
+    time = comparable(session, looked, column, "event_time", model.reading)
+    if not event.known.any() or not sortable(session, looked, time):
+        return None
+    moments = np.quantile(event.us[event.known], (np.arange(_PARTS) + 0.5) / _PARTS).astype(np.int64)
+    outputs = prediction_outputs(looked, model)
+    parts = [
+        f"WHERE ({time.condition(_EPOCH_ON, moment + 1)}) ORDER BY {time.sql} DESC"
+        for moment in moments.tolist()
+    ]
+    return pa.concat_tables(
+        session.read(Statement(outputs, f"FROM {_some(looked, part, LOOKED_AT // _PARTS)}")) for part in parts
+    )
 
 
 def oldest_record(session: Session, engine: Engine, model: ModelSpec, now: int) -> int | None:

@@ -96,7 +96,7 @@ class App(KeptRun):
             model = self._make(spec, source, at)
             caches = Caches.of(model)
             if spec.reading.serving:
-                from monitor.advice.inspect import unserved  # what looks at tables, for this alone
+                from monitor.advice.checks import unserved  # what looks at tables, for this alone
 
                 for warning in unserved(spec, self._opened(source), at):
                     self._warn(name, warning)

@@ -18,7 +18,7 @@ def with_outputs(roles: Roles, looked: Inspection, reading: Reading) -> Roles:
     looked, reading
         what was seen by the first guess, and how that was read.
     """
-    records, joined = looked.records, looked.joined
+    records, joined = looked.alike or looked.records, looked.joined
     if records is None or roles.task == "regression":
         return roles
     ranked = roles if joined is None else _by_ranks(roles, joined, reading)

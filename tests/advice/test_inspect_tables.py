@@ -207,6 +207,23 @@ def test_labels_in_the_prediction_table_are_looked_at_there(database: Database, 
     assert found.faults == ('table "predictions" has no column "lates" (label); did you mean "late"?',)
 
 
+@pytest.mark.parametrize("selective", [False, True])
+def test_newest_predictions_that_moved_are_no_choice_of_those_who_get_labels(
+    database: Database, tmp_path: Path, *, selective: bool
+) -> None:
+    n, old = 6_000, 2_000
+    late = [at % 2 if at < old else int(at % 10 > 0) for at in range(n)]
+    labelled = [at for at in range(old) if not (selective and late[at])]
+    database.create("predictions", COLUMNS, rows_of(n, late=late, score=[0.1 + 0.8 * each for each in late]))
+    database.create("labels", LABEL_COLUMNS, [(at, int(at % 3 == 0), iso(START + 2 * DAY), 0) for at in labelled])
+
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
+
+    told = [warning for warning in found.warnings if "labels come for some predictions only" in warning]
+    assert len(told) == selective
+    assert all('"0" are 100.0% of 1,000 labels, and 50.' in warning for warning in told)
+
+
 def test_a_reference_that_is_not_there_is_a_fault(database: Database, tmp_path: Path) -> None:
     database.create("predictions", COLUMNS, rows_of(3))
     model = replace(model_of(labels=None), reference=ReferenceSpec(file="none.parquet"))
