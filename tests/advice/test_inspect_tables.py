@@ -215,7 +215,9 @@ def test_newest_predictions_that_moved_are_no_choice_of_those_who_get_labels(
     late = [at % 2 if at < old else int(at % 10 > 0) for at in range(n)]
     labelled = [at for at in range(old) if not (selective and late[at])]
     database.create("predictions", COLUMNS, rows_of(n, late=late, score=[0.1 + 0.8 * each for each in late]))
-    database.create("labels", LABEL_COLUMNS, [(at, int(at % 3 == 0), iso(START + 2 * DAY), 0) for at in labelled])
+    database.create(
+        "labels", LABEL_COLUMNS, [(at, int(at % 3 == 0), iso(START + 2 * DAY), 0) for at in labelled]
+    )
 
     found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
