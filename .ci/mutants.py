@@ -5,6 +5,7 @@ that have gone are taken out of it: the file only becomes shorter.
 python .ci/mutants.py [NAME ...] [--write]
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -15,10 +16,20 @@ from tempfile import gettempdir
 ROOT = Path(__file__).parents[1]
 PLACE = Path(gettempdir()) / "monitor-mutants"
 SURVIVORS = ROOT / ".ci" / "survivors.txt"
+_OF_INTERVALS = (
+    "closed_intervals",
+    "oracle_of_statsmodels",
+    "measures_of_numbers",
+    "measures_of_errors",
+    "mixture",
+)
 TARGETS = {  # what is changed, and the tests that should notice
-    "intervals": ("monitor/measures/statistics/intervals.py", "tests/measures"),
-    "states": ("monitor/states/*.py", "tests/states"),
-    "windows": ("monitor/windows/*.py", "tests/windows"),
+    "intervals": (
+        "monitor/measures/statistics/intervals.py",
+        [f"tests/measures/test_{name}.py" for name in _OF_INTERVALS],
+    ),
+    "states": ("monitor/states/*.py", ["tests/states"]),
+    "windows": ("monitor/windows/*.py", ["tests/windows"]),
 }
 CONFIGURATION = """
 [tool.mutmut]
@@ -26,7 +37,7 @@ source_paths = ["monitor"]
 only_mutate = ["{code}"]
 also_copy = ["benchmarks", "docker", "docs", "examples", "migrations"]
 pytest_add_cli_args = ["-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
-pytest_add_cli_args_test_selection = ["{tests}"]
+pytest_add_cli_args_test_selection = {tests}
 """
 NOTICED = ("killed", "timeout", "suspicious", "segfault")
 
@@ -37,7 +48,7 @@ def survivors(name: str) -> set[str]:
     place = PLACE / name
     _copy(place)
     configuration = (place / "pyproject.toml").read_text(encoding="utf-8")
-    text = configuration + CONFIGURATION.format(code=code, tests=tests)
+    text = configuration + CONFIGURATION.format(code=code, tests=json.dumps(tests))
     (place / "pyproject.toml").write_text(text, encoding="utf-8")
     _mutmut(place, "run", "--max-children", "1")
     lines = _mutmut(place, "results").splitlines()

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import pyarrow as pa
 
-from monitor.config.messages import did_you_mean
-from monitor.core.errors import ConfigurationError
-from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.notebook.counted import CountedFrames, counted_frames
 from monitor.notebook.frames import to_arrow, to_pandas
-from monitor.notebook.keys import ModelKeys, spec_of
+from monitor.notebook.keys import ModelKeys, require_measure, spec_of
 from monitor.notebook.oddities import oddities
 from monitor.notebook.page import Html, charts_page, report_page, said
 from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
@@ -139,8 +136,7 @@ class Evaluation:
         ConfigurationError
             if there is no measure of that name.
         """
-        if measure not in BY_NAME:
-            raise ConfigurationError([f'there is no measure "{measure}"{did_you_mean(measure, BY_NAME)}'])
+        require_measure(measure)
         rows = (row for row in self.rows if (row.measure, row.subject, row.against) == (measure, subject, ""))
         return next((row.measurement.value for row in rows if row.of_whole), None)
 

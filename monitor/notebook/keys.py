@@ -7,6 +7,8 @@ from monitor.config.load import model_of
 from monitor.config.messages import did_you_mean, listed
 from monitor.config.places import Loc
 from monitor.core.errors import ConfigurationError
+from monitor.measures.catalogue import BY_NAME
+from monitor.show.table import ALIASES
 from monitor.specs.model import ModelSpec
 
 Scalar: TypeAlias = str | int | float | bool
@@ -110,6 +112,13 @@ def spec_of(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) 
     if compared:
         table["reference"] = {"table": "reference"}
     return model_of(table, _called)
+
+
+def require_measure(name: str) -> None:
+    """Refuse what is no measure, with the one that was probably meant."""
+    if name not in BY_NAME:
+        meant = did_you_mean(ALIASES.get(name.lower(), name), BY_NAME)
+        raise ConfigurationError([f'there is no measure "{name}"{meant}'])
 
 
 def _called(loc: Loc) -> str:

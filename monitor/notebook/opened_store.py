@@ -15,9 +15,11 @@ from monitor.config.load import settings_of
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.errors import ConfigurationError
 from monitor.core.text import json_text
-from monitor.measures.catalogue import BY_NAME
+from monitor.measures.rows import CUMULATIVE
 from monitor.notebook.frames import to_pandas
+from monitor.notebook.keys import require_measure
 from monitor.show.alerts import plain_alert
+from monitor.show.behind import BEHIND
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import open_to_read, require_kept
@@ -26,6 +28,7 @@ from monitor.store.measurements.columns import detail_of
 if TYPE_CHECKING:
     import pandas as pd
 
+_SQLITE = b"SQLite format 3\0"
 _TIME, _TEXT, _NUMBER = pa.timestamp("us", "UTC"), pa.string(), pa.float64()
 _WINDOWS = {
     "model": _TEXT, "window": _TEXT, "window_end": _TIME, "first_as_of": _TIME, "measured_as_of": _TIME,
@@ -45,7 +48,7 @@ def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Opened
     Parameters
     ----------
     config
-        a configuration file, whose store is read; or the URL of a store, as ``"sqlite:///monitor.db"``.
+        a configuration file, whose store is read; or the store: its URL, or the file of a SQLite one.
     run
         ``"live"``, or the name of a replay.
 
@@ -56,11 +59,10 @@ def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Opened
     StoreError
         if there is no store of this version.
     """
-    url = (
-        str(config)
-        if "://" in str(config)
-        else settings_of(Path(config), os.environ, outside=False).store_url
-    )
+    url = str(config)
+    if "://" not in url:
+        file = Path(config)
+        url = f"sqlite:///{file.absolute()}" if _is_sqlite(file) else _configured(file)
     require_kept(url)
     return OpenedStore(url, run)
 
@@ -94,7 +96,7 @@ class OpenedStore:
         as_of: When | None = None,
     ) -> "pd.DataFrame":
         """Kept measurements, one row a measurement and revision: see `monitor.read_snapshots`."""
-        self._require(model, measure)
+        self._require(model, measure, window)
         return read_snapshots(
             self.url,
             run=self.run,
@@ -148,6 +150,8 @@ class OpenedStore:
 
         Parameters
         ----------
+        measure
+            one that has such a table, or the table's own name, as ``"roc_curve"`` or ``"gain"``.
         end
             of the window; None: the newest that has such a table.
 
@@ -155,9 +159,20 @@ class OpenedStore:
         -------
         pandas.DataFrame
             columns are the measure's own; empty where nothing of it is kept.
+
+        Raises
+        ------
+        ConfigurationError
+            if there is no such model, measure, window or subject.
         """
+        measure = BEHIND.get(measure, measure)
         frame = self.measurements(model, window=window, measure=measure, as_of=as_of)
         whole = frame["version"].isna() & frame["segment"].isna() & frame["against"].isna()
+        subjects = set(frame["subject"][whole])
+        if subjects and subject not in subjects:
+            raise ConfigurationError(
+                [f'{measure} has no subject "{subject}": it has {listed(sorted(subjects))}']
+            )
         frame = frame[whole & (frame["subject"] == subject) & frame["detail"].notna()]
         if end is not None:
             import pandas as pd
@@ -177,16 +192,37 @@ class OpenedStore:
         finally:
             store.close()
 
-    def _require(self, model: str | None, measure: str | None = None) -> None:
+    def _require(self, model: str | None, measure: str | None = None, window: str | None = None) -> None:
         """Refuse names that no row can have, with a suggestion."""
-        if measure is not None and measure not in BY_NAME:
-            raise ConfigurationError([f'there is no measure "{measure}"{did_you_mean(measure, BY_NAME)}'])
+        if measure is not None:
+            require_measure(measure)
         if model is not None and model not in (names := self.models()):
             there = f"the store has {listed(names)}" if names else "the store has none yet"
             raise ConfigurationError([f'there is no model "{model}": {there}{did_you_mean(model, names)}'])
+        if window and window != CUMULATIVE and window not in (kept := self._windows(model)):
+            there = f"the store has {listed(kept)}" if kept else "the store has none yet"
+            raise ConfigurationError([f'there is no window "{window}": {there}'])
+
+    def _windows(self, model: str | None) -> list[str]:
+        with self._store() as store:
+            return sorted(
+                {one.window for name in self._chosen(store, model) for one in store.windows(name, 0)}
+            )
 
     def _chosen(self, store: SqlStore, model: str | None) -> list[str]:
         return sorted(store.progress()) if model is None else [model]
+
+
+def _is_sqlite(file: Path) -> bool:
+    """Whether a file is a database of SQLite: its first bytes say so."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
+
+
+def _configured(file: Path) -> str:
+    return settings_of(file, os.environ, outside=False).store_url
 
 
 def _json(value: object) -> str | None:

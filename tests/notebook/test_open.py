@@ -53,6 +53,7 @@ def test_a_store_is_opened_by_its_url_too(kept: monitor.OpenedStore, directory: 
     by_url = monitor.open(f"sqlite:///{directory / 'monitor.db'}")
 
     assert by_url.measurements().equals(kept.measurements())
+    assert monitor.open("monitor.db").measurements().equals(kept.measurements())
 
 
 def test_windows_tell_when_they_settled(kept: monitor.OpenedStore) -> None:
@@ -96,6 +97,7 @@ def test_a_curve_is_the_table_behind_a_measurement(kept: monitor.OpenedStore) ->
 
     assert len(curve) > 10
     assert curve.equals(kept.curve("made", "roc_auc", window="7d"))
+    assert curve.equals(kept.curve("made", "roc_curve", window="7d"))
     assert kept.curve("made", "accuracy", window="7d").empty
 
 
@@ -104,6 +106,14 @@ def test_what_is_not_there_is_one_clear_error(kept: monitor.OpenedStore, tmp_pat
         kept.windows("mode")
     with pytest.raises(ConfigurationError, match='there is no measure "roc_auk"; did you mean "roc_auc"'):
         kept.measurements(measure="roc_auk")
+    with pytest.raises(ConfigurationError, match='there is no measure "AUC"; did you mean "roc_auc"'):
+        kept.measurements(measure="AUC")
+    with pytest.raises(ConfigurationError, match='there is no window "8d": the store has "7d"'):
+        kept.measurements("made", window="8d")
+    with pytest.raises(ConfigurationError, match='no subject "age": it has .*"feature:age"'):
+        kept.curve("made", "stability_index", window="7d", subject="age")
+    with pytest.raises(ConfigurationError, match='"yesterday" is no date or time'):
+        kept.alerts(as_of="yesterday")
     with pytest.raises(StoreError, match="there is no such file"):
         monitor.open(f"sqlite:///{tmp_path / 'no.db'}")
     assert list(tmp_path.iterdir()) == []

@@ -48,6 +48,11 @@ def test_carries_of_sums_are_moved_to_the_high_half() -> None:
     assert state.block("sums")[2:].tolist() == [[3, -2], [3, sums.HALF - 4]]
 
 
+def test_halves_of_sums_are_the_last_two_rows_of_their_block() -> None:
+    assert LAYOUT.slice("sums") == slice(3, 11)
+    assert (LAYOUT.hi.tolist(), LAYOUT.lo.tolist()) == ([7, 8], [9, 10])
+
+
 def test_opposite_sums_cancel_to_the_one_form_of_nothing() -> None:
     one, other = counters(sums=[0] * 4 + [5, 0, 7, 0]), counters(sums=[0] * 4 + [-6, 0, sums.HALF - 7, 0])
 

@@ -1,6 +1,7 @@
 """Grids: where the edges lie, and which cell a value falls into."""
 
 import json
+import statistics
 
 import numpy as np
 import pytest
@@ -144,6 +145,49 @@ def test_scores_without_a_reference_lie_on_a_uniform_grid() -> None:
     assert grid.deciles == ()
 
 
+def test_the_ends_of_a_range_are_valid() -> None:
+    grid = grids.score_grid(None, 0.0, 1.0)
+
+    assert (grid.lower, grid.upper) == (0.0, 1.0)
+    assert cells(grid, [-0.1, 0.0, 1.0, 1.1]) == [grid.regular + 2, 0, grid.regular - 1, grid.regular + 2]
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, np.inf), (-np.inf, 9.0), (0.0, 9.0)])
+def test_a_range_with_one_bound_spans_the_reference_at_the_other_end(lower: float, upper: float) -> None:
+    values = np.asarray([1.0, 4.0, 5.0])
+
+    grid = grids.score_grid(values, lower, upper)
+
+    ends = max(lower, 1.0) if np.isinf(lower) else lower, min(upper, 5.0) if np.isinf(upper) else upper
+    uniform = np.linspace(*ends, grids.SCORE_UNIFORM_CELLS + 1)[1:-1]
+    assert grid.edges == tuple(np.union1d(uniform, values))
+    assert (grid.lower, grid.upper) == (lower, upper)
+
+
+@given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40))
+def test_moments_are_of_the_middle_value_in_powers_of_two_of_the_spread(values: list[int]) -> None:
+    grid = grids.feature_grid(np.asarray(values, dtype=np.float64))
+
+    spread = statistics.pstdev(values) or abs(grid.centre) or 1.0
+    assert grid.centre == sorted(values)[len(values) // 2]
+    assert np.log2(grid.scale) == int(np.log2(grid.scale))
+    assert grid.scale <= spread * (1 + 1e-9)
+    assert spread < 2 * grid.scale * (1 + 1e-9)
+
+
+def test_a_reference_as_wide_as_the_doubles_has_no_moments() -> None:
+    assert grids.feature_grid(np.asarray([-1.7e308, 1.7e308, 1.7e308])).scale == 0.0
+
+
+def test_levels_that_are_not_named_are_known_by_sixteen_digits() -> None:
+    assert {len(digest) for digest in grids.category_grid(["rare", "é"], [1, 2]).rare} == {16}
+
+
+def test_levels_and_counts_belong_together() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        grids.category_grid(["a", "b"], [10])
+
+
 @pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (0.0, np.inf), (-1.7e308, 1.7e308), (2.0, 2.0)])
 def test_scores_without_a_finite_range_have_one_cell(bounds: tuple[float, float]) -> None:
     assert grids.score_grid(None, *bounds).edges == ()
@@ -157,7 +201,7 @@ def test_an_unbounded_range_spans_the_reference() -> None:
 
 
 def test_a_level_needs_ten_records_to_be_named() -> None:
-    grid = grids.category_grid(["a", "b", "c", "d"], [9, 10, 30, 10])
+    grid = grids.category_grid(["a", "d", "c", "b"], [9, 10, 30, 10])
 
     assert grid.levels == ("c", "b", "d")
     assert [grid.cells_of(level) for level in ("c", "b", "d", "a", "new", None)] == [0, 1, 2, 3, 4, 5]
@@ -177,6 +221,7 @@ def test_at_most_254_levels_are_named() -> None:
     [
         NumericGrid(edges=(-1.0, 0.5, 1e300), deciles=(0, 2)),
         NumericGrid(edges=(), lower=0.0, upper=1.0),
+        NumericGrid(edges=(1.0,), lower=-np.inf, upper=2.0, centre=3.0, scale=0.5),
         CategoryGrid(levels=("é", "b"), rare=frozenset({"00ff"})),
     ],
 )
@@ -203,7 +248,8 @@ def test_another_kind_of_grid_is_refused() -> None:
 
 
 def test_logarithmic_cells_are_one_percent_wide() -> None:
-    edges = np.asarray(grids.log_edges(1.0, 1_000.0))
+    edges = np.asarray(grids.log_edges(20.0, 1_000.0))
 
     assert np.allclose(edges[1:] / edges[:-1], 1.01)
+    assert edges[0] == 20.0
     assert edges[-2] < 1_000.0 <= edges[-1]

@@ -129,3 +129,18 @@ def test_a_scale_keeps_its_fourth_power_a_double(spread: float, power: int) -> N
 def test_a_spread_that_is_no_spread_is_refused(spread: float) -> None:
     with pytest.raises(ValueError, match="a scale is a positive finite number"):
         sums.power_of_two(spread)
+
+
+def test_terms_beside_one_that_does_not_fit_are_counted() -> None:
+    hi, lo, fits = sums.halves(np.asarray([2.0, np.nan, 3.5, np.inf]))
+
+    assert fits.tolist() == [True, False, True, False]
+    assert (hi.tolist(), lo.tolist()) == ([2, 0, 3, 0], [0, 0, sums.HALF // 2, 0])
+
+
+@pytest.mark.parametrize(("most", "fits"), [(1, True), (2, False)])
+def test_whole_units_are_taken_as_long_as_their_sum_fits(most: int, fits: bool) -> None:  # noqa: FBT001
+    found = sums.whole_units(np.asarray([2.0**21, -1.0]), most)
+
+    assert (found is not None) == fits
+    assert found is None or found.tolist() == [2**61, -(2**40)]

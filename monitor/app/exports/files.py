@@ -192,8 +192,20 @@ def _batch(run: str, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
 
 
 def moment_of(when: When) -> int:
-    """Microseconds of a moment, UTC unless it says otherwise."""
-    return from_iso(when if isinstance(when, str) else when.isoformat())
+    """Microseconds of a moment, UTC unless it says otherwise.
+
+    Raises
+    ------
+    ConfigurationError
+        if a text is no date or time.
+    """
+    text = when if isinstance(when, str) else when.isoformat()
+    try:
+        return from_iso(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            [f'"{text}" is no date or time, as 2026-03-01 or 2026-03-01T12:00Z']
+        ) from error
 
 
 def _moment(when: When | None) -> int | None:
