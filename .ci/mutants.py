@@ -46,6 +46,7 @@ def survivors(name: str) -> set[str]:
     """Changes of a target that its tests do not notice: the function, the line, what became of it."""
     code, tests = TARGETS[name]
     place = PLACE / name
+    shutil.rmtree(place, ignore_errors=True)  # what an earlier run found is not tried again
     _copy(place)
     configuration = (place / "pyproject.toml").read_text(encoding="utf-8")
     text = configuration + CONFIGURATION.format(code=code, tests=json.dumps(tests))
@@ -54,7 +55,7 @@ def survivors(name: str) -> set[str]:
     lines = _mutmut(place, "results").splitlines()
     states = dict(line.strip().rsplit(": ", 1) for line in lines if "__mutmut_" in line)
     if unfinished := [one for one, state in states.items() if state == "not checked"]:
-        raise SystemExit(f"{name}: {len(unfinished)} changes were not tried; run it again, it goes on")
+        raise SystemExit(f"{name}: {len(unfinished)} changes were not tried")
     left = {one: state for one, state in states.items() if state not in NOTICED}
     untested = {f"{_function(one)}: no near test" for one, state in left.items() if state == "no tests"}
     return untested | {_told(place, one) for one, state in left.items() if state != "no tests"}
@@ -67,8 +68,6 @@ def _copy(place: Path) -> None:
     for file in listed.stdout.splitlines():
         source, target = ROOT / file, place / file
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_symlink() or (source.is_symlink() and target.exists()):
-            target.unlink()
         if source.is_symlink() or source.exists():
             shutil.copy2(source, target, follow_symlinks=False)
 

@@ -110,7 +110,7 @@ def test_what_is_not_there_is_one_clear_error(kept: monitor.OpenedStore, tmp_pat
         kept.measurements(measure="AUC")
     with pytest.raises(ConfigurationError, match='there is no window "8d": the store has "7d"'):
         kept.measurements("made", window="8d")
-    with pytest.raises(ConfigurationError, match='no subject "age": it has .*"feature:age"'):
+    with pytest.raises(ConfigurationError, match=r'no subject "age": it has .*"feature:age"'):
         kept.curve("made", "stability_index", window="7d", subject="age")
     with pytest.raises(ConfigurationError, match='"yesterday" is no date or time'):
         kept.alerts(as_of="yesterday")
