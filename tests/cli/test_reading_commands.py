@@ -106,16 +106,21 @@ def test_they_read_a_store_that_they_may_not_write(for_all_to_read: Path) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
-def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(for_all_to_read: Path) -> None:
+def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
+    served: Path, for_all_to_read: Path
+) -> None:
     url = f"sqlite:///{for_all_to_read / 'monitor.db'}"
     code = (
         "import os, sys; from monitor.app.exports.files import read_snapshots;"
-        "from monitor.store.engine import open_to_read; url = sys.argv[1]; read_snapshots(url);"
+        "from monitor.store.engine import open_to_read; url = sys.argv[1]; read_snapshots(sys.argv[2]);"
         "os.setuid(65534); store = open_to_read(url, 'live')\n"
         "for _ in sys.stdin: print(len(store.events()), len(read_snapshots(url)), flush=True)"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", code, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, url, f"sqlite:///{served / 'monitor.db'}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as reader:
 
         def asked() -> list[int]:
