@@ -40,15 +40,19 @@ def interval(
     return _small("strip", parts, label)
 
 
-def share(value: float, reference: float, most: float, label: str) -> str:
-    """A share as a bar, and that of the reference as a line across it; both end at `most`.
+def share(value: float, reference: float | None, most: float, label: str) -> str:
+    """A share as a bar, and that of the reference, if it is known, as a line across it; both end at `most`.
 
     >>> share(0.2, 0.1, 0.4, "a").count("<rect"), 'x="3.0" width="53.0"' in share(0.2, 0.1, 0.4, "a")
     (1, True)
+    >>> share(0.2, 0.1, 0.4, "a").count("<path"), share(0.2, None, 0.4, "a").count("<path")
+    (1, 0)
     """
     axis = Axis(0.0, most)
     wide = (_WIDE - 2 * _EDGE) * axis.part(value)
     bar = f'<rect class="bar main" x="{_EDGE}.0" width="{wide:.1f}" y="7" height="12"/>'
+    if reference is None:
+        return _small("spark", [bar], label)
     line = f'<path class="line now" d="M{_across(axis, reference)} {_EDGE}v{_TALL - 2 * _EDGE}"/>'
     return _small("spark", [bar, line], label)
 

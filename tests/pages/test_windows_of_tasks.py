@@ -26,7 +26,7 @@ from monitor.measures.worded import difference_of, value_of, with_interval
 from monitor.pages.asked import Asked
 from monitor.pages.moments import called
 from monitor.pages.slices.segments import segments_page
-from monitor.pages.window.classes import MOST, confusion_table
+from monitor.pages.window.classes import MOST, class_rows, confusion_table
 from monitor.specs.rows import Drawn
 from monitor.states.views import Confusion
 from monitor.store.connections import writing
@@ -163,6 +163,15 @@ def test_of_many_classes_the_frequent_are_shown_and_the_others_are_one() -> None
     assert sum(map(sum, cells)) == counts.sum()
     assert cells[0][0] == counts[frequent[0], frequent[0]]
     assert sum(cells[20]) == counts[[at for at in range(30) if at not in frequent]].sum()
+
+
+def test_shares_of_classes_that_no_reference_tells_are_none() -> None:
+    names = ("ant", "bee", "cat")
+    now, unlabelled = (Confusion(names, np.full((4, 4), count)) for count in (5, 0))
+
+    for of_reference in (None, unlabelled):
+        rows = class_rows(now, [], of_reference)
+        assert [(row.reference, row.words) for row in rows] == [(None, "25.0 %")] * 3
 
 
 @pytest.mark.parametrize("name", ["animal", "basket", "flight"])

@@ -48,6 +48,8 @@ class ClassRow:
 
     Parameters
     ----------
+    reference
+        None: there is no reference, or it has no labels.
     rates
         of each of `OF_CLASS`: in words, its bounds, and (lower, value, upper); None without an interval.
     """
@@ -55,7 +57,7 @@ class ClassRow:
     name: str
     records: str
     share: float
-    reference: float
+    reference: float | None
     words: str
     rates: tuple[tuple[str, str, tuple[float, float, float] | None], ...]
 
@@ -77,14 +79,15 @@ def class_rows(
     if len(confusion.classes) < 3:
         return ()
     known = {(result.measure, result.subject): result.measurement for result in results}
-    now, then = _shares(confusion), None if of_reference is None else _shares(of_reference)
+    labelled = of_reference is not None and of_reference.counts.any()
+    now, then = _shares(confusion), _shares(of_reference) if of_reference and labelled else None
     actual = confusion.counts.sum(axis=1).tolist()
     return tuple(
         ClassRow(
             name=(name := confusion.classes[at]),
             records=f"{actual[at]:,}",
             share=now[at],
-            reference=0.0 if then is None else then[at],
+            reference=None if then is None else then[at],
             words=value_of("base_rate", now[at])
             + ("" if then is None else f", reference {value_of('base_rate', then[at])}"),
             rates=tuple(_rate(measure, known.get((measure, f"class:{name}"))) for measure in OF_CLASS),

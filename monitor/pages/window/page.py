@@ -85,7 +85,7 @@ class WindowPage:
     @property
     def widest(self) -> float:
         """Largest share of a class, at which the bars of shares end."""
-        return max((max(row.share, row.reference) for row in self.classes), default=1.0) or 1.0
+        return max((max(row.share, row.reference or 0.0) for row in self.classes), default=1.0) or 1.0
 
 
 def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
