@@ -1,7 +1,7 @@
 import json
 
 from sentence_lengths import hurried_pages, long_ones, sentences
-from site_pages import ROOT, laid_out, pages
+from site_pages import ROOT, laid_out, offline, pages
 
 
 def test_links_lead_to_where_pages_lie_on_the_site_and_code_is_named_without_one() -> None:
@@ -31,6 +31,12 @@ def test_every_page_is_in_the_sites_navigation_or_a_decision() -> None:
     }
 
     assert lost <= apart
+
+
+def test_search_asks_no_other_host() -> None:
+    page = '<p>a</p><script src="https://unpkg.com/iframe-worker/shim" type="text/javascript"></script>'
+
+    assert offline(page, "<script>ours</script>") == "<p>a</p><script>ours</script>"
 
 
 def test_notebooks_are_kept_without_outputs() -> None:

@@ -36,7 +36,8 @@ Every key with its default and meaning: this is `config.example.toml`.
 {text}```
 """
 _UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n"  # decisions have a page of their own, and many words
-_ELSEWHERE = re.compile(r'<script src="https?://[^"]*"></script>')  # for browsers of old: nothing is loaded
+_WORKER = re.compile(r'<script src="https://unpkg.com/iframe-worker/shim"[^>]*></script>')
+_ELSEWHERE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']https?://[^"']*["']""")
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 _DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)  # drawn by a script from elsewhere
@@ -94,6 +95,11 @@ def lay_out(directory: Path) -> None:
     shutil.copy(ROOT / "docs" / "site.toml", directory / "zensical.toml")
 
 
+def offline(text: str, script: str) -> str:
+    """Page whose search works where there is no network: by our script, not by that of another host."""
+    return _WORKER.sub(lambda _: script, text)
+
+
 def main() -> int:
     """Build the site below a directory; 1 where a page has a fault."""
     directory = Path(sys.argv[1])
@@ -102,8 +108,15 @@ def main() -> int:
     command = [zensical, "build", "--strict", "--config-file", str(directory / "zensical.toml")]
     if subprocess.run(command, check=False).returncode:  # noqa: S603 -- ours
         return 1
+    script = (
+        f"<script>{(Path(__file__).parent / 'search_from_files.js').read_text(encoding='utf-8')}</script>"
+    )
     for page in (directory / "site").rglob("*.html"):
-        page.write_text(_ELSEWHERE.sub("", page.read_text(encoding="utf-8")), encoding="utf-8")
+        text = offline(page.read_text(encoding="utf-8"), script)
+        if found := _ELSEWHERE.search(text):
+            print(f"{page} loads what lies elsewhere: {found.group()}", file=sys.stderr)
+            return 1
+        page.write_text(text, encoding="utf-8")
     print(f"open {directory / 'site' / 'index.html'}")
     return 0
 
