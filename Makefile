@@ -37,7 +37,7 @@ help:
 	@echo "make sim-nowcast        bias and intervals of nowcasts; writes docs/nowcast.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
-	@echo "make docs               write the pages of measures and messages, the drawn pictures and config.schema.json from the code"
+	@echo "make docs               write the pages of measures, commands and messages, the drawn pictures and config.schema.json from the code"
 	@echo "make site               build the site of the documentation in build/site, its notebooks run: a link that leads nowhere, or a page of long sentences, fails"
 	@echo "make pictures           write the pictures of pages in docs/pictures from the demo's store (after make demo; Chromium)"
 	@echo "make image              build the container's image (Docker, Podman or Buildah), or say why not"

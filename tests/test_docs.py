@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import click
+import commands_page
 import pytest
 import servers
 import sqlalchemy as sa
@@ -102,6 +103,10 @@ def test_the_pages_of_measures_say_what_the_catalogue_says() -> None:
 
     assert written == pages(exposed_as)
     assert all(f"`{name}`" in written["docs/measures.md"] for name in BY_NAME)
+
+
+def test_the_page_of_commands_is_what_help_prints() -> None:
+    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == commands_page.markdown()
 
 
 def test_the_pictures_of_concepts_are_as_they_are_drawn() -> None:

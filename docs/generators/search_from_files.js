@@ -7,7 +7,7 @@ if (location.protocol === "file:") {
       this.inside = new Promise((ready, failed) => {
         frame.onload = () => {
           const inside = frame.contentWindow, script = inside.document.createElement("script");
-          inside.postMessage = (data) => setTimeout(() => this.onmessage?.({ data }));
+          inside.postMessage = (data) => setTimeout(() => this.onmessage?.({ data: structuredClone(data) }));
           script.src = new URL(url, location);
           script.onload = () => ready(inside);
           script.onerror = failed;
@@ -19,7 +19,8 @@ if (location.protocol === "file:") {
       document.body.append(frame);
     }
     postMessage(data) {
-      this.inside.then((inside) => inside.onmessage({ data }), () => this.onerror?.());
+      const copy = structuredClone(data);
+      this.inside.then((inside) => inside.onmessage({ data: copy }), () => this.onerror?.());
     }
   };
 }

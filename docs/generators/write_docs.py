@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import architecture_picture
+import commands_page
 import concept_pictures
 import config_schema
 import measures_page
@@ -18,6 +19,7 @@ def main() -> None:
     example = (ROOT / "config.example.toml").read_text(encoding="utf-8")
     texts = {
         **measures_page.pages(exposed_as),
+        "docs/commands.md": commands_page.markdown(),
         "docs/alerts-messages.md": messages_page.markdown(),
         **concept_pictures.pictures(),
         "docs/pictures/architecture.svg": architecture_picture.picture(),
