@@ -261,10 +261,11 @@ def _shift(rows: Sequence[Revision], window: Window, axis: Axis) -> Iterator[Fig
 def _marks(data: PageData, seen: Seen, axis: Axis) -> list[Mark]:
     """Versions and decisions on the axis of time."""
     told = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
+    first = axis.low + (axis.high - axis.low) / 50
+    events = [one for one in data.events(seen.model) if one.kind in told and first < one.at <= axis.high]
     return [
         RuleLine(float(event.at), "x", "now", told[event.kind].format(named(event.subject)))
-        for event in data.events(seen.model)[-12:]
-        if event.kind in told and axis.low + (axis.high - axis.low) / 50 < event.at <= axis.high
+        for event in events[-12:]
     ]
 
 

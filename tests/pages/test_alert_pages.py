@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from looked_at import END, Pages, copied, looking
@@ -91,3 +92,16 @@ def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
     assert "(as judged on 6 Apr 2024)" in then.words
     (alert,) = (one for one in told if one["since"] == to_iso(over.since))
     assert (alert["state"], alert["resolved_at"], alert["acknowledged"]) == ("firing", None, None)
+
+
+def test_events_that_came_later_take_no_mark_from_the_chart_of_then(bench: Bench, tmp_path: Path) -> None:
+    changed = copied(bench, tmp_path)
+    marked = Event(model="late", at=END - 8 * DAY, kind="recounted")
+    later = [replace(marked, at=END - at, kind=ACKNOWLEDGED) for at in range(20)]
+    with changed.app() as app:
+        app.store.record([marked, *later])
+
+    with looking(changed) as pages:
+        then = pages.at(f"/models/late?window=1d&as_of={to_iso(END - 4 * DAY)}")
+
+    assert ">recounted<" in then.text
