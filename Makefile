@@ -175,14 +175,15 @@ pictures: $(VENV)/installed-dev
 	@$(BIN)/python -X utf8 docs/generators/page_pictures.py
 
 image:
-	@why=; engine=; \
+	@why=; engine=; format=; \
 	for one in docker podman buildah; do \
 	  command -v $$one >/dev/null || { why="$$why $$one is not installed;"; continue; }; \
 	  $$one info >/dev/null 2>&1 && { engine=$$one; break; }; \
 	  why="$$why $$one: $$($$one info 2>&1 >/dev/null | tail -n 1);"; \
 	done; \
 	[ -n "$$engine" ] || { echo "make image: NO IMAGE IS BUILT:$$why one of them has to answer." >&2; exit 1; }; \
-	"$$engine" build --file docker/Dockerfile --tag $(IMAGE) . && echo "$$engine has built $(IMAGE)"
+	[ "$$engine" = docker ] || format="--format docker"; \
+	"$$engine" build $$format --file docker/Dockerfile --tag $(IMAGE) . && echo "$$engine has built $(IMAGE)"
 
 # What the image installs, of the versions that are tested; nothing else is in that environment.
 sbom: $(VENV)/installed-dev

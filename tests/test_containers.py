@@ -49,6 +49,14 @@ def test_what_the_image_imports_to_be_sure_of_itself_is_there() -> None:
     run(sys.executable, "-c", code)
 
 
+def test_of_scipy_only_what_the_image_has_is_used() -> None:
+    """The image keeps the special functions alone; what is imported late its own check does not see."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "monitor").rglob("*.py")]
+    code = "\n".join(re.sub(r'""".*?"""', "", text, flags=re.DOTALL) for text in texts)
+
+    assert set(re.findall(r"\bscipy\.(\w+)|from scipy import (\w+)", code)) == {("special", "")}
+
+
 @pytest.mark.long
 def test_the_bill_of_materials_names_all_that_is_installed_with_its_licence() -> None:
     done = subprocess.run(["make", "sbom"], cwd=ROOT, capture_output=True, text=True, check=False)

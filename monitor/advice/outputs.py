@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import scipy
 
 from monitor.advice.findings import ENOUGH, NAMED_FROM, Findings, counts_of, held
 from monitor.core.text import double_quoted
 from monitor.core.typing import Ints
 from monitor.measures.statistics.intervals import wilson
+from monitor.measures.statistics.two_samples import fisher_exact, mann_whitney_less
 from monitor.records.reading import Reading, Task
 from monitor.records.rows import is_labelled, prediction_of, score_of
 from monitor.records.values import Categories, categories
@@ -184,8 +184,7 @@ def area(rows: pa.Table, reading: Reading) -> tuple[float, float] | None:
     negative, positive = (score.values[score.finite & (actual == at)] for at in (0, 1))
     if min(len(negative), len(positive)) < NAMED_FROM:
         return None
-    test = scipy.stats.mannwhitneyu(positive, negative, alternative="less")
-    return float(test.statistic) / (len(positive) * len(negative)), float(test.pvalue)
+    return mann_whitney_less(positive, negative)
 
 
 def meanings(records: pa.Table, joined: pa.Table | None, reading: Reading) -> dict[str, str]:
@@ -201,7 +200,7 @@ def meanings(records: pa.Table, joined: pa.Table | None, reading: Reading) -> di
         return {}
     table = _cross_table(joined, reading, frequent)
     told = len(frequent) == _PAIR and table.sum(axis=1).all() and table.sum(axis=0).all()
-    if told and scipy.stats.fisher_exact(table).pvalue < CHANCE:
+    if told and fisher_exact(table) < CHANCE:
         apart = table[0, 0] * table[1, 1] > table[0, 1] * table[1, 0]
         return dict(zip(frequent, reading.classes if apart else reading.classes[::-1], strict=True))
     return _by_most(table, frequent, reading.classes)
