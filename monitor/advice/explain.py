@@ -160,7 +160,7 @@ def _of_cycle(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) 
     if model.labels is None:
         return
 
-    reached = changed_labels_range(model, bounds, as_of)
+    reached = changed_labels_range(model, reading, as_of)
 
     def labels(planning: SqlSource) -> object:
         asked = None if model.labels is None or model.labels.column("reported_at") is None else since

@@ -43,14 +43,18 @@ def changed_records_range(spec: ModelSpec, reading: Reading, as_of: int, *, firs
     first
         no cycle was before: else the last ones, where no column tells which rows are new.
     """
-    bounds = (oldest_pane(reading, as_of), as_of + reading.tolerance + 1)
+    bounds = _within_horizon(reading, as_of)
     return bounds if first or spec.predictions.column("logged_at") is not None else _last(spec, bounds, as_of)
 
 
-def changed_labels_range(spec: ModelSpec, records: Range, as_of: int) -> Range:
-    """Event times among which new labels are looked for: of the records' those that the lookback reaches."""
+def changed_labels_range(spec: ModelSpec, reading: Reading, as_of: int) -> Range:
+    """Event times among which new labels are looked for: those of all records within the horizon.
+
+    Where no column tells which labels are new, of the last ones.
+    """
+    bounds = _within_horizon(reading, as_of)
     dated = spec.labels is not None and spec.labels.column("reported_at") is not None
-    return records if dated else _last(spec, records, as_of)
+    return bounds if dated else _last(spec, bounds, as_of)
 
 
 def pane_ranges(starts: Sequence[int], pane: int) -> list[Range]:
@@ -76,6 +80,10 @@ def audit_ranges(reading: Reading, as_of: int) -> AuditRanges:
         repeated=(first, as_of + reading.tolerance + 1),
         orphans=(first, as_of + 1),
     )
+
+
+def _within_horizon(reading: Reading, as_of: int) -> Range:
+    return oldest_pane(reading, as_of), as_of + reading.tolerance + 1
 
 
 def _last(spec: ModelSpec, bounds: Range, as_of: int) -> Range:

@@ -11,7 +11,17 @@ import pytest
 from memory import MemorySource
 from picking import facts_of, only, pane_of
 from stopping import Crash, Crashing
-from synthetic import READING, SPEC, START, Monitored, labels_of, monitored_of, predictions_of, reference_rows
+from synthetic import (
+    READING,
+    SPEC,
+    START,
+    Monitored,
+    labels_of,
+    log_of,
+    monitored_of,
+    predictions_of,
+    reference_rows,
+)
 
 from monitor.core.clock import DAY, HOUR, MINUTE, ticks
 from monitor.core.errors import StoreError
@@ -186,6 +196,24 @@ def test_after_each_cycle_every_pane_is_a_whole_count(
         assert {start: kept[start] for start in within} == counted(
             history.source(now), daemon.model.counting, within, now
         )
+
+
+def test_labels_of_old_records_count_in_the_next_cycle_though_nothing_says_when_records_were_logged(
+    fresh_store: SqlStore,
+) -> None:
+    log = log_of(4, per_day=48, delay=lambda rng, event: rng.integers(3 * DAY, 5 * DAY, len(event)))
+    source = MemorySource(log.predictions.drop_columns(["logged_at"]), log.labels)
+    rare: dict[str, Any] = {"windows": (), "settle_after": 15 * DAY, "lookback": DAY}
+    daemon = monitored_of(
+        source, fresh_store, reference=False, predictions=Relation(table="predictions"), **rare
+    )
+    reported = np.asarray(log.labels["reported_at"])
+
+    for now in ticks(START, START + 9 * DAY, DAY):
+        daemon.cycle(now)
+        kept, heard = stored(fresh_store, daemon.model.counting), reported[reported <= now]
+        assert kept == counted(source, daemon.model.counting, list(kept), now)
+        assert fresh_store.state("late").reported_cursor == (heard.max() if len(heard) else None)
 
 
 NOON = START + 12 * HOUR

@@ -110,7 +110,6 @@ def find_changes(
         panes,
         state,
         as_of,
-        bounds,
         waiting=records_wait,
         lease=lease,
         by_difference=by_difference,

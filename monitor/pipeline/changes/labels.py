@@ -57,7 +57,6 @@ def find_labels(
     panes: Panes,
     state: ModelState,
     as_of: int,
-    bounds: tuple[int, int],
     *,
     waiting: Collection[int],
     lease: Lease | None,
@@ -68,8 +67,6 @@ def find_labels(
 
     Parameters
     ----------
-    bounds
-        event times of the records that are looked for.
     waiting
         starts of the panes that wait to be counted anyway.
     by_difference, write
@@ -80,7 +77,7 @@ def find_labels(
     cursor = state.reported_cursor
     since = None if cursor is None else cursor + 1 if state.seen_again == () else cursor - spec.overlap
     has_reported_at = spec.labels.column("reported_at") is not None
-    bounds = changed_labels_range(spec, bounds, as_of)
+    bounds = changed_labels_range(spec, reading, as_of)
     span = Span(bounds, since, as_of, state.reported_cursor, asked_before(state, reading.tolerance))
     if not has_reported_at:
         span = Span(bounds, None, bounds[1], None)
