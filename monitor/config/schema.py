@@ -218,7 +218,7 @@ class ReferenceTable(VersionReference):
     """What the current distributions are compared with."""
 
     versions: dict[Text, VersionReference] = {}
-    season: Literal["week"] | None = None
+    season: Literal["week", "year"] | None = None
 
 
 class ServingTable(BaseModel):

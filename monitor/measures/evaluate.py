@@ -179,7 +179,8 @@ def seasonal(
     expected = expectation(counting, total)
     shifted = shift(counting, expected, records, replace(options, families=frozenset({Family.SHIFT})))
     others = [(period, expectation(counting, without(total, period))) for period in periods]
-    results = list(season.results(shifted, season.Apart.of(others, options), options.level, when))
+    apart, blind = season.Apart.of(others, options), season.out_of_range(expected)
+    results = list(season.results(shifted, apart, blind, options.level, when))
     if Family.VALUES not in options.families or not counting.summed:
         return results
     now, *sums = (counting.moments(part) for part in (records, *periods))

@@ -53,7 +53,7 @@ def test_a_season_is_part_of_the_reference_and_the_default_rules_on_shift_judge_
 @pytest.mark.parametrize(
     ("tables", "fault"),
     [
-        (SEASONAL.replace("week", "moon"), '.reference.season: must be one of "week": got "moon"'),
+        (SEASONAL.replace("week", "moon"), '.reference.season: must be one of "week", "year": got "moon"'),
         (
             ALERT + 'measure = "stability_index"\nsubject = "score"\n',
             f'.alerts[0].against: {OWN}: got "season"',

@@ -11,10 +11,10 @@ import pytest
 from memory import MemorySource
 from picking import only
 from scipy import stats
-from synthetic import READING, START, Monitored, labels_of, monitored_of, rows_of
+from synthetic import READING, Monitored, labels_of, monitored_of, rows_of
 
 from monitor.alerts.defaults import ALL, default_rules
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.against import SEASON
@@ -24,10 +24,10 @@ from monitor.pipeline.windows import against, window_rows
 from monitor.specs.model import BudgetSpec, ReferenceSpec
 from monitor.states.counters import Counters
 from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.windows.ends import Window, window_of
 
 READ = replace(READING, numeric=("temp",), categorical=("town",), horizon=90 * DAY)
-LEVEL = 0.95
+LEVEL, START = 0.95, from_iso("2024-01-04")  # a Thursday, as 1970-01-01 was: weeks end here
 
 
 def log_of(days: int, *, per_day: int = 48, seed: int = 3, summer: float = 0.0) -> pd.DataFrame:
@@ -53,6 +53,11 @@ def columns_of(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def weekly(name: str) -> Window:
+    """A window; of a week the ends are a week apart, so that few are kept."""
+    return window_of(name, HOUR, 7 * DAY if name == "7d" else None)
+
+
 def model(
     log: pd.DataFrame, store: SqlStore, *windows: str, season: str = "week", **options: Any
 ) -> Monitored:
@@ -65,7 +70,7 @@ def model(
         store,
         reading=options.pop("reading", replace(READ, labelled=False)),
         table=pa.table(columns_of(log_of(21, seed=8))),
-        windows=tuple(window_of(name, HOUR) for name in windows or ("7d",)),
+        windows=tuple(map(weekly, windows or ("7d",))),
         labels=None,
         **options,
     )
@@ -200,6 +205,92 @@ def test_a_summer_that_is_far_from_winter_is_as_its_season(fresh_store: SqlStore
     assert index < limit
 
 
+def test_a_season_beyond_the_references_range_has_a_mean_and_says_that_cells_see_nothing(
+    fresh_store: SqlStore,
+) -> None:
+    _, rows = model(log_of(36, summer=9.0), fresh_store).cycle(START + 36 * DAY + HOUR)
+
+    index = of_season(rows, "stability_index", "feature:temp")
+    assert index.reason is Reason.OUT_OF_RANGE
+    assert index.detail is not None
+    assert index.detail.rows == (
+        ("most numbers of earlier periods lie beyond the reference's range, in cells without an end",),
+    )
+    assert of_season(rows, "ks_p_value", "feature:temp").reason is Reason.OUT_OF_RANGE
+    assert of_season(rows, MEAN, "feature:temp").value is not None
+    assert of_season(rows, "stability_index", "score").value is not None
+
+
+@pytest.fixture
+def years() -> pd.DataFrame:
+    """Four years and a half of summers and winters, each year of its own."""
+    log = log_of(1_640, per_day=6)
+    day = (log["event"] - START) / DAY
+    shift = np.random.default_rng(5).normal(0, 0.1, 6)[(day // 365).astype(int)]
+    return log.assign(temp=log["temp"] * 0.8 + shift - 1.5 * np.cos(2 * np.pi * day / 365.25))
+
+
+def test_a_summer_is_as_the_summers_of_earlier_years(fresh_store: SqlStore, years: pd.DataFrame) -> None:
+    long = replace(READ, labelled=False, horizon=1_640 * DAY, pane=DAY)
+    end = from_iso("2028-06-01")
+
+    _, rows = model(years, fresh_store, "month", season="year", reading=long).cycle(end + HOUR)
+
+    spans = spans_of(end, 31 * DAY, 4, step=52 * 7)
+    means = [within(years, span)["temp"].mean() for span in spans]
+    found = of_season(rows, MEAN, "feature:temp")
+    now = within(years, (end - 31 * DAY, end))["temp"].mean()
+    assert found.value == pytest.approx(now - np.mean(means))
+    assert found.interval is not None
+    assert found.interval.lower < 0 < found.interval.upper
+    index, limit, far = (
+        only(rows, name, subject="feature:temp", against=against).measurement.value
+        for name, against in (
+            ("stability_index", SEASON),
+            ("stability_index_critical", SEASON),
+            ("stability_index", ""),
+        )
+    )
+    assert index is not None
+    assert limit is not None
+    assert far is not None
+    assert index < limit
+    assert far > 0.25
+
+
+def test_years_beyond_the_horizon_serve_once_they_were_counted(
+    fresh_store: SqlStore, years: pd.DataFrame
+) -> None:
+    short = replace(READ, labelled=False, horizon=40 * DAY, pane=DAY)
+    monitored = model(years, fresh_store, "month", season="year", reading=short)
+    first = from_iso("2025-01-01")
+    for month in range(42):
+        year, at = divmod(month, 12)
+        monitored.cycle(from_iso(f"{2025 + year}-{at + 1:02}-02"))
+
+    _, rows = monitored.other().cycle(from_iso("2028-06-02"))
+    _, early = model(years, fresh_store, "month", season="year", reading=short).cycle(from_iso("2028-06-03"))
+
+    end = from_iso("2028-06-01")
+    spans = [span for span in spans_of(end, 31 * DAY, 8, step=52 * 7) if span[0] >= first - 40 * DAY]
+    assert len(spans) == 3
+    found = of_season(rows, MEAN, "feature:temp")
+    assert found.detail is not None
+    assert found.detail.rows[0][3] == len(within(years, *spans))
+    assert seasonal(early) == seasonal(rows)
+
+
+def test_a_log_that_is_too_young_for_years_names_the_day_and_the_horizon(fresh_store: SqlStore) -> None:
+    _, rows = model(log_of(60), fresh_store, season="year").cycle(START + 60 * DAY + HOUR)
+
+    told = of_season(rows, "stability_index", "score").detail
+    assert told is not None
+    assert told.rows[0][0] == (
+        "0 of 3 earlier periods of 364 days are counted with records; the third is counted from "
+        '2027-01-07 on; horizon = "1099d" counts what the log holds of them'
+    )
+
+
 def test_below_three_periods_every_measure_says_too_short_and_when_it_will_be_enough(
     fresh_store: SqlStore,
 ) -> None:
@@ -211,7 +302,9 @@ def test_below_three_periods_every_measure_says_too_short_and_when_it_will_be_en
     assert {row.measure for row in against} == {*SEASONAL, MEAN}
     assert {row.measurement.reason for row in against} == {Reason.TOO_SHORT}
     (told,) = {row.measurement.detail.rows[0][0] for row in against if row.measurement.detail is not None}
-    assert told == "2 of 3 earlier periods of 7 days have records; the third is counted from 2024-01-29 on"
+    first, second = told.split("; ")
+    assert first == "2 of 3 earlier periods of 7 days are counted with records"
+    assert second == "the third is counted from 2024-02-01 on"
 
 
 def test_a_period_of_a_long_window_is_as_many_whole_weeks_as_hold_it(fresh_store: SqlStore) -> None:
@@ -219,8 +312,8 @@ def test_a_period_of_a_long_window_is_as_many_whole_weeks_as_hold_it(fresh_store
 
     told = of_season(rows, "stability_index", "score").detail
     assert told is not None
-    assert str(told.rows[0][0]).startswith("0 of 3 earlier periods of 35 days have records; ")
-    assert str(told.rows[0][0]).endswith('of an older log at once with horizon = "135d"')
+    assert str(told.rows[0][0]).startswith("0 of 3 earlier periods of 35 days are counted")
+    assert str(told.rows[0][0]).endswith('; horizon = "135d" counts what the log holds of them')
 
 
 def test_weeks_without_records_and_unusual_days_are_left_out_of_the_periods(fresh_store: SqlStore) -> None:
@@ -250,7 +343,10 @@ def test_a_feature_that_came_late_is_too_short_alone_and_a_constant_one_has_a_va
 
     _, rows = model(log, fresh_store).cycle(end + HOUR)
 
-    assert of_season(rows, MEAN, "feature:temp").reason is Reason.TOO_SHORT
+    late = of_season(rows, MEAN, "feature:temp")
+    assert late.reason is Reason.TOO_SHORT
+    assert late.detail is not None
+    assert late.detail.rows == (("fewer than 3 of 8 earlier periods hold it",),)
     assert of_season(rows, "ks_distance", "feature:temp").reason is Reason.TOO_SHORT
     assert of_season(rows, "stability_index", "score").value == 0
     assert of_season(rows, "ks_p_value", "score").value == 1
@@ -260,10 +356,10 @@ def test_a_replay_cycles_and_a_restart_keep_the_same_rows(
     new_store: Callable[[], SqlStore],
 ) -> None:
     log, fresh_store, other_store = log_of(40, per_day=12), new_store(), new_store()
-    replayed, lived = model(log, fresh_store), model(log, other_store)
+    replayed, lived = model(log, fresh_store, "1d"), model(log, other_store, "1d")
 
-    replayed.replay(START + 33 * DAY, START + 38 * DAY, 6 * HOUR)
-    for at in range(1, 21):
+    replayed.replay(START + 33 * DAY, START + 36 * DAY, 6 * HOUR)
+    for at in range(1, 13):
         if at % 5 == 0:
             lived = lived.other()
         lived.cycle(START + 33 * DAY + at * 6 * HOUR)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import scipy
 
-from monitor.core.measurement import WHEN, Detail, Interval, Measurement, Reason
+from monitor.core.measurement import BECAUSE, WHEN, Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES
 from monitor.measures.options import Options, Result
 from monitor.measures.shift.cells import Expected, Steps
@@ -20,6 +20,7 @@ from monitor.windows.ends import FEWEST_PERIODS
 SEASONAL = (*NAMES, *KS_NAMES)
 INDEX, LIMIT, _ = NAMES
 MEAN = "mean"
+_BEYOND = "most numbers of earlier periods lie beyond the reference's range, in cells without an end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,29 @@ class Apart:
         return cls(excess, squares)
 
 
-def results(shifted: Sequence[Result], apart: Apart, level: float, when: str) -> Iterator[Result]:
+def out_of_range(expected: Expected) -> frozenset[str]:
+    """Numbers of which most lie in cells without an end: what happens there no distance of cells sees."""
+    fine, names = expected.fine, set()
+    for row, start, length in zip(expected.numeric, fine.starts, fine.lengths, strict=True):
+        subject, counts = expected.subjects[row], fine.counts[start : start + length]
+        grid = subject.grid
+        if isinstance(grid, NumericGrid) and length > 1:
+            ends = counts[0] * math.isinf(grid.lower) + counts[-1] * math.isinf(grid.upper)
+            names.update([subject.name] if 2 * ends > counts.sum() else [])
+    return frozenset(names)
+
+
+def results(
+    shifted: Sequence[Result], apart: Apart, beyond_range: frozenset[str], level: float, when: str
+) -> Iterator[Result]:
     """Shift of a window against the sum of the periods, judged by how far these differ.
 
     Parameters
     ----------
     shifted
         the same against the sum, judged by chance alone.
+    beyond_range
+        subjects that cannot be judged by cells.
     when
         what is said where there are fewer than three periods.
     """
@@ -74,6 +91,9 @@ def results(shifted: Sequence[Result], apart: Apart, level: float, when: str) ->
         measured = result.measurement
         if len(differ) < FEWEST_PERIODS and measured.reason in (None, Reason.NO_REFERENCE):
             measured = too_short(measured.n, when)
+        elif measured.value is not None and result.subject in beyond_range:
+            because = Detail(BECAUSE, ((_BEYOND,),))
+            measured = Measurement(None, measured.n, Reason.OUT_OF_RANGE, detail=because)
         elif measured.value is not None and result.measure == LIMIT:
             measured = replace(measured, value=measured.value + beyond(differ, level))
         elif measured.value is not None and result.measure == KS_NAMES[1]:

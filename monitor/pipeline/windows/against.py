@@ -228,12 +228,14 @@ def _until(target: Target, count: int, first: int) -> str:
     """When there will be enough periods, and the line to write where an older log would do."""
     spec, name = target.model.spec, target.window.name
     needed = seasonal_reach(name, spec.season, FEWEST_PERIODS)
-    weeks, horizon = weeks_of(name, spec.season), spec.reading.horizon
-    told = f"{count} of {FEWEST_PERIODS} earlier periods of {weeks * WEEK // DAY} days have records"
+    days, horizon = weeks_of(name, spec.season) * WEEK // DAY, spec.reading.horizon
+    if count >= FEWEST_PERIODS:
+        return f"fewer than {FEWEST_PERIODS} of {count} earlier periods hold it"
+    told = f"{count} of {FEWEST_PERIODS} earlier periods of {days} days are counted with records"
     if first + needed > target.end:
         told += f"; the third is counted from {to_iso(first + needed)[:10]} on"
-        days = -(-needed // DAY)
-        told += f', of an older log at once with horizon = "{days}d"' if needed > horizon else ""
+    if needed > horizon:
+        told += f'; horizon = "{-(-needed // DAY)}d" counts what the log holds of them'
     return told
 
 
