@@ -16,10 +16,10 @@ _FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": 
 
 
 def inputs(known: Known) -> Iterator[str]:
-    """Sentences on which features, scores, predictions and labels moved, and by how much."""
-    yield from _features(known)
+    """Sentences on which features, scores, predictions and labels moved, and by how much; seasons first."""
     if known.features(INDEX, SEASON):
         yield from _features(known, SEASON)
+    yield from _features(known)
     yield from _outputs(known)
 
 
@@ -38,7 +38,8 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         yield f"{where}: none of {len(judged)} features {far}"
     else:
         some = f", {len(large)} by 0.1 or more" if len(large) < len(moved) else ""
-        size = some if large else ", as one in 20 does by chance alone"
+        small = ", each by less than 0.1" if against else ", as one in 20 does by chance alone"
+        size = some if large else small
         told = f"{len(moved)} of {len(judged)} features {far}{size}"
         most = few([_moved(row) for row in moved])
         yield f"{where}: {told}, by {INDEX}: {most}"
