@@ -45,7 +45,7 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         yield f"{where}: {told}, by {INDEX}: {most}"
     if len(judged) < len(rows):
         blind = [named(row.subject) for row in rows if row.measurement.value is None]
-        yield f"Nothing is known of {few(blind)}{', compared with their ' + against if against else ''}"
+        yield f"Whether {few(blind)} did is not known" if against else f"Nothing is known of {few(blind)}"
 
 
 def _outputs(known: Known) -> Iterator[str]:

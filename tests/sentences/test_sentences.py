@@ -68,6 +68,24 @@ def test_features_that_nothing_is_known_of_are_named() -> None:
     ]
 
 
+def test_the_season_is_told_first_and_by_its_own_critical_value() -> None:
+    rows = [
+        value("stability_index", 5.0, "feature:a"),
+        value("stability_index_critical", 0.01, "feature:a"),
+        value("stability_index", 0.02, "feature:a", against="season"),
+        value("stability_index_critical", 0.01, "feature:a", against="season"),
+        value("stability_index", Reason.OUT_OF_RANGE, "feature:b", against="season"),
+    ]
+
+    season, unknown, reference = inputs(known(*rows))
+    far = "1 of 1 features lay further from their season than its periods lie apart, each by less than 0.1"
+    assert season == f"7d to 1970-01-01: {far}, by stability_index: a 0.020 (none)"
+    assert unknown == "Whether b did is not known"
+    assert reference.endswith(
+        "1 of 1 features moved beyond chance, by stability_index: a 5.000 (significant)"
+    )
+
+
 def test_a_regression_must_beat_the_mean() -> None:
     better, worse = (known(value("r2_score", number, **SETTLED)) for number in (0.4, -0.3))
 
