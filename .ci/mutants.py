@@ -1,7 +1,8 @@
 """Change the code of pure rooms in small ways, and see whether tests notice: `make mutants`.
 
 Changes that no near test notices stand in `.ci/survivors.txt`, one a line. One that is not there fails. Those
-that have gone are taken out of it: the file only becomes shorter.
+that have gone are taken out of it: the file only becomes shorter. Without names those targets are tried that
+have been before. `--write` takes down what is found, as the first run of a target must.
 python .ci/mutants.py [NAME ...] [--write]
 """
 
@@ -95,15 +96,20 @@ def _told(place: Path, mutant: str) -> str:
     return f"{_function(mutant)}: {was} => {became}"
 
 
+def _room(name: str) -> str:
+    """What the lines of a target begin with."""
+    return TARGETS[name][0].removesuffix("*.py").removesuffix(".py").strip("/").replace("/", ".") + "."
+
+
 def main() -> int:
     """Compare with what is known; 1 where there is a new survivor."""
-    names = [name for name in sys.argv[1:] if name != "--write"] or list(TARGETS)
     known = set(SURVIVORS.read_text(encoding="utf-8").splitlines()) if SURVIVORS.exists() else set()
+    begun = [name for name in TARGETS if any(line.startswith(_room(name)) for line in known)]
+    names = [name for name in sys.argv[1:] if name != "--write"] or begun
     left = known
     fresh: set[str] = set()
     for name in names:
-        room = TARGETS[name][0].removesuffix("*.py").removesuffix(".py").strip("/").replace("/", ".")
-        here, now = {line for line in known if line.startswith(f"{room}.")}, survivors(name)
+        here, now = {line for line in known if line.startswith(_room(name))}, survivors(name)
         print(f"{name}: {len(now)} changes survive, {len(here)} are known")
         fresh |= now - here
         left = left - here | (now if "--write" in sys.argv else now & here)
