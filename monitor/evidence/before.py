@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.evidence.days import DayRow
-from monitor.evidence.expected import LearnedDays
+from monitor.evidence.expected import FEWEST, LearnedDays
 from monitor.evidence.watched import KINDS, Trait, Watch
 
 _BELIEVED = 0.1  # of the smallest size that is told: no smaller deviation of days is believed
@@ -24,6 +24,9 @@ class Before:
     usable
         of each subject: days that are learned from: no change stood on them, and none was taken for what is
         expected after them.
+    suspected
+        of each series: days of a change that may have begun. They are not learned from while that is open,
+        unless fewer than 14 days were left: else a change would be what is expected before it is found.
     """
 
     days: Ints
@@ -33,9 +36,10 @@ class Before:
     hits: Ints
     trials: Ints
     usable: Bools
+    suspected: Bools
 
     @classmethod
-    def of(cls, watch: Watch, rows: Sequence[DayRow]) -> "Before":
+    def of(cls, watch: Watch, rows: Sequence[DayRow], suspected: Bools) -> "Before":
         """Arrays of rows, oldest first."""
         days = np.asarray([row.day for row in rows], dtype=np.int64)
         series, faults = len(watch.series), len(watch.faults)
@@ -47,13 +51,17 @@ class Before:
             _stack([row.hits for row in rows], faults, np.int64),
             _stack([row.trials for row in rows], faults, np.int64),
             _usable(days, rows, len(watch.subjects)),
+            suspected,
         )
 
     def of_series(self, watch: Watch) -> LearnedDays:
         """What is learned of the series."""
+        learned = np.where(self.usable[:, watch.subject], self.learned, np.nan)
+        left = np.where(self.suspected, np.nan, learned)
+        enough = np.isfinite(left).sum(axis=0) >= FEWEST
         return LearnedDays(
             self.days,
-            np.where(self.usable[:, watch.subject], self.learned, np.nan),
+            np.where(enough, left, learned),
             self.samples[:, watch.sample],
             watch.kind,
             watch.sampled,

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.typing import Floats, Ints
+from monitor.core.typing import Bools, Floats, Ints
 from monitor.evidence.days import DayRow
 from monitor.evidence.sizes import sizes
 from monitor.evidence.watched import Watch
 
 SPANS = (1, 2, 3, 5, 7, 10, 14, 21, 28)  # days that a change may have lasted
+SUSPECTED = 50.0  # evidence: a series of which nothing changed gets so far once in so many days, at most
+_COMMON = 0.05  # share of the others of a kind, of which more are suspected where days move as such
 _MOST = 1e200
 _POWERS = (1, 2, 4, 7)  # of exp(U/2): changes of 0.5, 1, 2 and 3.5 standard deviations a day are looked for
 _SHRINK = np.exp(-np.square(np.asarray(_POWERS) / 2) / 2)[:, None, None]
@@ -38,49 +40,106 @@ class Gathered:
     span: Ints
 
 
-def gather(watch: Watch, rows: Sequence[DayRow], level: Floats) -> Gathered:
-    """Evidence that a series changed, from the rows of 57 days at most, the day's own the last.
+def so_far(watch: Watch, rows: Sequence[DayRow]) -> Floats:
+    """R of the rows of 56 days at most, by size of a change and side: shape (sizes, 2, series).
 
     For each size of a change λ and each side, R ← (R + 1)·exp(λU - λ²/2) day by day [1]_, from the day on
     that the subject's evidence was reset. If U is standard normal, E R ≤ days: a mixture with weights that
     sum to at most 1 reaches c within T days with a chance of at most T/c. A day without a value changes
     nothing.
 
-    Parameters
-    ----------
-    level
-        shape (series,): what is expected of the last day.
-
     References
     ----------
     .. [1] Pollak & Siegmund (1991); Shin, Ramdas & Rinaldo (2024). E-detectors: a nonparametric framework for
        sequential change detection. New England J. Stat. Data Sci. 2:229.
     """
-    reset = rows[-1].reset[watch.subject]
-    surprise = np.stack([np.where(row.day > reset, row.surprise, np.nan) for row in rows]).astype(np.float64)
+    found = np.zeros((len(_POWERS), 2, len(watch.series)))
+    for surprise in _surprises(watch, rows):
+        found = _one_more(found, surprise)
+    return found
+
+
+def suspected(watch: Watch, rows: Sequence[DayRow], found: Floats) -> Bools:
+    """Days of a change that may have begun, though it is not found yet: shape (days, series).
+
+    They are the days of the span of which the surprise is largest, of a series whose evidence is above 50.
+    Where more than a twentieth of the other subjects are suspected too, by series of the same kind, none is:
+    then days move as such, and what is expected has to follow them.
+
+    Parameters
+    ----------
+    found
+        R of the rows: `so_far`.
+    """
+    mixed = _mixed(watch, found)
+    above = mixed.max(axis=0, initial=0.0) > SUSPECTED
+    at = np.flatnonzero(above & _alone(watch, above))
+    back = np.zeros(len(above), dtype=np.int64)
+    if len(at):
+        surprise = _surprises(watch, rows)[:, at]
+        _, span = _largest(surprise, np.zeros_like(surprise))
+        back[at] = span[mixed[:, at].argmax(axis=0), np.arange(len(at))]
+    days: Bools = np.arange(len(rows), 0, -1)[:, None] <= back
+    return days
+
+
+def gather(watch: Watch, rows: Sequence[DayRow], level: Floats, found: Floats) -> Gathered:
+    """Evidence that a series changed, from the rows of 57 days at most, the day's own the last.
+
+    Parameters
+    ----------
+    level
+        shape (series,): what is expected of the last day.
+    found
+        R of the rows before the last: `so_far`.
+    """
+    surprise = _surprises(watch, rows)
     away = np.stack([row.away for row in rows]).astype(np.float64)
-    mixed = _evidence(surprise)
-    mixed = np.where(watch.upward, np.asarray([[1.0], [0.0]]), 0.5) * mixed
     mean, span = _largest(surprise, away)
     signed = np.asarray([1.0, -1.0])[:, None]
     size = np.stack([sizes(watch.kind, level, each) for each in mean])
+    mixed = _mixed(watch, _one_more(found, surprise[-1]))
     return Gathered(mixed, mean, np.maximum(size * signed, 0.0), span)
 
 
-def _evidence(surprise: Floats) -> Floats:
-    """Mean of R over the sizes of a change: shape (2, series)."""
-    has = np.isfinite(surprise)
-    half = np.exp(np.where(has, surprise, 0.0) / 2)
-    signed = np.stack([half, 1 / half], axis=1)
-    found = np.zeros((len(_POWERS), *signed.shape[1:]))
-    for each, there in zip(signed, has, strict=True):
-        if there.any():
-            square = each * each
-            fourth = square * square
-            factor = np.stack([each, square, fourth, fourth * square * each]) * _SHRINK
-            found = np.where(there, np.minimum((found + 1) * factor, _MOST), found)
-    mean: Floats = found.mean(axis=0)
-    return mean
+def _surprises(watch: Watch, rows: Sequence[DayRow]) -> Floats:
+    """Surprises from which evidence is gathered: shape (days, series)."""
+    if not rows:
+        return np.zeros((0, len(watch.series)))
+    reset = rows[-1].reset[watch.subject]
+    return np.stack([np.where(row.day > reset, row.surprise, np.nan) for row in rows]).astype(np.float64)
+
+
+def _one_more(found: Floats, surprise: Floats) -> Floats:
+    """R after one more day."""
+    there = np.isfinite(surprise)
+    if not there.any():
+        return found
+    half = np.exp(np.where(there, surprise, 0.0) / 2)
+    each = np.stack([half, 1 / half])
+    square = each * each
+    fourth = square * square
+    factor = np.stack([each, square, fourth, fourth * square * each]) * _SHRINK
+    return np.where(there, np.minimum((found + 1) * factor, _MOST), found)
+
+
+def _mixed(watch: Watch, found: Floats) -> Floats:
+    """Mean of R over the sizes of a change; each side of a two-sided series counts half: (2, series)."""
+    sides = np.where(watch.upward, np.asarray([[1.0], [0.0]]), 0.5)
+    mixed: Floats = sides * found.mean(axis=0)
+    return mixed
+
+
+def _alone(watch: Watch, above: Bools) -> Bools:
+    """Series of which hardly any other subject is above as well, by a series of the same kind."""
+    subjects = len(watch.subjects)
+    pairs, of = np.unique(watch.kind * subjects + watch.subject, return_inverse=True)
+    either = np.bincount(of, above) > 0
+    kinds = pairs // max(subjects, 1)
+    many, all_of = np.bincount(kinds, either), np.bincount(kinds)
+    others = many[watch.kind] - either[of]
+    alone: Bools = others <= _COMMON * (all_of[watch.kind] - 1)
+    return alone
 
 
 def _largest(surprise: Floats, away: Floats) -> tuple[Floats, Ints]:

@@ -10,7 +10,7 @@ from monitor.evidence.before import Before
 from monitor.evidence.days import NEVER, DayRow, DayValues, History, remembered
 from monitor.evidence.expected import CLIPPED, FEWEST, Expectation, expect
 from monitor.evidence.faults import Faulty, faulty
-from monitor.evidence.gathering import Gathered, gather
+from monitor.evidence.gathering import Gathered, gather, so_far, suspected
 from monitor.evidence.sizes import floors
 from monitor.evidence.standing import MOST, WeighedEvidence, with_standing
 from monitor.evidence.watched import Watch
@@ -85,7 +85,8 @@ def step(
         the day is known to be like no other: it is judged by nobody, and learned from by nobody.
     """
     rows = remembered(history, day.day)
-    before = Before.of(watch, rows)
+    found = so_far(watch, rows)
+    before = Before.of(watch, rows, suspected(watch, rows, found))
     value = np.full(len(watch.series), np.nan) if unusual else day.values.astype(np.float64)
     expectation = expect(
         before.of_series(watch),
@@ -95,7 +96,7 @@ def step(
         np.stack([before.lag(day.day, 1), before.lag(day.day, 2)]),
     )
     row = _row(day, value, expectation, rows[-1] if rows else _none(watch), unusual=unusual)
-    gathered = gather(watch, [*rows, row], expectation.level)
+    gathered = gather(watch, [*rows, row], expectation.level, found)
     evidence = gathered.evidence * watch.weight / budget.needed
     reached = gathered.size >= floors(watch.kind, watch.floor, budget.smallest)
     faults, rare = _faults(watch, before, row)
