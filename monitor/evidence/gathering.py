@@ -12,6 +12,7 @@ from monitor.evidence.watched import Watch
 
 SPANS = (1, 2, 3, 5, 7, 10, 14, 21, 28)  # days that a change may have lasted
 SUSPECTED = 50.0  # evidence: a series of which nothing changed gets so far once in so many days, at most
+UNDECIDED = 6  # days that a change may have begun and is not decided: older ones are learned from
 _COMMON = 0.05  # share of the others of a kind, of which more are suspected where days move as such
 _MOST = 1e200
 _POWERS = (1, 2, 4, 7)  # of exp(U/2): changes of 0.5, 1, 2 and 3.5 standard deviations a day are looked for
@@ -62,9 +63,10 @@ def so_far(watch: Watch, rows: Sequence[DayRow]) -> Floats:
 def suspected(watch: Watch, rows: Sequence[DayRow], found: Floats) -> Bools:
     """Days of a change that may have begun, though it is not found yet: shape (days, series).
 
-    They are the days of the span of which the surprise is largest, of a series whose evidence is above 50.
-    Where more than a twentieth of the other subjects are suspected too, by series of the same kind, none is:
-    then days move as such, and what is expected has to follow them.
+    They are those of the last 6 days that belong to the span of which the surprise is largest, of a series
+    whose evidence is above 50. Where more than a twentieth of the other subjects are suspected too, by series
+    of the same kind, or where there are no others, none is: days may move as such, and what is expected has
+    to follow them.
 
     Parameters
     ----------
@@ -78,7 +80,8 @@ def suspected(watch: Watch, rows: Sequence[DayRow], found: Floats) -> Bools:
     if len(at):
         surprise = _surprises(watch, rows)[:, at]
         _, span = _largest(surprise, np.zeros_like(surprise))
-        back[at] = span[mixed[:, at].argmax(axis=0), np.arange(len(at))]
+        side = mixed[:, at].argmax(axis=0)
+        back[at] = np.minimum(span[side, np.arange(len(at))], UNDECIDED)
     days: Bools = np.arange(len(rows), 0, -1)[:, None] <= back
     return days
 
@@ -136,9 +139,9 @@ def _alone(watch: Watch, above: Bools) -> Bools:
     pairs, of = np.unique(watch.kind * subjects + watch.subject, return_inverse=True)
     either = np.bincount(of, above) > 0
     kinds = pairs // max(subjects, 1)
-    many, all_of = np.bincount(kinds, either), np.bincount(kinds)
-    others = many[watch.kind] - either[of]
-    alone: Bools = others <= _COMMON * (all_of[watch.kind] - 1)
+    others = np.bincount(kinds)[watch.kind] - 1
+    suspects = np.bincount(kinds, either)[watch.kind] - either[of]
+    alone: Bools = (others > 0) & (suspects <= _COMMON * others)
     return alone
 
 

@@ -8,12 +8,13 @@ from watches import day, run, watch
 
 from monitor.core.typing import Floats
 from monitor.evidence.days import DayRow
-from monitor.evidence.gathering import gather
+from monitor.evidence.gathering import Gathered, gather, so_far, suspected
 from monitor.evidence.judging import AlertBudget
 from monitor.evidence.sizes import arcsine, floors, sizes
-from monitor.evidence.watched import KINDS, Trait
+from monitor.evidence.watched import KINDS, Followed, Trait, Watch, WatchGroup
 
 CHANGES = (0.5, 1.0, 2.0, 3.5)
+NONE = np.zeros(0, np.int32)
 
 
 def rows_of(surprises: Floats, away: Floats | None = None) -> list[DayRow]:
@@ -30,6 +31,10 @@ def rows_of(surprises: Floats, away: Floats | None = None) -> list[DayRow]:
     ]
 
 
+def gathered(of: Watch, rows: list[DayRow]) -> Gathered:
+    return gather(of, rows, np.zeros(len(of.series)), so_far(of, rows[:-1]))
+
+
 def recursion(surprises: Floats, sign: float) -> float:
     found = []
     for change in CHANGES:
@@ -44,7 +49,7 @@ def recursion(surprises: Floats, sign: float) -> float:
 def test_evidence_is_that_of_the_recursion_and_a_day_without_a_value_changes_nothing() -> None:
     surprises = np.asarray([0.3, 1.9, np.nan, -0.4, 2.5, 1.1], dtype=np.float32).astype(np.float64)
 
-    found = gather(watch(), rows_of(surprises), np.zeros(2)).evidence
+    found = gathered(watch(), rows_of(surprises)).evidence
 
     assert found[:, 0] == pytest.approx([recursion(surprises, 1), recursion(surprises, -1)])
     assert found[:, 1] == pytest.approx([0, 0])
@@ -55,7 +60,7 @@ def test_evidence_is_gathered_from_the_day_after_a_reset() -> None:
     rows = rows_of(surprises)
     rows[-1] = replace(rows[-1], reset=np.asarray([rows[1].day, 0], dtype=np.int32))
 
-    found = gather(watch(), rows, np.zeros(2)).evidence
+    found = gathered(watch(), rows).evidence
 
     assert found[0, 0] == pytest.approx(recursion(surprises[2:], 1))
 
@@ -69,7 +74,7 @@ def test_evidence_where_nothing_changes_is_expected_to_be_at_most_the_days() -> 
         for at in range(20)
     ]
 
-    found = gather(of, rows, np.zeros(4_000)).evidence[0]
+    found = gathered(of, rows).evidence[0]
 
     assert np.minimum(found, 1e4).mean() < 20
     assert (found >= 200).mean() <= 20 / 200
@@ -79,10 +84,51 @@ def test_a_change_is_as_large_as_the_days_it_most_surely_lasts_lie_away() -> Non
     surprises = np.asarray([0.1, -0.2, 0.0, 3.0, 3.1, 2.9])
     away = surprises * 0.2
 
-    found = gather(watch(), rows_of(surprises, away), np.zeros(2))
+    found = gathered(watch(), rows_of(surprises, away))
 
     assert found.span[0, 0] == 3
     assert found.size[:, 0] == pytest.approx([0.6, 0.0])
+
+
+def numbers(surprises: Floats) -> tuple[Watch, list[DayRow]]:
+    """Days of as many numbers as there are columns, by the level alone."""
+    many = surprises.shape[1]
+    of = replace(
+        watch(),
+        subjects=tuple(f"feature:{at}" for at in range(many)),
+        groups=(WatchGroup.FEATURE,) * many,
+        series=tuple(Followed(at, Trait.LEVEL, 0, 0.1 / many) for at in range(many)),
+        faults=(),
+    )
+    (judged,) = run(of, [replace(day(0), values=np.zeros(many, np.float32), hits=NONE, trials=NONE)])
+    return of, [
+        replace(judged.row, day=judged.row.day + at, surprise=one.astype(np.float32))
+        for at, one in enumerate(surprises)
+    ]
+
+
+@pytest.mark.parametrize(("struck", "expected"), [((3,), 2), ((3, 4), 0), (tuple(range(12)), 0)])
+def test_days_of_a_change_that_may_have_begun_are_suspected_unless_others_move_too(
+    struck: tuple[int, ...], expected: int
+) -> None:
+    surprises = np.zeros((10, 12))
+    surprises[-2:, list(struck)] = 3.0
+
+    of, rows = numbers(surprises)
+    days = suspected(of, rows, so_far(of, rows))
+
+    assert days[:, 3].tolist() == [False] * (10 - expected) + [True] * expected
+    assert not days[:, [at for at in range(12) if at not in struck]].any()
+
+
+def test_one_that_has_no_like_is_never_suspected_and_no_day_longer_than_six_days() -> None:
+    alone, rows = numbers(np.full((10, 1), 3.0))
+    long = np.zeros((20, 12))
+    long[-15:, 0] = 1.5
+
+    assert not suspected(alone, rows, so_far(alone, rows)).any()
+    of, rows = numbers(long)
+    assert suspected(of, rows, so_far(of, rows)).sum(axis=0).tolist() == [6, *[0] * 11]
 
 
 def test_sizes_are_in_the_unit_of_the_smallest_ones_told() -> None:
