@@ -10,7 +10,7 @@ import scipy
 from monitor.core.typing import Ints
 from monitor.evidence.days import DayValues
 from monitor.evidence.making import OF_NUMBERS, REST, moments_of, versions_of
-from monitor.evidence.sizes import arcsine
+from monitor.evidence.sizes import HALF_A_RECORD, arcsine
 from monitor.evidence.watched import Trait, Watch, WatchGroup
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.pane import Part
@@ -92,7 +92,7 @@ class _Day:
         match group:
             case WatchGroup.RECORDS:
                 records = self._volume()["records"]
-                return {(Trait.RECORDS, REST): (float(np.log(records + 0.5)), float(records))}, {}
+                return {(Trait.RECORDS, REST): (float(np.log(records + HALF_A_RECORD)), float(records))}, {}
             case WatchGroup.LOG:
                 return {}, self._of_log()
             case WatchGroup.FEATURE | WatchGroup.SCORE | WatchGroup.PREDICTION:

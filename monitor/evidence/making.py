@@ -225,12 +225,19 @@ def _watch_values(
 
 
 def _levels(names: tuple[str, ...], counts: Ints) -> Iterator[tuple[int, str]]:
-    """Cells of the most frequent levels, and of the rest; of two that are all, the last one alone."""
+    """Cells of the most frequent levels, and of the rest; of two that are all, the last one alone.
+
+    Without any value all may come yet: those that the grid names first.
+    """
     named = counts[: len(names)]
     order = np.argsort(-named, kind="stable")[:LEVELS]
     frequent = [int(at) for at in order if named[at] > 0]
     total = int(counts[:-EXTRA_CELLS].sum() + counts[-3])
     rest = total - int(named[frequent].sum())
+    if not total:
+        yield from enumerate(names[:LEVELS])
+        yield REST, "(rest)"
+        return
     if rest <= _HARDLY_ANY * total and len(frequent) == 2:
         frequent = [max(frequent)]
     yield from ((at, names[at]) for at in frequent)

@@ -13,7 +13,7 @@ _SHARES = (
     Trait.ERROR_RATE,
     Trait.BASE_RATE,
 )
-_LOGS = (Trait.RECORDS, Trait.RMSE)
+HALF_A_RECORD = 0.5  # added to a day's number of records: the logarithm of none is known too
 BY_INDEX = (Trait.LEVEL, Trait.SPREAD, Trait.SKEW)
 """Sizes that are roots of what they add to the stability index: about the square of each."""
 
@@ -67,7 +67,9 @@ def plain(trait: Trait, value: float) -> float:
     """Value of a series as people read it: shares, records, areas, errors; others as they are."""
     if trait in _SHARES:
         return float(shares(np.asarray(value)))
-    if trait in _LOGS:
+    if trait is Trait.RECORDS:
+        return float(max(0.0, np.round(np.exp(min(value, 700.0)) - HALF_A_RECORD)))
+    if trait is Trait.RMSE:
         return float(np.exp(np.clip(value, -700.0, 700.0)))
     if trait is Trait.AUC:
         return 1.0 - float(_loss(np.asarray(value)))

@@ -58,7 +58,8 @@ def test_evidence_is_that_of_the_recursion_and_a_day_without_a_value_changes_not
 def test_evidence_is_gathered_from_the_day_after_a_reset() -> None:
     surprises = np.asarray([4.0, 4.0, 1.0, 1.0])
     rows = rows_of(surprises)
-    rows[-1] = replace(rows[-1], reset=np.asarray([rows[1].day, 0], dtype=np.int32))
+    reset = np.asarray([rows[1].day, 0], dtype=np.int32)
+    rows[-2:] = [replace(row, reset=reset) for row in rows[-2:]]
 
     found = gathered(watch(), rows).evidence
 

@@ -213,6 +213,7 @@ def test_a_day_without_rows_is_found_in_the_records_and_is_not_healthy() -> None
     judged = judged_rows(tables, counting())
 
     assert said(judged[30], "records").begins
+    assert said(judged[30], "records").value == 0.0
     assert said(judged[30], "feature:width").unjudged is NotJudged.NO_RECORDS
 
 
@@ -319,3 +320,20 @@ def test_whatever_a_log_holds_is_judged_without_nan(data: st.DataObject) -> None
             assert all(np.isfinite(number) for number in numbers if number is not None)
             assert (one.evidence > 1) == one.stands
             assert one.unjudged is not None or one.days >= 14
+
+
+def test_a_category_that_is_missing_at_first_is_followed_once_it_has_values() -> None:
+    none = np.full(400, None)
+    blue = np.full(400, "blue")
+    tables = [
+        *(rows(at, 400, color=none) for at in range(28)),
+        *(rows(at, 400) for at in range(28, 60)),  # for 28 days it is told that values came
+        *(rows(at, 400, color=blue) for at in range(60, 62)),
+    ]
+
+    told = [said(of_day, "feature:color") for of_day in judged_rows(tables, counting())]
+
+    assert told[28].begins and told[28].what == "missing"
+    assert told[59].unvalued is None
+    found = [at for at, one in enumerate(told) if one.begins]
+    assert found[0] == 28 and found[-1] in (60, 61)

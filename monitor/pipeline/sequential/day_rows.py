@@ -40,7 +40,10 @@ def learning_rows(part: Part, end: int, days: int) -> Iterator[MeasurementRow]:
     """That nothing is judged of a part yet."""
     because = f"learning: {days} of {FEWEST} days"
     if part is Part.LABELS and not days:
-        because = "learning: the age at which labels are taken is not known yet"
+        because = (
+            "learning: the age at which labels are taken is not known yet; "
+            "if most come later than two thirds of the horizon, give settle_after"
+        )
     detail = Detail(BECAUSE, ((because,),))
     result = Measurement(value=None, n=days, reason=Reason.LEARNING, detail=detail)
     yield _row(EVIDENCE, _MAIN[part], end, result)
