@@ -333,7 +333,8 @@ def test_a_category_that_is_missing_at_first_is_followed_once_it_has_values() ->
 
     told = [said(of_day, "feature:color") for of_day in judged_rows(tables, counting())]
 
-    assert told[28].begins and told[28].what == "missing"
+    assert (told[28].begins, told[28].what) == (True, "missing")
     assert told[59].unvalued is None
     found = [at for at, one in enumerate(told) if one.begins]
-    assert found[0] == 28 and found[-1] in (60, 61)
+    assert found[0] == 28
+    assert found[-1] in (60, 61)
