@@ -13,7 +13,7 @@ from monitor.alerts.lifecycle import Alert
 from monitor.alerts.standing import Seen
 from monitor.app.clocks import system_clock
 from monitor.config.messages import did_you_mean, listed
-from monitor.core.errors import AddressError
+from monitor.core.errors import AddressError, ConfigurationError
 from monitor.core.typing import Ints
 from monitor.measures.against import REFERENCE
 from monitor.measures.rows import MeasurementRow, Revision
@@ -60,7 +60,15 @@ class Html:
         return f"<a page of {len(self.text):,} characters: save(path) writes it, a notebook shows it>"
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file."""
+        """Write the page to a file.
+
+        Raises
+        ------
+        ConfigurationError
+            if the file's name does not end in .html: it would be taken for what it is not.
+        """
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ConfigurationError([f"{path}: what is saved is a page; write a name that ends in .html"])
         Path(path).write_text(self.text, encoding="utf-8")
 
     def _repr_html_(self) -> str:

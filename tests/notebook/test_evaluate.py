@@ -232,6 +232,17 @@ def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluat
     assert evaluated._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 
 
+@pytest.mark.parametrize("name", ["roc.png", "roc.svg", "roc"])
+def test_a_page_is_not_saved_under_the_name_of_a_picture(
+    evaluated: monitor.Evaluation, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(
+        MonitorError, match=r"what is saved is a page; write a name that ends in \.html"
+    ):
+        evaluated.plot("ROC").save(tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
 def test_names_that_are_markup_stay_text() -> None:
     name = "<script>alert(1)</script>"
     frame = made_frames.reference().rename(columns={"age": name})

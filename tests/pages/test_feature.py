@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,23 @@ from hypothesis import strategies as st
 from looked_at import END, OPTIONS, START, Pages, looking
 from serving import Bench, model, predictions, reference, sqlite_bench
 
+from monitor.app.pages.counting import spans
 from monitor.app.running import cycle_once
 from monitor.charts.plot import drawn
-from monitor.core.clock import DAY, from_iso
+from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.text import number
 from monitor.measures.worded import value_of
+from monitor.pages.asked import CountedWindow
 from monitor.pages.features import drawings
 from monitor.pages.features.drawings import Compared
 from monitor.pages.features.weeks import MOST, WEEK
 from monitor.pages.figures import Figure
+from monitor.records.pane import PanePart
+from monitor.records.reading import Reading, Task
+from monitor.records.reference import counting_without_reference
+from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, feature_grid
+from monitor.states.strata import WHOLE
 
 AMOUNT = "/models/late/feature?name=amount&window=month&end=2024-04-01"
 GROUP = "/models/late/feature?name=group&window=month&end=2024-04-01"
@@ -49,6 +57,23 @@ def kept(bench: Bench, subject: str) -> dict[str, dict[str, Any]]:
         and row["window_end"] == "2024-04-01T00:00:00Z"
         and not (row["against"] or row["segment"] or row["version"])
     }
+
+
+def test_an_hour_without_records_leaves_its_weeks_counts_as_they_are() -> None:
+    counting = counting_without_reference(
+        Reading(task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0))
+    )
+    layout, name = counting.records, counting.records.blocks[0].name
+    ones = Counters.of(layout, np.ones(layout.size, dtype=np.int64))
+    panes = {at * HOUR: PanePart(at * HOUR, {WHOLE: ones} if at % 2 else {}) for at in range(4)}
+    window = CountedWindow(counting=counting, strata={}, reference=None, panes=panes, lost=0)
+    store: Any = SimpleNamespace(load_panes=lambda *_given: {})
+
+    first, second = spans(store, "late", window, name, [0, 4 * HOUR, 5 * HOUR])
+
+    assert first is not None
+    assert first.tolist() == (2 * ones.block(name)).tolist()
+    assert second is None
 
 
 def cells_of(text: str) -> list[list[str]]:

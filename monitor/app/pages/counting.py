@@ -43,14 +43,14 @@ def counted(
 def spans(
     store: SqlStore, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
 ) -> list[Ints | None]:
-    """Counts of a block of the records between each two of the bounds; None: no pane of it is there."""
+    """Counts of a block of the records between each two of the bounds; None: none of it is there."""
     starts = list(range(bounds[0], bounds[-1], counted.counting.reading.pane))[-MOST_PANES:]
     unread = [start for start in starts if start not in counted.panes]
     read = store.load_panes(model, Part.RECORDS, unread, counted.counting)
     panes = {**read, **counted.panes}
     sums: list[Ints | None] = [None] * (len(bounds) - 1)
     for start in starts:
-        if start in panes:
+        if start in panes and WHOLE in panes[start].strata:  # an hour without records has no counts
             at = bisect_right(bounds, start) - 1
             counts, before = panes[start].strata[WHOLE].block(block), sums[at]
             sums[at] = counts if before is None else before + counts
