@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from monitor.alerts.rules import Acceptance, Rule, Series, Severity
-from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict
 
 
 class State(StrEnum):
@@ -123,11 +123,17 @@ def taken_for_expected(alert: Alert, at: int) -> Alert | None:
 
 
 def known_at(alert: Alert, at: int) -> Alert:
-    """Alert in the state that it had at a moment, not before it began; its verdicts are the newest ones."""
+    """Alert in the state that it had at a moment, not before it began.
+
+    Only the newest verdict is kept: where it came later, what was judged by then is unknown.
+    """
 
     def by_then(moment: int | None) -> int | None:
         return None if moment is None or moment > at else moment
 
+    if by_then(alert.judged_at) is None:
+        lost = Verdict(outcome=Outcome.UNKNOWN, window_end=at, reason=NOT_KEPT)
+        alert = replace(alert, judged_at=at, verdict=lost, breach=lost)
     if by_then(alert.resolved_at) is not None:
         return alert
     return replace(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rules import EVERY, Base, Rule, Series
-from monitor.alerts.verdicts import COUNTED, WORST, Verdict
+from monitor.alerts.verdicts import COUNTED, NOT_KEPT, WORST, Verdict
 from monitor.core.clock import SECOND, format_duration, to_iso
 from monitor.core.measurement import Detail, Interval
 from monitor.core.text import number, readable
@@ -49,6 +49,8 @@ def said(rule: Rule | None, series: Series, verdict: Verdict) -> str:
 
 def figures(rule: Rule | None, verdict: Verdict) -> str:
     """Value, reference and limit of a verdict, in their units, and the cell, segment or feature behind it."""
+    if verdict.reason == NOT_KEPT:
+        return NOT_KEPT
     if rule is None:
         limit = "" if verdict.limit is None else f", limit {worded(None, verdict.limit)}"
         return worded(None, verdict.value) + limit

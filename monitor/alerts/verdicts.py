@@ -23,6 +23,9 @@ _Key: TypeAlias = tuple[str, str, str, str]
 Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
+NOT_KEPT = "what it was judged by then is not kept"  # reason of a verdict that a later one has replaced
+
+
 class Outcome(StrEnum):
     """What a measurement says of a condition; WITHIN: no breach, but not yet far enough back."""
 

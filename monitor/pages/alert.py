@@ -20,7 +20,7 @@ from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.options import FEATURE
 from monitor.measures.rows import CUMULATIVE, newest
 from monitor.measures.worded import differs, limit_of
-from monitor.pages.alerts import AlertLine, alert_line, later_judged
+from monitor.pages.alerts import AlertLine, alert_line
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline
 from monitor.pages.model import Link, spec_of
@@ -98,7 +98,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
     return AlertPage(
         model=name,
         line=alert_line(asked, shown),
-        said=said(rule, alert.series, alert.breach) + later_judged(asked, shown),
+        said=said(rule, alert.series, alert.breach),
         still=still(alert),
         rule="" if rule is None else described(rule),
         figure=figure,

@@ -64,18 +64,12 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         of=", ".join(part for part in (series.version, series.segment, series.subject) if part),
         severity=alert.severity.value,
         state=alert.state.value,
-        what=readable(figures(shown.rule, alert.breach)) + later_judged(asked, shown),
+        what=readable(figures(shown.rule, alert.breach)),
         since=day(alert.since),
         until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {alert.ended}",
         seen_by=shown.seen_by,
         href=asked.link(*page_of(shown.model, series.rule), **episode(alert)),
     )
-
-
-def later_judged(asked: Asked, shown: ShownAlert) -> str:
-    """That what an alert says is of a later verdict than the page: only the newest one is kept."""
-    at = shown.alert.judged_at
-    return f" (as judged on {day(at)})" if asked.as_of is not None and at > asked.as_of else ""
 
 
 def _place(shown: ShownAlert) -> tuple[int, int, int, str]:

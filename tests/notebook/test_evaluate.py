@@ -236,9 +236,7 @@ def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluat
 def test_a_page_is_not_saved_under_the_name_of_a_picture(
     evaluated: monitor.Evaluation, tmp_path: Path, name: str
 ) -> None:
-    with pytest.raises(
-        MonitorError, match=r"what is saved is a page; write a name that ends in \.html"
-    ):
+    with pytest.raises(MonitorError, match=r"what is saved is a page; write a name that ends in \.html"):
         evaluated.plot("ROC").save(tmp_path / name)
     assert not (tmp_path / name).exists()
 

@@ -89,9 +89,12 @@ def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
     assert "firing since 1 Apr 2024" in then.words
     assert "cleared" not in then.words
     assert "Who has it nobody yet" in then.words
-    assert "(as judged on 6 Apr 2024)" in then.words
+    assert "what it was judged by then is not kept" in then.words
+    assert "30" in now.words
+    assert "limit 20" not in then.words
     (alert,) = (one for one in told if one["since"] == to_iso(over.since))
     assert (alert["state"], alert["resolved_at"], alert["acknowledged"]) == ("firing", None, None)
+    assert (alert["value"], alert["as_of"]) == (None, to_iso(END - 6 * DAY))
 
 
 def test_events_that_came_later_take_no_mark_from_the_chart_of_then(bench: Bench, tmp_path: Path) -> None:

@@ -302,7 +302,7 @@ def test_below_three_periods_every_measure_says_too_short_and_when_it_will_be_en
     assert {row.measure for row in against} == {*SEASONAL, MEAN}
     assert {row.measurement.reason for row in against} == {Reason.TOO_SHORT}
     (told,) = {row.measurement.detail.rows[0][0] for row in against if row.measurement.detail is not None}
-    first, second = told.split("; ")
+    first, second = str(told).split("; ")
     assert first == "2 of 3 earlier periods of 7 days are counted with records"
     assert second == "the third is counted from 2024-02-01 on"
 
