@@ -30,6 +30,7 @@ from monitor.config.values import (
     Moment,
     Name,
     OutsideUrl,
+    PageName,
     Positive,
     Range,
     StoreUrl,
@@ -301,7 +302,7 @@ class AlertTable(BaseModel):
 
     model_config = STRICT
 
-    name: Name
+    name: PageName
     measure: Text
     subject: str = ""
     window: Text | None = None
@@ -331,7 +332,7 @@ class ModelTable(BaseModel):
 
     model_config = STRICT
 
-    name: Name
+    name: PageName
     formerly: Name | None = None
     source: str
     task: Literal["binary", "multiclass", "regression"]

@@ -118,6 +118,12 @@ def _name(value: object) -> object:
     return value
 
 
+def _of_page(name: str) -> str:
+    if name.endswith(".json"):
+        raise ValueError(f'a name that is part of an address does not end in ".json": got {quoted(name)}')
+    return name
+
+
 def _label(value: object) -> object:
     if isinstance(value, str) and not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", value):
         raise ValueError(
@@ -242,6 +248,7 @@ _AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 TlsKey: TypeAlias = Annotated[Text | None, AfterValidator(_key_of_certificate)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
+PageName: TypeAlias = Annotated[Name, AfterValidator(_of_page)]
 Label: TypeAlias = Annotated[str, BeforeValidator(_label)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
 ChannelUrl: TypeAlias = Annotated[str, BeforeValidator(_channel_url)]

@@ -89,6 +89,16 @@ def test_a_name_must_be_fit_for_labels_and_commands(file: File) -> None:
     ]
 
 
+def test_a_name_is_no_address_of_json(file: File) -> None:
+    rule = '[[models.alerts]]\nname = "few.json"\nmeasure = "records"\nbelow = 1\n'
+    said = 'a name that is part of an address does not end in ".json"'
+
+    assert file.faults_of(model(name="late.json")) == [f'models[0] "late.json".name: {said}: got "late.json"']
+    assert file.faults_of(f"{model()}\n{rule}") == [
+        f'models[0] "late".alerts[0].name: {said}: got "few.json"'
+    ]
+
+
 def test_there_is_at_least_one_model(file: File) -> None:
     assert file.faults(SOURCE) == ["models: required, but missing"]
     assert file.faults("models = []" + SOURCE) == ["models: must have at least one entry: got []"]
