@@ -4,7 +4,7 @@ import asyncio
 import gzip
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -24,39 +24,64 @@ def pages_at(pages: Pages, hosts: frozenset[str] | None) -> Callable[[Request], 
         by which they may be asked for, without a port; None: any. Others are answered 421.
     """
     pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="pages")
-    asked: set[object] = set()
+    making: dict[_Question, asyncio.Future[Answer]] = {}
 
     async def show(request: Request) -> Response:
         if hosts is not None and _host(request.headers.get("host", "")) not in hosts:
             return PlainTextResponse("pages are not shown under this host: see http.url\n", status_code=421)
-        if len(asked) >= _AT_ONCE + _WAITING:
+        question = _Question.of(request)
+        made = making.get(question)
+        if made is None and len(making) >= _AT_ONCE + _WAITING:
             again = {"Retry-After": "1"}
             return PlainTextResponse("too many pages are asked for at once\n", status_code=503, headers=again)
-        mine = object()
-        asked.add(mine)
-        try:
-            found = await asyncio.get_running_loop().run_in_executor(pool, _answer, pages, request)
-        finally:
-            asked.discard(mine)
+        if made is None:
+            made = asyncio.get_running_loop().run_in_executor(pool, _answer, pages, question)
+            making[question] = made
+            made.add_done_callback(lambda _: making.pop(question))
+        found = await asyncio.shield(made)  # others may wait for it too
         headers = dict(found.headers) | {"Content-Type": found.content_type}
         return Response(found.body, found.status, headers=headers)
 
     return show
 
 
-def _answer(pages: Pages, request: Request) -> Answer:
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a client asks for: those who ask the same at once are given one answer.
+
+    Parameters
+    ----------
+    path, query
+        as they were sent.
+    known
+        ETag that the client has, or empty.
+    packed
+        whether it takes gzip.
+    """
+
+    path: str
+    query: str
+    known: str
+    packed: bool
+
+    @classmethod
+    def of(cls, request: Request) -> "_Question":
+        path = request.scope.get("raw_path", request.scope["path"].encode())
+        return cls(
+            path=path.decode("latin-1"),
+            query=request.scope["query_string"].decode("latin-1"),
+            known=request.headers.get("if-none-match", ""),
+            packed=accepts_gzip(request.headers.get("accept-encoding", "")),
+        )
+
+
+def _answer(pages: Pages, question: _Question) -> Answer:
     """The answer, packed for those who take it."""
-    found = _found(pages, request)
-    if len(found.body) < _SMALL or not accepts_gzip(request.headers.get("accept-encoding", "")):
+    found = pages.answer(question.path, question.query, question.known)
+    if len(found.body) < _SMALL or not question.packed:
         return found
     packed = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
     return replace(found, body=gzip.compress(found.body, 6, mtime=0), headers=dict(found.headers) | packed)
-
-
-def _found(pages: Pages, request: Request) -> Answer:
-    path = request.scope.get("raw_path", request.scope["path"].encode()).decode("latin-1")
-    query = request.scope["query_string"].decode("latin-1")
-    return pages.answer(path, query, request.headers.get("if-none-match", ""))
 
 
 def _host(header: str) -> str:

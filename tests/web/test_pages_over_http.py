@@ -27,12 +27,14 @@ class Fixed:
     """Answers what it was asked; waits while it is held."""
 
     held: threading.Event = field(default_factory=threading.Event)
+    asked: int = 0
     at_once: int = 0
     most: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, path: str, query: str, known: str) -> Answer:
         with self._lock:
+            self.asked += 1
             self.at_once += 1
             self.most = max(self.most, self.at_once)
         self.held.wait(20)
@@ -159,3 +161,18 @@ def test_two_pages_are_made_at_once_eight_wait_and_scrapes_do_not() -> None:
     assert (too_many.status_code, too_many.headers["retry-after"]) == (503, "1")
     assert (scrape.status_code, fixed.most) == (200, 2)
     assert done.count(200) >= 9
+
+
+def test_those_who_ask_for_the_same_page_at_once_are_given_one_answer() -> None:
+    with served(held=True) as (client, fixed), ThreadPoolExecutor(31) as asking:
+        asked = [asking.submit(client.get, "/same") for _ in range(30)]
+        until = time.monotonic() + 20
+        while fixed.at_once < 1:
+            assert time.monotonic() < until
+        other = asking.submit(client.get, "/other")
+        fixed.held.set()
+        done = [one.result() for one in (*asked, other)]
+
+    assert {answer.status_code for answer in done} == {200}
+    assert {answer.text for answer in done[:-1]} == {"/same   "}
+    assert fixed.asked < 31
