@@ -10,11 +10,14 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import servers
 import yaml
+from sqlalchemy.engine import make_url
 
 from monitor.core.version import DISTRIBUTION, VERSION
+from monitor.store.engine import migrate
 
 ROOT = Path(__file__).parent.parent
 DOCKER = ROOT / "docker"
@@ -162,3 +165,39 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     copy.write_text(unit.replace("/opt/monitor/bin/monitor", "/bin/true"), encoding="utf-8")
 
     run(analyze, "verify", "--man=no", str(copy))
+
+
+@pytest.mark.postgres
+def test_the_role_of_grafana_reads_what_its_board_asks_for_and_nothing_else(
+    postgres_server: servers.PostgresServer,
+) -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    granted = {
+        name
+        for tables in re.findall(r"GRANT SELECT ON (.*) TO monitor_boards;", page)
+        for name in tables.replace("monitor.", "").split(", ")
+    }
+    with postgres_server.database() as url:
+        server = make_url(url)
+        of_server = {
+            "PGHOST": server.host or "",
+            "PGPORT": str(server.port or 5432),
+            "PGPASSWORD": server.password or "",
+            "POSTGRES_USER": server.username or "",
+            "POSTGRES_DB": server.database or "",
+            "MONITOR_READER_PASSWORD": "it's",
+        }
+        script = ROOT / "docker" / "store" / "reader.sh"
+        subprocess.run(["sh", str(script)], env={**os.environ, **of_server}, check=True)
+        migrate(url)
+        plain = server.set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(plain, autocommit=True) as owner:
+            found = owner.execute(
+                "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace "
+                "AND relkind IN ('r', 'v') AND has_table_privilege('monitor_boards', oid, 'SELECT')"
+            ).fetchall()
+            owner.execute("DROP OWNED BY monitor_boards")
+            owner.execute("DROP ROLE monitor_boards")
+
+    assert {name for (name,) in found} == granted
+    assert len(granted) == 6
