@@ -11,7 +11,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs site pictures image sbom wheels dashboards lowest clean
+.PHONY: help demo alerting test test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs site pictures image sbom wheels dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench              our speed beside what NumPy, pandas, SciPy and scikit-learn offer, and what cycles and fleets cost; ONLY=kernel ARGS=100000 (an hour)"
 	@echo "make bench-peers        a day's drift and performance beside Evidently, NannyML, whylogs, popmon and alibi-detect, each in an environment of its own (Python 3.11, 6 GB; half an hour); PEERS=popmon"
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
+	@echo "make browsers           time of scrapes and cycles of the demo's daemon with and without 50 browsers on its pages (some minutes); ARGS=\"PHASES SECONDS\""
 	@echo "make slow-labels        count the rows read a late label, by real cycles: at most 3; ROWS=200000 of the largest pane (5000000; 0: none)"
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
 	@echo "make sim-alerts         false alerts, incidents in real logs, days until changes are found; writes docs/alarms.md (half an hour); what is known is kept in $(BENCH)"
@@ -141,6 +142,10 @@ $(BENCH)/peers/%/installed: benchmarks/peers/%.txt
 
 benchmark: $(VENV)/installed
 	@$(BIN)/python benchmarks/replay.py
+
+browsers: $(VENV)/installed-dev
+	@mkdir -p "$(BENCH)"
+	@$(BIN)/python benchmarks/browsers.py "$(BENCH)/browsers" $(ARGS)
 
 slow-labels: $(VENV)/installed
 	@$(BIN)/python benchmarks/slow_labels.py $(ROWS)
