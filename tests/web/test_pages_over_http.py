@@ -152,7 +152,7 @@ def test_two_pages_are_made_at_once_eight_wait_and_scrapes_do_not() -> None:
     with served(held=True) as (client, fixed), ThreadPoolExecutor(11) as asking:
         asked = [asking.submit(client.get, f"/{at}") for at in range(10)]
         until = time.monotonic() + 20
-        while fixed.at_once < 2 or not refused(client, "/more"):
+        while fixed.at_once < 2 or not refused(client, f"/more/{time.monotonic()}"):
             assert time.monotonic() < until
         too_many, scrape = client.get("/more"), client.get("/metrics")
         fixed.held.set()
