@@ -7,7 +7,7 @@ from enum import StrEnum
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.phrases import figures
 from monitor.alerts.rules import Accepted, Rule, Series, Severity
-from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
+from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, needed
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
@@ -179,6 +179,8 @@ def _fires(seen: Seen, alert: Alert, seen_by: str = "") -> str:
     rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
     place = [part for part in (alert.series.version, alert.series.segment, _subject(alert)) if part]
     of = f" ({', '.join(map(named, place))})" if place else ""
+    if alert.breach.reason == NOT_KEPT:
+        return readable(f"{alert.series.rule}{of} has fired since {at(alert.since)}; {NOT_KEPT}")
     what = readable(f"{alert.series.rule}{of}: {figures(rule, alert.breach)}")
     since = "" if is_change(alert.breach.cause) else f", since {at(alert.since)}"
     return f"{what}{since}" + (f"; {readable(seen_by)}" if seen_by else "")
