@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from monitor.cli import main
+from monitor.core.typing import Floats
 
 PAGE = (Path(__file__).parents[2] / "docs" / "start.md").read_text(encoding="utf-8")
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
@@ -25,8 +26,8 @@ def applications(first: pd.Timestamp, days: int, seed: int) -> pd.DataFrame:
     income, debt = np.exp(rng.normal(10.4, 0.5, n)), rng.beta(2, 5, n)
     logged = np.where(at >= BROKEN, income / 12, income)
 
-    def risk(of: np.ndarray) -> np.ndarray:
-        return 1 / (1 + np.exp(2.2 + (np.log(of) - 10.4) - 5 * (debt - 0.28)))
+    def risk(of: Floats) -> Floats:
+        return np.asarray(1 / (1 + np.exp(2.2 + (np.log(of) - 10.4) - 5 * (debt - 0.28))))
 
     return pd.DataFrame(
         {
@@ -44,9 +45,8 @@ def applications(first: pd.Timestamp, days: int, seed: int) -> pd.DataFrame:
 
 def texts(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
     """Some columns, times as texts of a database."""
-    return frame[list(names)].apply(
-        lambda column: column.dt.strftime("%Y-%m-%d %H:%M:%S") if column.dtype.kind == "M" else column
-    )
+    times = {name: frame[name].dt.strftime("%Y-%m-%d %H:%M:%S") for name in names if name.endswith("_at")}
+    return frame[list(names)].assign(**times)
 
 
 @pytest.fixture
