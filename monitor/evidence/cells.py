@@ -14,6 +14,7 @@ _CLIP = 0.02  # of the mid-ranks: one far value is not more than the outermost 2
 _FLAT = 1e-6  # of the length of a power's part that lower powers do not explain
 _BEYOND = 4.0  # standard deviations that a number beyond the cells may add
 _LOST = 0.2  # share of the numbers beyond the cells, more than usual, of which no spread or shape is known
+_APART = 0.5  # standard deviations between the numbers that a level may mean
 _THIN = 0.005  # mass that a coarse cell is taken to have at least
 _POWERS = 3
 
@@ -115,10 +116,12 @@ class UsualCells:
         return powers, self._shape(away)
 
     def typical(self, level: float) -> float | None:
-        """About the median of numbers with such a level, in their own unit. None: the unit is not known.
+        """About the median of numbers with such a level, in their own unit. None: it is not known.
 
         The number that a usual day has at the normal score to which the level moves the middle one. Beyond
-        the outermost edges it goes on by the standard deviation.
+        the outermost edges it goes on by the standard deviation. A level may be that of cells, or that of the
+        mean where many numbers lie beyond them: far from usual, where these two mean numbers that differ by
+        more than half a standard deviation, nothing is said.
 
         >>> normal = scipy.stats.norm(50, 10)
         >>> edges = tuple(float(edge) for edge in range(20, 81))
@@ -128,7 +131,12 @@ class UsualCells:
         [50.0, 59.7]
         """
         middle, deviation = self._of_scores
-        return self._number(middle + level * deviation)
+        usual, found = self._number(middle), self._number(middle + level * deviation)
+        if usual is None or found is None:
+            return None
+        unit = self.deviation * self.scale
+        apart = abs(found - usual - level * unit)
+        return found if unit == 0 or abs(level) < 1 or apart <= _APART * unit else None
 
     def half_width(self, spread: float) -> float | None:
         """About the standard deviation of numbers with such a spread, in their own unit.

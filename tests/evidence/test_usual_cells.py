@@ -111,6 +111,19 @@ def test_a_level_in_the_numbers_own_unit_is_about_their_median(shape: str, shift
     assert cells.typical(float(powers[0])) == pytest.approx(np.median(day), abs=0.15 * usual.std())
 
 
+def test_of_numbers_that_fell_below_nearly_all_cells_no_wrong_number_is_told() -> None:
+    rng = np.random.default_rng(9)
+    usual = rng.lognormal(10.4, 0.5, 20_000)  # incomes of a year; then somebody sends those of a month
+    edges = np.unique(np.quantile(usual, np.arange(1, 250) / 250))
+    cells = UsualCells(cells_of(usual, edges), usual.mean(), usual.std(), tuple(edges.tolist()))
+    day = rng.choice(usual, 4_000) / 12
+
+    powers, _ = cells.statistics(cells_of(day, edges), day.mean())
+
+    assert powers[0] == pytest.approx((day.mean() - usual.mean()) / usual.std())
+    assert cells.typical(float(powers[0])) is None
+
+
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.3])
 def test_a_spread_in_the_numbers_own_unit_is_about_their_standard_deviation(factor: float) -> None:
     rng = np.random.default_rng(8)
