@@ -12,6 +12,7 @@ from monitor.sentences.reasons import why, why_absent
 from monitor.sentences.windows import window_of
 
 INDEX = "stability_index"
+_RANGE, _FEW = "out_of_range_rate", 0.01
 _FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": "unseen"}
 
 
@@ -93,6 +94,18 @@ def faulty_values(known: Known) -> Iterator[str]:
         yield "No more missing, invalid or unseen values than in the reference, beyond chance"
     else:
         yield "Missing, invalid and unseen values are not compared: there is no reference, or no record"
+    yield from _out_of_range(known)
+
+
+def _out_of_range(known: Known) -> Iterator[str]:
+    """Features with surely more than one number in a hundred beyond all of the reference's."""
+    told = {}
+    for row in known.features(_RANGE):
+        interval, value = row.measurement.interval, row.measurement.value
+        if interval is not None and value is not None and interval.lower > _FEW:
+            told[f"{named(row.subject)} {value_of(_RANGE, value)}"] = value
+    if told:
+        yield f"Below or above all numbers of the reference: {few(sorted(told, key=lambda one: -told[one]))}"
 
 
 def _odd(known: Known) -> Iterator[str]:

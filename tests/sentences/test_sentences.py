@@ -156,6 +156,19 @@ def test_faulty_values_and_odd_rows_are_named_with_their_number() -> None:
     assert next(iter(quality(known(rows[2])))).startswith("No more missing, invalid or unseen")
 
 
+def test_numbers_beyond_all_of_the_reference_are_told_with_their_share() -> None:
+    rows = [
+        value("missing_rate", 0.0, "feature:a", against="reference"),
+        value("out_of_range_rate", 0.3, "feature:a"),
+        value("out_of_range_rate", 0.838, "feature:b"),
+        value("out_of_range_rate", 0.002, "feature:c"),
+    ]
+
+    assert (
+        list(quality(known(*rows)))[1] == "Below or above all numbers of the reference: b 83.8 % and a 30.0 %"
+    )
+
+
 def test_the_main_window_is_told_before_a_newer_one_and_strata_are_left_out() -> None:
     rows = [
         value("roc_auc", 0.7, **SETTLED),
