@@ -172,6 +172,7 @@ OF_DATA = {
     *("somebody is needed", "nothing to do", "settled", "▼", "Window", "Show", "← earlier", "later →"),
     *("Every rule is judged; what is in breach is pending, or for information alone.",),
     *("changed", "performance", "performance_nowcast", "performance_changed"),
+    *("nowcast", "nowcast: labels are still coming"),
     *("humid_pct", "origin_hour_load", "wind_mph", "density on the reference's cells"),
     *("Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 }

@@ -6,7 +6,7 @@
 import math
 
 import numpy as np
-from scipy.special import gammaln, ndtr, softmax
+import scipy
 
 from monitor.core.typing import Floats, Ints
 
@@ -37,7 +37,7 @@ def fisher_exact(table: Ints) -> float:
     lowest = max(0, row + column - total)
     cell = np.arange(lowest, min(row, column) + 1)
     cells = (cell, row - cell, column - cell, total - row - column + cell)
-    likely = np.asarray(softmax(-sum(gammaln(each + 1.0) for each in cells)))
+    likely = np.asarray(scipy.special.softmax(-sum(scipy.special.gammaln(each + 1.0) for each in cells)))
     return min(1.0, float(likely[likely <= likely[first - lowest] * (1 + _SLACK)].sum()))
 
 
@@ -69,4 +69,4 @@ def mann_whitney_less(first: Floats, second: Floats) -> tuple[float, float]:
     spread = math.sqrt(n * m / 12 * (n + m + 1 - tied))
     if spread == 0:
         return 0.5, 1.0  # all are equal
-    return larger / (n * m), float(ndtr((larger + 0.5 - n * m / 2) / spread))
+    return larger / (n * m), float(scipy.special.ndtr((larger + 0.5 - n * m / 2) / spread))
