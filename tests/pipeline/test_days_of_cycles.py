@@ -142,7 +142,18 @@ def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_and_alerts(
     assert {name: _segment(cause) for name, cause in found.items()} == {
         "feature:temp": None,  # features are not counted by segment
         "score": "shop=north",
+        "prediction": "shop=north",
     }
+
+
+def test_what_is_broken_as_the_monitor_begins_is_told_by_its_first_cycle(
+    source: MemorySource, new_store: NewStore
+) -> None:
+    store = new_store()
+
+    lived(source, store, [START + (BROKEN + 3) * DAY + 10 * HOUR])
+
+    assert {"feature:temp", "score"} <= {alert.series.subject for _, alert in store.alerts("late")}
 
 
 def _segment(cause: Detail | None) -> object:
@@ -156,7 +167,7 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
     store = new_store()
     lived(source, store, [*REGULAR[::8], REGULAR[-1]], told="chat")
 
-    (notice,) = SqlOutbox(store.engine, store.run).waiting("chat")
+    notice, *_ = SqlOutbox(store.engine, store.run).waiting("chat")  # then the prediction's, some days later
     with receiver() as taken:
         Webhook(taken.url()).send(notice)
     alerts = [alert for _, alert in store.alerts("late")]

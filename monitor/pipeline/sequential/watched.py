@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from monitor.alerts.rules import Acceptance
+from monitor.core.clock import DAY
 from monitor.evidence.daily import day_values
 from monitor.evidence.days import REMEMBERED, DayRow, DayValues, pack, unpack
 from monitor.evidence.expected import FEWEST
@@ -125,7 +126,7 @@ def judge_days(
         as the days were committed last.
     last_as_of
         of the cycle before: days that were due by then are learned from, but not told. None: there was none,
-        and what has just become due is told.
+        and the newest day is told: what is broken as the monitor begins is not passed over.
     uncounted
         starts of panes that wait, or lack a part.
     accepted
@@ -138,7 +139,7 @@ def judge_days(
     daily = {rule.name for rule in model.spec.rules if rule.measure == EVIDENCE}
     accepted = [one for one in accepted if one.series.rule in daily]
     parts = dict(watched)
-    told_after = as_of - model.spec.every if last_as_of is None else last_as_of
+    told_after = as_of - max(model.spec.every, DAY) if last_as_of is None else last_as_of
     until = {part: one.days[-1].end for part, one in parts.items() if one.days}
     age = next((day.age for day in parts.get(Part.LABELS, WatchedPart()).days), None)
     judged = JudgedDays(watched=parts)
