@@ -19,7 +19,8 @@ def markdown() -> str:
 
 
 def _sections(name: str, command: click.Command) -> Iterator[str]:
-    context = click.Context(command, info_name=name, terminal_width=_WIDE, max_content_width=_WIDE)
+    settings = {**main.context_settings, "terminal_width": _WIDE, "max_content_width": _WIDE}
+    context = click.Context(command, info_name=name, **settings)
     yield f"## {name}\n\n```text\n{command.get_help(context)}\n```\n"
     if isinstance(command, click.Group):
         for below in command.list_commands(context):

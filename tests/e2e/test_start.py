@@ -78,7 +78,7 @@ def test_the_commands_of_the_first_page_lead_to_the_alert(bank: Path) -> None:
     for command in COMMANDS:
         if command == "monitor run":
             continue
-        told[command.split()[1]] = said(command.replace("--from 2026-10-25", "--from 2026-11-12"))  # as long
+        told[command.split()[1]] = said(command.replace("--from 2026-10-25", "--from 2026-11-19"))  # as long
         if command.startswith("monitor init"):
             file = bank / "config.toml"
             text = re.sub(r"threshold = .*", "threshold = 0.2", file.read_text(encoding="utf-8"))
