@@ -18,7 +18,7 @@ from monitor.sources.sql.scan import (
     look_labels,
     prediction_outputs,
 )
-from monitor.sources.sql.statements import Output, Session, Statement, Want
+from monitor.sources.sql.statements import Output, Session, Statement, Want, concat
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec
@@ -94,8 +94,11 @@ def sample_alike(
         f"WHERE ({time.condition(_EPOCH_ON, moment + 1)}) ORDER BY {time.sql} DESC"
         for moment in moments.tolist()
     ]
-    return pa.concat_tables(
-        session.read(Statement(outputs, f"FROM {_some(looked, part, LOOKED_AT // _PARTS)}")) for part in parts
+    return concat(
+        [
+            session.read(Statement(outputs, f"FROM {_some(looked, part, LOOKED_AT // _PARTS)}"))
+            for part in parts
+        ]
     )
 
 
