@@ -168,16 +168,26 @@ class PackedPanes:
         asked = list(starts)
         known = [start for start in asked if start in self._known]
         blobs = self.stored(known) if known else {}
-        return [self._decoded(start, blobs.get(start)) if start in self._known else {} for start in asked]
+        for start in known:
+            if start not in blobs:
+                raise MonitorError(
+                    f"{self._pane(start)} is not in the store any more: another process has deleted it"
+                )
+        try:
+            strata = codec.decode_many([blobs[start] for start in known], self.layout)
+        except CodecError:
+            strata = [self._decoded(start, blobs[start]) for start in known]
+        found = dict(zip(known, strata, strict=True))
+        return [found.get(start, {}) for start in asked]
 
-    def _decoded(self, start: int, blob: bytes | None) -> Strata:
-        where = f"pane {to_iso(start)} of {self.title}"
-        if blob is None:
-            raise MonitorError(f"{where} is not in the store any more: another process has deleted it")
+    def _decoded(self, start: int, blob: bytes) -> Strata:
         try:
             return codec.decode(blob, self.layout)
         except CodecError as error:
-            raise damaged(where, error) from error
+            raise damaged(self._pane(start), error) from error
+
+    def _pane(self, start: int) -> str:
+        return f"pane {to_iso(start)} of {self.title}"
 
     def _refuse(self, start: int, changes: Sequence[Strata]) -> None:
         """A pane stays as it was: what was added to it is taken off the sums."""

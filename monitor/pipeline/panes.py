@@ -252,6 +252,10 @@ class Panes:
         """
         return dict(self._parts[part].packed.window(start, end, strata=strata, kept=kept))
 
+    def each(self, part: Part, starts: Sequence[int]) -> list[Strata]:
+        """Counters of panes by stratum, one by one, by one query; empty where none is there."""
+        return self._parts[part].packed.panes(starts)
+
     def block(self, part: Part, name: str, start: int, end: int) -> Ints:
         """Sum of one block of the whole of all panes of [start, end), whole days alone."""
         first, last = -(-start // DAY) * DAY, floor_to(end, DAY)

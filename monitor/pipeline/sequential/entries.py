@@ -114,9 +114,7 @@ def _entries(
     as_of: int,
 ) -> Iterator[Entry]:
     for start, end in spans:
-        counts = [
-            test.counts(panes.window(test.part, at, at + pane, kept=False)) for at in range(start, end, pane)
-        ]
+        counts = [test.counts(strata) for strata in panes.each(test.part, range(start, end, pane))]
         total, most = ledger.looked(counts, test.evidence)
         entry = Entry(
             comparison=test.name,

@@ -1,6 +1,6 @@
 """Performance of a window by the labels so far, weighed: rows of the truth `nowcast`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from monitor.pipeline.windows.target import Target
 from monitor.pipeline.windows.weights import believed, covariance, shares_of
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE
+from monitor.states.strata import WHOLE, Stratum
 from monitor.windows.shares import COMPLETE, Shares
 
 _ONE_WEIGHT = 0.01  # panes of a day whose shares differ by less, relatively, are merged first: a delay cell
@@ -90,14 +90,14 @@ def _pieces(
     target: Target, spans: Sequence[tuple[int, int]], start: Ints, shares: Shares
 ) -> tuple[list[Counters], Shares]:
     """Panes by weight: complete days together, days of one weight, all other panes one by one."""
-    panes, pane = target.caches.panes, target.model.counting.reading.pane
+    panes = target.caches.panes
     day, first = np.unique(start // DAY, return_index=True)
     bounds = [*first.tolist(), len(start)]
     pieces: list[Counters] = []
     at: list[tuple[Floats, Floats]] = []
 
-    def weigh(begin: int, end: int, rows: slice, *, kept: bool = False) -> None:
-        whole = panes.window(Part.LABELS, begin, end, strata=False, kept=kept).get(WHOLE)
+    def weigh(strata: Mapping[Stratum, Counters], rows: slice) -> None:
+        whole = strata.get(WHOLE)
         if whole is not None:
             pieces.append(whole)
             at.append((shares.share[rows].mean(axis=0), shares.variance[rows].mean(axis=0)))
@@ -108,10 +108,10 @@ def _pieces(
         share = shares.share[rows]
         inside = any(first <= begin and end <= last for first, last in spans)
         if inside and (share.min(axis=0) >= (1 - _ONE_WEIGHT) * share.max(axis=0)).all():
-            weigh(begin, end, rows, kept=len(days) > 1)
+            weigh(panes.window(Part.LABELS, begin, end, strata=False, kept=len(days) > 1), rows)
         else:
-            for row in range(rows.start, rows.stop):
-                weigh(int(start[row]), int(start[row]) + pane, slice(row, row + 1))
+            for row, strata in enumerate(panes.each(Part.LABELS, start[rows].tolist()), rows.start):
+                weigh(strata, slice(row, row + 1))
     none = np.empty((0, shares.share.shape[1]))
     stacked = (np.stack([pair[side] for pair in at]) if at else none for side in (0, 1))
     return pieces, Shares(*stacked)
