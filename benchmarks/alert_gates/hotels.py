@@ -50,7 +50,8 @@ HOLIDAYS = (  # of Portugal, and the days on which people travel around Christma
 )
 _GROUPS = "groups, booked ten months ahead: {} of the arrivals; {} were usual"
 HAPPENED = {  # labels of a day are judged two days later
-    "2016-09-09": "prices of September: a third below those of August",
+    "2016-08-04": "prices of August: the highest so far; each day has one price",
+    "2016-08-27": "the usual price falls from 25 August on: by a fifth within ten days",
     "2016-09-14": _GROUPS.format("66 %", "1 %"),
     "2016-09-15": _GROUPS.format("81 %", "3 %") + ", twice as many arrivals as usual",
     "2016-09-16": "the groups of the 14th pay half of what was usual",

@@ -21,13 +21,13 @@ HOLIDAYS = ("2013-05-27", "2013-07-04", "2013-09-02", "2013-11-28", "2013-12-25"
 _STORMS = "storms from 5 to 10 December: up to a fifth of the flights cancelled, 43 to 71 % late"
 HAPPENED = {  # labels of a day are judged a day later
     "2013-03-07": "storm of 6 to 8 March: 17 % of the flights of the 6th cancelled, with empty labels",
-    "2013-05-10": "spring: it has become warmer for four weeks",
     "2013-05-24": "storms of 23 May: a quarter of its flights cancelled, 62 % of the others late",
     "2013-05-26": "Sunday before Memorial Day: fewer departures",
     "2013-06-29": "delays of 42 minutes on two days: flights left at night, and mornings have recent ones",
     "2013-09-01": "Sunday before Labor Day: fewer departures",
     "2013-09-26": "autumn: it has become colder for two weeks",
-    "2013-10-24": "autumn: it has become colder for three weeks",
+    "2013-11-05": "calm days since the 3rd: scores a third below those of October, and all of them alike",
+    "2013-11-24": "the first day of frost",
     "2013-11-27": "storm on the eve of Thanksgiving",
     "2013-11-29": "Friday after Thanksgiving: fewer departures",
     "2013-12-04": "days of mist",

@@ -138,18 +138,21 @@ class UsualCells:
         apart = abs(found - usual - level * unit)
         return found if unit == 0 or abs(level) < 1 or apart <= _APART * unit else None
 
-    def half_width(self, spread: float) -> float | None:
-        """About the standard deviation of numbers with such a spread, in their own unit.
+    def half_width(self, spread: float, level: float = 0.0) -> float | None:
+        """About the standard deviation of numbers with such a spread and level, in their own unit.
 
-        Half of what lies between the numbers one standard deviation of normal scores below and above the
-        middle, drawn out by as much as the spread says. None: the unit is not known.
+        Half of what lies between the numbers one standard deviation of normal scores below and above their
+        mean. Both are those of the day's own: a level that is far off has a large spread in itself, since
+        squares are taken from the usual middle. None: the unit is not known.
         """
         if len(self.bases) < 2:
             return None
         middle, deviation = self._of_scores
-        square = float((self.shares * self.bases[1] * np.square(self._normal_scores)).sum())
-        far = deviation * np.sqrt(max(0.0, 1 + spread * square / deviation**2))
-        low, high = self._number(middle - far), self._number(middle + far)
+        of_level, of_spread = (self.shares * self.bases[:2] * np.square(self._normal_scores)).sum(axis=1)
+        mean = middle + level * deviation
+        square = middle**2 + deviation**2 + level * of_level + spread * of_spread
+        far = float(np.sqrt(max(0.0, square - mean**2)))
+        low, high = self._number(mean - far), self._number(mean + far)
         return None if low is None or high is None else (high - low) / 2
 
     @property
@@ -164,7 +167,8 @@ class UsualCells:
             return None
         scores = scipy.special.ndtri(np.cumsum(self.shares)[:-1])
         inside = float(np.interp(score, scores, self.edges))
-        return inside + (score - float(np.clip(score, scores[0], scores[-1]))) * self.deviation * self.scale
+        beyond = score - float(np.clip(score, scores[0], scores[-1]))
+        return inside + float(beyond) * self.deviation * self.scale
 
     def _shape(self, away: Floats) -> float:
         group, mass, powers = self._coarse

@@ -13,7 +13,7 @@ from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import MONTH, AlertBudget, Judged
 from monitor.evidence.sizes import floors, index, plain, sizes
 from monitor.evidence.standing import WeighedEvidence
-from monitor.evidence.watched import KINDS, Followed, Trait, Watch, WatchGroup
+from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
 
 _WEEK = 7
 _BAND = 2.0  # standard deviations
@@ -213,25 +213,32 @@ def _of_series(watch: Watch, judged: Judged, at: int) -> _Said:
         value=plain(one.trait, value) if np.isfinite(value) else None,
         expected=(band[0], band[1]),
         over=over,
-        in_unit=_in_unit(watch, one, (value, low, high)) if np.isfinite(value) else None,
+        in_unit=_in_unit(watch, judged, at, (value, low, high)) if np.isfinite(value) else None,
         size=size,
         index=index(one.trait, size),
     )
 
 
 def _in_unit(
-    watch: Watch, one: Followed, figures: tuple[float, float, float]
+    watch: Watch, judged: Judged, at: int, figures: tuple[float, float, float]
 ) -> tuple[float, float, float] | None:
     """A value and its band in the unit of the numbers, where that tells what the value does."""
+    one = watch.series[at]
     cells = watch.cells.get(watch.subjects[one.subject])
-    of = {} if cells is None else {Trait.LEVEL: cells.typical, Trait.SPREAD: cells.half_width}
-    if one.trait not in of:
+    if cells is None or one.trait not in (Trait.LEVEL, Trait.SPREAD):
         return None
-    value, low, high = (of[one.trait](figure) for figure in figures)
+    if one.trait is Trait.LEVEL:
+        value, low, high = (cells.typical(figure) for figure in figures)
+    elif figures[0] != judged.row.values[at]:  # of several days, whose levels differ
+        return None
+    else:
+        usual = float(judged.expectation.level[at - 1])  # the level of a number stands before its spread
+        levels = (float(judged.row.values[at - 1]), usual, usual)
+        value, low, high = (cells.half_width(*pair) for pair in zip(figures, levels, strict=True))
     if value is None or low is None or high is None or not low < high:
         return None
-    inside = figures[1] <= figures[0] <= figures[2]
-    return (value, low, high) if inside == (low <= value <= high) else None
+    way = (figures[0] > figures[2]) - (figures[0] < figures[1])
+    return (value, low, high) if way == (value > high) - (value < low) else None
 
 
 def _of_fault(watch: Watch, judged: Judged, at: int) -> _Said:
@@ -266,7 +273,7 @@ def _unjudged(watch: Watch, judged: Judged, series: Ints, *, unusual: bool) -> N
         return None
     if not np.isfinite(judged.row.values[series]).any():
         n = float(judged.row.samples[watch.sample[series]].max())
-        if n == 0:
+        if n == 0 and watch.groups[watch.subject[series[0]]] is not WatchGroup.PERFORMANCE:
             return NotJudged.NO_RECORDS
         return NotJudged.TOO_FEW if n < FEWEST_RECORDS else NotJudged.UNDEFINED
     learned = int(judged.expectation.days[series].max(initial=0))

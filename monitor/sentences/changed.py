@@ -50,7 +50,7 @@ _FAULTS = {
 _UNVALUED = {
     "learning": "fewer than 14 days are learned",
     "too_few": "fewer than 20 records",
-    "no_records": "no values, look whether the column is written",
+    "no_records": "no values, look whether they are written",
     "undefined": "their formula has no value",
     "unusual": "the day is one of unusual_days",
     "not_followed": "all values alike, or no reference",

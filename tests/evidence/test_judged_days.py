@@ -250,7 +250,7 @@ def test_20_records_a_day_are_judged_and_nothing_is_told_of_them() -> None:
 @pytest.mark.parametrize(
     ("tables", "told"),
     [
-        ([rows(at, 200, width=[None] * 200) for at in range(30)], ["width: no values, look whether the col"]),
+        ([rows(at, 200, width=[None] * 200) for at in range(30)], ["width: no values, look whether they ar"]),
         ([rows(at, 15) for at in range(30)], ["prediction, color, constant and 1 more: fewer than 20"]),
         ([rows(at, 200) for at in range(5)], ["records, prediction, color and 2 more: fewer than 14 days"]),
     ],

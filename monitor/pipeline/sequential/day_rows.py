@@ -76,7 +76,7 @@ def rows_of(
     for one in told:
         subject = "" if one.subject == PERFORMANCE else one.subject
         reason = None if one.unjudged is None else _REASONS.get(one.unjudged)
-        judged = reason is None or one.evidence > 0  # faults are judged whatever the series
+        judged = reason is None or one.stands  # faults may, whatever the series
         detail = _detail(one, day, subjects, held.get(one.subject))
         yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, detail))
         size = one.size if one.index is None else one.index
