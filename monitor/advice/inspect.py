@@ -147,7 +147,8 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
     findings = looking.findings
     looking.noting(lambda session: _predictions(session, looking))
     looking.noting(lambda session: _labels(session, looking))
-    if findings.faults:
+    readable = not findings.faults
+    if not readable:
         looking.noting(lambda session: _times_sample(session, looking, now), findings.warnings)
     else:
         looking.noting(lambda session: _records_sample(session, looking, now), findings.warnings)
@@ -155,7 +156,7 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         if looking.predictions is not None:
             of_labels = None if looking.labels is None else looking.labels.title
             look_at_outputs(findings, model.reading, looking.predictions.title, of_labels)
-    _reference(looking, base_dir)
+    _reference(looking, base_dir, readable=readable)
     return Inspection(
         faults=tuple(dict.fromkeys(findings.faults)),
         warnings=tuple(
@@ -379,10 +380,10 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
         look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.findings)
 
 
-def _reference(looking: _Looking, base_dir: Path) -> None:
+def _reference(looking: _Looking, base_dir: Path, *, readable: bool) -> None:
     given = looking.model.reference
     of_the_log = given is not None and given.file is None and given.relation is None
-    if given is None or (of_the_log and looking.findings.faults):  # whose faults are known
+    if given is None or (of_the_log and not readable):  # whose faults are known
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)

@@ -69,6 +69,7 @@ def look_at_outputs(findings: Findings, reading: Reading, predictions: str, labe
         old = findings.oldest is None or is_old(findings.delays, findings.oldest, findings.newest)
         of_then = findings.alike or findings.records
         findings.warnings += selective_warnings(of_then, findings.joined, reading, f"{labels}:", old=old)
+        findings.warnings += turned_round(findings.joined, reading, f"{labels}: of the labels looked at the")
 
 
 def is_old(delays: Ints, oldest: int | None, newest: int | None) -> bool:
@@ -140,21 +141,18 @@ def selective_warnings(
 
 def look_at_reference(table: pa.Table, reading: Reading, findings: Findings) -> None:
     """Note what is wrong with a reference, and what nothing can be compared with."""
-    findings.faults += reference_faults(table, reading)
+    findings.faults += turned_round(table, reading, "the reference's")
     findings.warnings += empty_features(table)
 
 
-def reference_faults(table: pa.Table, reading: Reading) -> Iterator[str]:
-    """A reference whose scores are surely higher for the negative class."""
-    if reading.task is not Task.BINARY or "label" not in table.column_names:
-        return
-    rows = table.filter(pa.array(is_labelled(table, reading)))
-    found = area(rows, reading)
+def turned_round(rows: pa.Table | None, reading: Reading, whose: str) -> Iterator[str]:
+    """That scores are surely higher for the negative class."""
+    found = surely_apart(rows, reading)
     if found is None or found[1] >= CHANCE:
         return
     negative, positive = (double_quoted(name) for name in reading.classes)
     yield (
-        f"the reference's scores are lower for the positive class {positive}: ROC AUC {found[0]:.3f}, surely "
+        f"{whose} scores are lower for the positive class {positive}: ROC AUC {found[0]:.3f}, surely "
         f"below 0.5; write [models.classes] positive = {negative} and negative = {positive}, or give a score "
         f"that is high for {positive}"
     )
@@ -172,11 +170,14 @@ def empty_features(table: pa.Table) -> Iterator[str]:
             )
 
 
-def area(rows: pa.Table, reading: Reading) -> tuple[float, float] | None:
+def surely_apart(rows: pa.Table | None, reading: Reading) -> tuple[float, float] | None:
     """Area under the ROC curve, and how likely chance alone makes it so small (Mann & Whitney's test).
 
-    None with fewer than 10 scores of either class.
+    None where it may be 1/2, or with fewer than 10 scores of either class.
     """
+    if rows is None or reading.task is not Task.BINARY or "label" not in rows.column_names:
+        return None
+    rows = rows.filter(pa.array(is_labelled(rows, reading)))
     score = score_of(rows, reading) if reading.has_score else None
     if score is None or len(reading.classes) != _PAIR:
         return None
@@ -184,7 +185,8 @@ def area(rows: pa.Table, reading: Reading) -> tuple[float, float] | None:
     negative, positive = (score.values[score.finite & (actual == at)] for at in (0, 1))
     if min(len(negative), len(positive)) < NAMED_FROM:
         return None
-    return mann_whitney_less(positive, negative)
+    found = mann_whitney_less(positive, negative)
+    return None if CHANCE <= found[1] <= 1 - CHANCE else found
 
 
 def meanings(records: pa.Table, joined: pa.Table | None, reading: Reading) -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from monitor.advice.inspect import Inspection
-from monitor.advice.outputs import CHANCE, Flip, area, by_class, come_for, flip_of, is_old, meanings
+from monitor.advice.outputs import CHANCE, Flip, by_class, come_for, flip_of, is_old, meanings, surely_apart
 from monitor.records.reading import Reading
 from monitor.setup.guess import Roles
 
@@ -21,9 +21,12 @@ def with_outputs(roles: Roles, looked: Inspection, reading: Reading) -> Roles:
     records, joined = looked.alike or looked.records, looked.joined
     if records is None or roles.task == "regression":
         return roles
-    ranked = roles if joined is None else _by_ranks(roles, joined, reading)
+    then = None if looked.reference is None else looked.reference[0]
+    told = then if surely_apart(then, reading) else joined  # a drift turns scores of the newest labels round
+    ranked, sure = _by_ranks(roles, told, reading, "of the reference" if told is then else "")
     if "prediction" in roles.predictions:
-        roles = _in_words(ranked, records, joined, reading, sure=ranked.classes != roles.classes)
+        worded = told if told is not None and "prediction" in told.column_names else joined
+        roles = _in_words(ranked, records, worded, reading, sure=sure)
     else:
         roles = ranked
     if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
@@ -33,14 +36,14 @@ def with_outputs(roles: Roles, looked: Inspection, reading: Reading) -> Roles:
     return roles
 
 
-def _by_ranks(roles: Roles, joined: pa.Table, reading: Reading) -> Roles:
-    """The positive class is that with the higher scores, if they are surely so."""
-    found = area(joined, reading) if roles.task == "binary" else None
-    if found is None or found[1] >= CHANCE:
-        return roles
+def _by_ranks(roles: Roles, told: pa.Table | None, reading: Reading, whose: str) -> tuple[Roles, bool]:
+    """The positive class is that with the higher scores, if they are surely so; whether they are."""
+    found = surely_apart(told, reading)
+    if told is None or found is None or found[1] >= CHANCE:
+        return roles, found is not None
     negative, positive = reading.classes
-    why = f"its scores are higher: ROC AUC {1 - found[0]:.2f} in {joined.num_rows:,} labels"
-    return replace(roles, classes=(negative, positive), why_classes=why)
+    why = f"its scores are higher: ROC AUC {1 - found[0]:.2f} in {told.num_rows:,} labels {whose}"
+    return replace(roles, classes=(negative, positive), why_classes=why.rstrip()), True
 
 
 def _in_words(

@@ -60,7 +60,7 @@ def faults(records: pa.Table = RECORDS, joined: pa.Table | None = JOINED, **chan
 def test_sound_outputs_are_silent() -> None:
     assert faults() == []
     assert list(outputs.selective_warnings(RECORDS, JOINED, WORDED, "labels:")) == []
-    assert list(outputs.reference_faults(JOINED, WORDED)) == []
+    assert list(outputs.turned_round(JOINED, WORDED, "the")) == []
 
 
 def test_predictions_of_no_class_are_a_fault_with_the_words_that_labels_tell() -> None:
@@ -163,7 +163,7 @@ def test_few_labels_tell_of_no_choice() -> None:
 
 
 def test_a_reference_with_a_swapped_positive_class_is_a_fault() -> None:
-    (fault,) = outputs.reference_faults(JOINED, replace(READING, classes=("DEFAULT", "PAID")))
+    (fault,) = outputs.turned_round(JOINED, replace(READING, classes=("DEFAULT", "PAID")), "the reference's")
 
     columns = rows(1)
     area = roc_auc_score(columns["label"] == "PAID", columns["score"])
@@ -186,12 +186,11 @@ def test_a_feature_that_a_reference_has_no_value_of_is_warned_of() -> None:
 def test_a_reference_that_only_chance_puts_below_one_half_is_no_fault() -> None:
     rng = np.random.default_rng(5)
     table = pa.table({"score": rng.random(400), "label": rng.choice(["PAID", "DEFAULT"], 400)})
-    found = outputs.area(table, READING)
 
-    assert found is not None
-    assert list(outputs.reference_faults(table, READING)) == []
+    assert outputs.surely_apart(table, READING) is None
+    assert list(outputs.turned_round(table, READING, "the")) == []
     assert (
-        list(outputs.reference_faults(JOINED.slice(0, 20), replace(READING, classes=("DEFAULT", "PAID"))))
+        list(outputs.turned_round(JOINED.slice(0, 20), replace(READING, classes=("DEFAULT", "PAID")), "the"))
         == []
     )
 
@@ -242,7 +241,7 @@ def test_the_area_is_that_of_mann_and_whitney() -> None:
     columns = rows(9)
     positive = columns["label"] == "DEFAULT"
 
-    found = outputs.area(table(columns), READING)
+    found = outputs.surely_apart(table(columns), READING)
 
     test = stats.mannwhitneyu(columns["score"][positive], columns["score"][~positive], alternative="less")
     assert found is not None

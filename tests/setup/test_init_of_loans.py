@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from loans import Loans, loans
+from loans import Loans, day, loans
 
 from monitor.cli import main
 
@@ -168,3 +168,21 @@ def test_a_training_set_without_decisions_is_a_reference(sqlite: str, tmp_path: 
     )
 
     assert result.exit_code == 0, result.stderr
+
+
+def test_scores_that_have_turned_round_of_late_do_not_turn_the_classes_round(
+    sqlite: str, tmp_path: Path
+) -> None:
+    log = loans(selective=False, drift_day=None)
+    late = log.predictions["requested_at"] >= day(60)
+    score = log.predictions["default_score"]
+    score = score.where(~late, 1 - score)
+    decision = np.where(score < 0.3, "approve", "decline")
+
+    model, text = init(sqlite, changed(log, default_score=score, decision=decision))
+    assert model["classes"] == {"positive": "DEFAULT", "negative": "PAID"}
+    assert model["predictions"]["threshold"] == pytest.approx(0.3, abs=0.001)
+    assert '# names = { DEFAULT = ["decline"], PAID = ["approve"] }' in text
+    result = check(tmp_path, text)
+    assert result.exit_code == 0
+    assert "of the labels looked at the scores are lower for the positive class" in result.stderr
