@@ -17,7 +17,7 @@ from monitor.evidence.telling import Judgement, judgements
 from monitor.evidence.watched import Watch
 from monitor.records.count_records import count_records
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.labels.count_labels import count_labels_twice
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
@@ -190,11 +190,9 @@ def counted(
     records = count_records(_table(visible), on, panes=panes, as_of=10**17)
     age = _age(made)
     later = made[made["label_later"].notna()]
-    joined = pa.concat_tables([_joined(made, ""), *([_joined(later, "_later")] if len(later) else [])])
-    pairs = count_labels_twice(
-        joined, on, panes=panes, since=panes + (1 + age) * DAY, until=10**17, as_of=10**17
-    )
-    return Counted(on, first, age, records, [before for before, _ in pairs])
+    joined = [_joined(made, "", age), *([_joined(later, "_later", age)] if len(later) else [])]
+    labels = count_labels(pa.concat_tables(joined), on, panes=panes, as_of=10**17)
+    return Counted(on, first, age, records, labels)
 
 
 def judged(
@@ -219,8 +217,11 @@ def _age(made: pd.DataFrame) -> int:
     return label_age(DelayTable(DELAY_EDGES, np.bincount(cells, minlength=len(DELAY_EDGES) + 1))) or 1
 
 
-def _joined(made: pd.DataFrame, suffix: str) -> pa.Table:
-    table = _table(made.assign(label=made[f"label{suffix}"], reported_at=made[f"reported_at{suffix}"]))
+def _joined(made: pd.DataFrame, suffix: str, age: int) -> pa.Table:
+    """Records with the labels that were reported by their age."""
+    label, reported_at = made[f"label{suffix}"], made[f"reported_at{suffix}"]
+    late = reported_at > (made["event_time"] // DAY + 1 + age) * DAY
+    table = _table(made.assign(label=label.mask(late), reported_at=reported_at.mask(late)))
     return table.append_column("revision", pa.array(np.full(len(made), float(bool(suffix)))))
 
 

@@ -6,15 +6,14 @@ from operator import attrgetter
 import numpy as np
 
 from monitor.core.typing import Ints
-from monitor.records.pane import PanePart
+from monitor.records.labels.differences import NO_REPORT
 from monitor.specs.rows import PaneFacts
 
 _COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "checksum", "labelled_as_of")
 
 
-def moved_fact(fact: PaneFacts, before: PanePart, after: PanePart, as_of: int) -> PaneFacts:
-    """Facts of a labels part once some records add what they add now, in place of what they added before."""
-    newest = [moment for moment in (fact.newest, after.newest) if moment is not None]
+def moved_fact(fact: PaneFacts, labelled: int, checksum: int, newest: int, as_of: int) -> PaneFacts:
+    """Facts of a labels part once so many labelled records are added, and the checksum has moved."""
     return PaneFacts(
         start=fact.start,
         part=fact.part,
@@ -23,10 +22,12 @@ def moved_fact(fact: PaneFacts, before: PanePart, after: PanePart, as_of: int) -
         layout=fact.layout,
         mapping=fact.mapping,
         rows=fact.rows,
-        newest=max(newest, default=None),
+        newest=fact.newest
+        if newest == NO_REPORT
+        else max(newest, NO_REPORT if fact.newest is None else fact.newest),
         records=fact.records,
-        labelled=fact.labelled + after.labelled - before.labelled,
-        checksum=(fact.checksum - before.checksum + after.checksum) % 2**63,
+        labelled=fact.labelled + labelled,
+        checksum=(fact.checksum + checksum) % 2**63,
     )
 
 

@@ -1,7 +1,7 @@
 """Counted panes: a cache of the store, packed as there; sums of spans, which move as their panes do."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from monitor.pipeline.packed import PackedPanes
 from monitor.pipeline.pane_facts import columns_of, left_behind, moved_fact, replaced
 from monitor.records.checksum import wrapped
 from monitor.records.counting import Counting
-from monitor.records.labels.differences import Differences, differences_of
+from monitor.records.labels.differences import NO_REPORT, Differences
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import PaneStore
 from monitor.specs.rows import FoldedPanes, PaneFacts, WaitingPane
@@ -204,35 +204,37 @@ class Panes:
         parts.outdated.difference_update(pane.start for pane in panes)
         parts.columns = replaced(parts.columns, columns_of(parts.facts[pane.start] for pane in panes))
 
-    def move(
-        self, pairs: Sequence[tuple[PanePart, PanePart]], as_of: int, *, token: int | None, write: bool
-    ) -> set[int]:
-        """Put what some records add to the labels parts now in place of what they added; which were moved.
+    def move(self, added: Differences, as_of: int, *, token: int | None, write: bool) -> set[int]:
+        """Add to the labels parts what some records add now in place of what they added; which were moved.
 
         Parameters
         ----------
-        pairs
-            what they added, and what they add now, of each pane.
+        added
+            facts as `count_labels_twice` tells them.
         write
             False: nothing is kept.
         """
         parts = self._parts[Part.LABELS]
-        sound, facts = [], []
-        for before, after in pairs:
-            fact = parts.facts[after.start]
-            if 0 <= fact.labelled + after.labelled - before.labelled <= fact.records:
-                sound.append((before, after))
-                facts.append(moved_fact(fact, before, after, as_of))
+        moved = [
+            moved_fact(parts.facts[start], labelled, checksum, newest, as_of)
+            for start, labelled, checksum, newest in added.panes.T.tolist()
+        ]
+        sound = [fact for fact in moved if 0 <= fact.labelled <= fact.records]
+        starts = {fact.start for fact in sound}
         if write and sound:
-            known = [(fact.start, fact.labelled, fact.checksum, fact.newest) for fact in facts]
-            differences = differences_of(parts.layout.size, sound, known, as_of)
+            rows = [
+                (each.start, each.labelled, each.checksum, NO_REPORT if each.newest is None else each.newest)
+                for each in sound
+            ]
+            kept = added.without(fact.start for fact in moved if fact.start not in starts)
+            differences = replace(kept, as_of=as_of, panes=np.asarray(rows, dtype=np.int64).T)
             self._store.add_differences(
                 self._model, differences, parts.kept_as, writes=self._next_write(), token=token
             )
             self._follow_difference(differences)
-            parts.facts |= ((fact.start, fact) for fact in facts)
-            parts.columns = replaced(parts.columns, columns_of(facts))
-        return {fact.start for fact in facts}
+            parts.facts |= ((fact.start, fact) for fact in sound)
+            parts.columns = replaced(parts.columns, columns_of(sound))
+        return starts
 
     def facts(self, part: Part) -> Mapping[int, PaneFacts]:
         """Facts by start."""

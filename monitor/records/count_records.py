@@ -1,6 +1,8 @@
 """Count the records part of panes: volumes, outputs, features."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +21,10 @@ from monitor.states.grids import CategoryGrid, Grid, NumericGrid, lookup
 from monitor.states.strata import WHOLE, Stratum
 
 _NEVER = np.iinfo(np.int64).min
+
+ByStratum: TypeAlias = tuple[Sequence[Stratum], Ints, Ints]
+"""Strata; (position of the pane x number of strata + position of the stratum) x size of the layout + position
+of the counter, ascending; what was counted there, not 0."""
 
 
 def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
@@ -94,7 +100,27 @@ def by_stratum(
     fill: Callable[[Table], None],
     whole_only: frozenset[str],
 ) -> list[dict[Stratum, Counters]]:
-    """Counters of every pane by stratum. Cost: for each dimension one bincount a block.
+    """Counters of every pane by stratum: see `by_dimension`."""
+    strata: list[dict[Stratum, Counters]] = [{} for _ in rows.panes]
+    for names, key, value in by_dimension(rows, counting, layout, fill, whole_only):
+        group = key // layout.size
+        index = key - group * layout.size
+        bounds = [*np.flatnonzero(np.diff(group, prepend=-1)).tolist(), len(key)]
+        for first, last in pairwise(bounds):
+            pane, name = divmod(int(group[first]), len(names))
+            counters = Counters(layout, index[first:last].copy(), value[first:last].copy())
+            strata[pane][names[name]] = counters
+    return strata
+
+
+def by_dimension(
+    rows: WinningRows,
+    counting: Counting,
+    layout: Layout,
+    fill: Callable[[Table], None],
+    whole_only: frozenset[str],
+) -> Iterator[ByStratum]:
+    """Yield what is counted of the strata of each dimension. Cost of one: a bincount a block.
 
     Parameters
     ----------
@@ -103,23 +129,28 @@ def by_stratum(
     whole_only
         blocks that are counted for the whole, not for its strata.
     """
-    strata: list[dict[Stratum, Counters]] = [{} for _ in rows.panes]
+    of_whole = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    of_strata = np.ones(layout.size, dtype=bool)
+    for block in whole_only & layout.by_name.keys():
+        of_strata[layout.slice(block)] = False
     for names, code in rows.strata(counting):
         is_whole = names == [WHOLE]
         if not is_whole and len(code) and rows.serves.all() and (code == code[0]).all():  # one version
-            for of_pane in strata:
-                if WHOLE in of_pane and code[0] >= 0:
-                    of_pane[names[code[0]]] = of_pane[WHOLE].without(whole_only & layout.by_name.keys())
+            pane, index = np.divmod(of_whole[0], layout.size)
+            kept = of_strata[index] & (code[0] >= 0)
+            yield names, ((pane * len(names) + code[0]) * layout.size + index)[kept], of_whole[1][kept]
             continue
         inside = code >= 0
         group = np.full(len(code), -1)
         present, group[inside] = numbered(rows.pane[inside] * len(names) + code[inside])
         tabulated = Table(layout, group, len(present), frozenset() if is_whole else whole_only)
         fill(tabulated)
-        for at, counters in tabulated.counters():
-            pane, name = divmod(int(present[at]), len(names))
-            strata[pane][names[name]] = counters
-    return strata
+        key, value = tabulated.counts()
+        group = key // layout.size
+        key += (present[group] - group) * layout.size
+        if is_whole:
+            of_whole = key, value
+        yield names, key, value
 
 
 def output_values(chosen: pa.Table, counting: Counting) -> dict[str, Numbers | Categories]:
@@ -175,10 +206,3 @@ def cells_of(values: Numbers | Categories, grid: Grid) -> Ints:
             return values.cells(grid)
         case _:
             raise TypeError(f"numbers need a numeric grid, categories levels: got {type(grid).__name__}")
-
-
-def newest_by_pane(rows: WinningRows, moments: Ints, panes: int) -> list[int | None]:
-    """Largest of the winners' moments in each pane; the smallest int64 is none."""
-    newest = np.full(panes, _NEVER)
-    np.maximum.at(newest, rows.pane, moments)
-    return [None if moment == _NEVER else moment for moment in newest.tolist()]

@@ -1,14 +1,13 @@
 """Rows to sparse counters: one pass of bincounts for many panes and strata at once."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.states import sums
-from monitor.states.counters import Counters, Layout
+from monitor.states.counters import Layout
 
 Term: TypeAlias = tuple[Floats, Bools]  # numbers, and the rows that have them
 
@@ -123,18 +122,12 @@ class Table:
         present = table != 0
         self._keep(block, (group * (4 * width) + column)[present], table[present])
 
-    def counters(self) -> Iterator[tuple[int, Counters]]:
-        """Yield the counters of each group that has any, by ascending group."""
-        if not self._parts:
-            return
-        key, value = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+    def counts(self) -> tuple[Ints, Ints]:
+        """Return group x size of the layout + position, ascending, and what was counted there: not 0."""
+        none = np.empty(0, dtype=np.int64)
+        key, value = (np.concatenate(column) for column in zip(*(self._parts or [(none, none)]), strict=True))
         order = np.argsort(key, kind="stable")  # a few ascending runs
-        key, value, size = key[order], value[order], self._layout.size
-        bounds = np.searchsorted(key, np.arange(self._groups + 1) * size)
-        for number, (first, last) in enumerate(pairwise(bounds.tolist())):
-            if first < last:
-                index = key[first:last] - number * size
-                yield number, Counters(self._layout, index, value[first:last].copy())
+        return key[order], value[order]
 
     def _sum(self, values: Ints | Bools) -> Ints:
         """Sum by group: rows of ascending groups run by run, ten times faster than one by one."""

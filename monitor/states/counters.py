@@ -165,17 +165,6 @@ class Counters:
         full[self.index] = self.value
         return full
 
-    def without(self, blocks: Iterable[str]) -> "Counters":
-        """The same counts but those of some blocks."""
-        gone = [self.layout.slice(name) for name in blocks]
-        bounds = np.searchsorted(
-            self.index, [[where.start, where.stop] for where in gone] or np.empty((0, 2))
-        )
-        kept = np.ones(len(self.index), dtype=bool)
-        for first, last in bounds:
-            kept[first:last] = False
-        return Counters(self.layout, self.index[kept], self.value[kept])
-
     def block(self, name: str) -> Ints:
         """Dense array of one block."""
         where = self.layout.slice(name)

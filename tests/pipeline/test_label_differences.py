@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from differing import differing
 from memory import MemorySource
 from picking import facts_of, only, pane_of
 from stopping import Crash, Crashing
@@ -29,7 +30,6 @@ from monitor.pipeline.audit import DECIDED, WRONG
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.differences import Differences as Added
-from monitor.records.labels.differences import differences_of
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Arms
 from monitor.specs.model import Relation
@@ -386,7 +386,7 @@ def test_of_two_processes_that_write_labels_one_does(store: SqlStore) -> None:
     layout = daemon.model.counting.stored_as(daemon.model.counting.labels)
     part, facts = pane_of(daemon.model, NOON, Part.LABELS), at_noon(store)
     writes, _ = store.differences("late", layout)
-    added = differences_of(daemon.model.counting.labels.size, [(part, part)], [(NOON, 7, 8, 9)], NOON + DAY)
+    added = differing(daemon.model.counting.labels.size, [(part, part)], [(NOON, 7, 8, 9)], NOON + DAY)
 
     for late in (writes, writes - 1, writes + 2):
         with pytest.raises(StoreError, match='panes of "late": another process has counted them meanwhile'):

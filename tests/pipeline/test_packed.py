@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
+from differing import differing
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import MonitorError
 from monitor.pipeline.packed import PackedPanes
 from monitor.records import codec
-from monitor.records.labels.differences import differences_of, moved_strata
+from monitor.records.labels.differences import moved_strata
 from monitor.records.pane import PanePart
 from monitor.states.counters import Block, Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
@@ -55,7 +56,7 @@ def moved(
     some = sorted(start for start in panes if rng.random() < 0.3)
     pairs = [(pane_of(at, panes[at]), pane_of(at, drawn_again(rng, panes[at]))) for at in some]
     if some:
-        packed.move(differences_of(LAYOUT.size, pairs, [(at, 0, 0, None) for at in some], as_of=0))
+        packed.move(differing(LAYOUT.size, pairs, [(at, 0, 0, None) for at in some], as_of=0))
     if rng.random() < 0.1 and packed.differences:
         packed.merge()
         starts = packed.differences[0].start.tolist()
@@ -121,7 +122,7 @@ def test_a_pane_that_cannot_take_a_difference_stays_as_it_was_and_sums_with_it(*
 
     three = {WHOLE: ones.merge(two[WHOLE])}
     pairs = [(pane_of(0, one), pane_of(0, two)), (pane_of(HOUR, three), pane_of(HOUR, one))]
-    packed.move(differences_of(LAYOUT.size, pairs, [(0, 0, 0, None), (HOUR, 0, 0, None)], as_of=0))
+    packed.move(differing(LAYOUT.size, pairs, [(0, 0, 0, None), (HOUR, 0, 0, None)], as_of=0))
 
     assert packed.pane(HOUR) == one
     assert list(packed.refused) == [HOUR]

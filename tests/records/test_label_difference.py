@@ -10,10 +10,9 @@ from strategies import AS_OF, FIRST, PANES, Log, logs
 from monitor.core.clock import HOUR
 from monitor.records import codec
 from monitor.records.labels.count_labels import count_labels, count_labels_twice
-from monitor.records.labels.differences import Differences, differences_of, merged, with_differences
+from monitor.records.labels.differences import NO_REPORT, Differences, merged, with_differences
 from monitor.records.pane import PanePart
 
-NEVER = np.iinfo(np.int64).min
 MOMENTS = st.sampled_from([FIRST - 1, FIRST, FIRST + HOUR, FIRST + 2 * HOUR, FIRST + 2 * HOUR + 1, AS_OF])
 
 
@@ -32,9 +31,9 @@ def whole(log: Log) -> list[PanePart]:
     return count_labels(log.joined_table(), log.counting, panes=PANES, as_of=AS_OF)
 
 
-def differences(log: Log, before: list[PanePart]) -> list[tuple[PanePart, PanePart]]:
+def differences(log: Log, before: list[PanePart]) -> Differences:
     """Rows of records with a label reported since each pane's newest one, counted twice."""
-    since = np.asarray([NEVER if part.newest is None else part.newest for part in before])
+    since = np.asarray([NO_REPORT if part.newest is None else part.newest for part in before])
     changed = {row["id"] for row in log.labels if row["reported_at"] > since.min()}
     rows = [row for row in log.joined if row["id"] in changed]
     return count_labels_twice(
@@ -42,18 +41,26 @@ def differences(log: Log, before: list[PanePart]) -> list[tuple[PanePart, PanePa
     )
 
 
-def moved(
-    log: Log, stood: list[PanePart], pairs: list[tuple[PanePart, PanePart]]
-) -> tuple[Differences, list[PanePart]]:
-    """What the pairs add to parts, and these parts with it."""
-    facts = []
-    for part, (before, after) in zip(stood, pairs, strict=True):
-        newest = max((at for at in (part.newest, after.newest) if at is not None), default=None)
-        checksum = (part.checksum - before.checksum + after.checksum) % 2**63
-        facts.append((part.start, part.labelled + after.labelled - before.labelled, checksum, newest))
-    layout = log.counting.labels
-    added = differences_of(layout.size, pairs, facts, AS_OF)
-    return added, list(with_differences(layout, {part.start: part for part in stood}, [added]).values())
+def moved(log: Log, stood: list[PanePart], added: Differences) -> tuple[Differences, list[PanePart]]:
+    """The difference with the facts that panes have from then on, and these panes with it."""
+    facts = [
+        (
+            part.start,
+            part.labelled + labelled,
+            (part.checksum + checksum) % 2**63,
+            max(newest, NO_REPORT if part.newest is None else part.newest),
+        )
+        for part, (_, labelled, checksum, newest) in zip(stood, added.panes.T.tolist(), strict=True)
+    ]
+    added = replace(added, panes=np.asarray(facts, dtype=np.int64).T)
+    parts = {part.start: part for part in stood}
+    return added, list(with_differences(log.counting.labels, parts, [added]).values())
+
+
+def taken_away(added: Differences) -> Differences:
+    """The difference back."""
+    start, labelled, checksum, newest = added.panes
+    return replace(added, panes=np.stack([start, -labelled, -checksum, newest]), value=-added.value)
 
 
 @settings(max_examples=150, deadline=None)
@@ -96,9 +103,8 @@ def test_differences_merge_in_any_grouping_and_leave_other_panes_alone(log: Log,
 def test_what_was_added_can_be_taken_away(log: Log, moment: int) -> None:
     log = with_times(log)
     before, after = whole(known_until(log, moment)), whole(log)
-    pairs = differences(log, before)
 
-    _, back = moved(log, after, [(new, old) for old, new in pairs])
+    _, back = moved(log, after, taken_away(differences(log, before)))
 
     assert [part.strata for part in back] == [part.strata for part in before]
 
@@ -112,14 +118,15 @@ def test_a_difference_of_other_rows_is_refused() -> None:
     both = Log("threshold", tuple(rows), tuple(labels))
     one = Log("threshold", tuple(rows[:1]), tuple(labels[:1]))
     none = Log("threshold", tuple(rows), ())
-    (twice, *_) = differences(both, whole(none))
+    twice = differences(both, whole(none))
+    twice = twice.without(twice.start[1:].tolist())
 
-    def added(part: PanePart, before: PanePart, after: PanePart) -> PanePart:
-        _, (made,) = moved(both, [part], [(before, after)])
+    def added(part: PanePart, change: Differences) -> PanePart:
+        _, (made,) = moved(both, [part], change)
         return made
 
-    assert added(whole(none)[0], *twice) == whole(both)[0]
-    for refused in (whole(none)[0], *reversed(twice)), (whole(one)[0], *twice):
-        assert added(*refused) == refused[0]  # a count below 0
+    assert added(whole(none)[0], twice) == whole(both)[0]
+    for part, change in (whole(none)[0], taken_away(twice)), (whole(one)[0], twice):
+        assert added(part, change) == part  # a count below 0
     without_strata = replace(whole(none)[0], strata={})
-    assert added(without_strata, *twice) == without_strata
+    assert added(without_strata, twice) == without_strata

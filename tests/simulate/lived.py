@@ -269,8 +269,10 @@ def content(pane: PanePart, without: frozenset[str]) -> Content:
     """All that a pane holds, comparable."""
     strata = {}
     for stratum, counters in pane.strata.items():
-        kept = counters.without(without & counters.layout.by_name.keys())
-        strata[stratum] = (kept.index.tolist(), kept.value.tolist())
+        kept = np.ones(len(counters.index), dtype=bool)
+        for where in map(counters.layout.slice, without & counters.layout.by_name.keys()):
+            kept &= (counters.index < where.start) | (counters.index >= where.stop)
+        strata[stratum] = (counters.index[kept].tolist(), counters.value[kept].tolist())
     return pane.rows, pane.newest, pane.records, pane.labelled, pane.checksum, strata
 
 

@@ -35,13 +35,6 @@ def test_only_counts_that_are_not_zero_are_kept() -> None:
     assert counters(tally=[1, 0, 5]).index.tolist() == [0, 2]
 
 
-def test_counters_without_some_blocks_keep_the_others() -> None:
-    state = counters(tally=[1, 0, 5], sums=[1, 1, 0, 0, 2, 1, 3, 4], table=[0, 7, 0, 2])
-
-    assert state.without({"sums", "table"}) == counters(tally=[1, 0, 5])
-    assert state.without(()) == state
-
-
 def test_carries_of_sums_are_moved_to_the_high_half() -> None:
     state = counters(sums=[1, 1, 0, 0, 2, -1, sums.HALF + 3, -4])
 

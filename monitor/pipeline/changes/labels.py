@@ -199,10 +199,10 @@ class ByDifference:
             return
         as_of = self.span.until
         self.counted += table.num_rows
-        pairs = count_labels_twice(
+        added = count_labels_twice(
             table, self.model.counting, panes=starts, since=newest, until=until, as_of=as_of
         )
         token = None if self.lease is None else self.lease.token
-        moved = self.panes.move(pairs, as_of, token=token, write=self.write)
+        moved = self.panes.move(added, as_of, token=token, write=self.write)
         self.equal.update(moved)
         self.other.update(set(starts.tolist()) - moved)

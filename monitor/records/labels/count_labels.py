@@ -1,5 +1,6 @@
 """Count the labels part of panes: coverage, label, confusion, scores, losses, errors, delays."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,8 +9,9 @@ import pyarrow as pa
 from monitor.core.clock import SECOND
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, checksum, mix
-from monitor.records.count_records import by_stratum, newest_by_pane
+from monitor.records.count_records import by_dimension, by_stratum
 from monitor.records.counting import DELAY_EDGES, Counting
+from monitor.records.labels.differences import NO_REPORT, Differences, differences_of
 from monitor.records.labels.error_terms import (
     WHOLE_ONLY,
     error_cells,
@@ -67,7 +69,9 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         int64 starts, ascending.
     """
     rows = labelled_rows(table, counting, panes, as_of)
-    return _counted(table, rows, counting, np.full(len(panes), as_of))
+    labels, fill = _filled(table, rows, counting, np.full(len(panes), as_of))
+    strata = by_stratum(rows, counting, counting.labels, fill, _WHOLE_ONLY)
+    return _parts(rows, _facts(table, rows, labels), strata)
 
 
 def labelled_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
@@ -78,8 +82,10 @@ def labelled_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) 
 
 def count_labels_twice(
     table: pa.Table, counting: Counting, *, panes: Ints, since: Ints, until: int, as_of: int
-) -> list[tuple[PanePart, PanePart]]:
-    """The labels part of some records of each pane: with the labels known then, and with those known later.
+) -> Differences:
+    """What the labels of some records of each pane add: with those known later, less with those known then.
+
+    Its facts are how many labelled records more there are, by how much the checksum moves, the newest report.
 
     Parameters
     ----------
@@ -91,12 +97,25 @@ def count_labels_twice(
         labels reported later are not known yet.
     """
     rows = labelled_rows(table, counting, panes, as_of)
-    known_later = _counted(table, rows, counting, np.full_like(since, until))
-    return list(zip(_counted(table, rows, counting, since), known_later, strict=True))
+    sides, facts = [], []
+    for known, sign in (since, -1), (np.full_like(since, until), 1):
+        labels, fill = _filled(table, rows, counting, known)
+        sides += [
+            (names, key, sign * value)
+            for names, key, value in by_dimension(rows, counting, counting.labels, fill, _WHOLE_ONLY)
+        ]
+        facts.append(_facts(table, rows, labels))
+    before, after = facts
+    moved = np.stack(
+        [panes, after.labelled - before.labelled, after.checksum - before.checksum, after.newest]
+    )
+    return differences_of(counting.labels.size, moved, sides, until)
 
 
-def _counted(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints) -> list[PanePart]:
-    """Parts of all panes, with the labels that were reported until a moment of each pane."""
+def _filled(
+    table: pa.Table, rows: WinningRows, counting: Counting, until: Ints
+) -> tuple[WinningLabels, Callable[[Table], None]]:
+    """The labels that were reported until a moment of each pane, and what adds them to a table."""
     labels, known, terms = (
         no_labels(len(rows.rows)),
         np.empty(0, np.int64),
@@ -132,7 +151,7 @@ def _counted(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints
         for block, (columns, mask) in terms.sums.items():
             labelled.add_sums(block, ((column, mask) for column in columns))
 
-    return _parts(table, rows, labels, by_stratum(rows, counting, counting.labels, fill, _WHOLE_ONLY))
+    return labels, fill
 
 
 def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
@@ -141,7 +160,7 @@ def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int)
     labels = no_labels(len(rows.rows))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, np.full(len(panes), as_of))
-    return _parts(table, rows, labels, [{} for _ in rows.panes])
+    return _parts(rows, _facts(table, rows, labels), [{} for _ in rows.panes])
 
 
 def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> LabelTerms:
@@ -258,15 +277,28 @@ def _losses(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
     return loss_terms(right, wrong * wrong, mask)
 
 
-def _parts(
-    table: pa.Table, rows: WinningRows, labels: WinningLabels, strata: list[dict[Stratum, Counters]]
-) -> list[PanePart]:
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Of each pane: labelled records, checksum, newest report (`NO_REPORT`: none)."""
+
+    labelled: Ints
+    checksum: Ints
+    newest: Ints
+
+
+def _facts(table: pa.Table, rows: WinningRows, labels: WinningLabels) -> _Facts:
+    panes = len(rows.panes)
+    newest = np.full(panes, NO_REPORT)
+    np.maximum.at(newest, rows.pane, labels.newest)
+    labelled = np.bincount(rows.pane[labels.known & rows.serves], minlength=panes)
+    return _Facts(labelled, _checksums(table, rows, labels), newest)
+
+
+def _parts(rows: WinningRows, facts: _Facts, strata: list[dict[Stratum, Counters]]) -> list[PanePart]:
     panes = len(rows.panes)
     winners = np.bincount(rows.pane, minlength=panes).tolist()
     records = np.bincount(rows.pane[rows.serves], minlength=panes).tolist()
-    labelled = np.bincount(rows.pane[labels.known & rows.serves], minlength=panes).tolist()
-    newest = newest_by_pane(rows, labels.newest, panes)
-    checksums = _checksums(table, rows, labels)
+    newest = [None if moment == NO_REPORT else moment for moment in facts.newest.tolist()]
     return [
         PanePart(
             start,
@@ -274,8 +306,8 @@ def _parts(
             winners[at],
             newest[at],
             records=records[at],
-            labelled=labelled[at],
-            checksum=int(checksums[at]),
+            labelled=int(facts.labelled[at]),
+            checksum=int(facts.checksum[at]),
         )
         for at, start in enumerate(rows.panes.tolist())
     ]

@@ -12,7 +12,7 @@ from monitor.records.pane import PanePart
 from monitor.states.counters import Counters, Layout, Moved, moved_all, summed
 from monitor.states.strata import Strata, Stratum
 
-NEVER = int(np.iinfo(np.int64).min)
+NO_REPORT = int(np.iinfo(np.int64).min)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Differences:
         the strata.
     panes
         int64, shape (4, panes): start, ascending; labelled records, checksum and newest report from then on.
-        `NEVER`: no label was reported.
+        `NO_REPORT`: no label was reported.
     key
         int64, ascending: (position of the pane · number of strata + position of the stratum) · size +
         position of the counter.
@@ -57,7 +57,7 @@ class Differences:
     def facts(self, at: int) -> dict[str, Any]:
         """Labelled records, checksum and newest report of the pane at a position, by name."""
         _, labelled, checksum, newest = self.panes[:, at].tolist()
-        newest = None if newest == NEVER else newest
+        newest = None if newest == NO_REPORT else newest
         return {"labelled": labelled, "checksum": checksum, "newest": newest}
 
     def between(self, layout: Layout, start: int, end: int) -> dict[Stratum, Counters]:
@@ -96,34 +96,29 @@ class Differences:
 
 
 def differences_of(
-    size: int,
-    pairs: Sequence[tuple[PanePart, PanePart]],
-    facts: Sequence[tuple[int, int, int, int | None]],
-    as_of: int,
+    size: int, panes: Ints, sides: Sequence[tuple[Sequence[Stratum], Ints, Ints]], as_of: int
 ) -> Differences:
-    """What panes get, ascending by start.
+    """All that was added to some panes, as one.
 
     Parameters
     ----------
-    pairs
-        what some records of each pane added, and what they add now.
-    facts
-        start, labelled records, checksum and newest report of each pane from now on.
+    panes
+        int64, shape (4, panes): see `Differences`.
+    sides
+        strata, keys and values: what `by_dimension` yields, negative where it was taken.
     """
-    names = tuple(dict.fromkeys(stratum for _, after in pairs for stratum in after.strata))
+    names = tuple(dict.fromkeys(name for many, *_ in sides for name in many))
     place = {name: at for at, name in enumerate(names)}
-    held = [
-        ((number * len(names) + place[stratum]) * size, counters, sign)
-        for number, pair in enumerate(pairs)
-        for part, sign in zip(pair, (-1, 1), strict=True)
-        for stratum, counters in part.strata.items()
-    ]
     none = np.empty(0, dtype=np.int64)
-    key = np.concatenate([none, *(counters.index + first for first, counters, _ in held)])
-    value = np.concatenate([none, *(counters.value * sign for _, counters, sign in held)])
-    rows = [(*known, NEVER if newest is None else newest) for *known, newest in facts]
-    key, value = summed(key, value)
-    return Differences(as_of, size, names, np.asarray(rows, dtype=np.int64).T, key, value)
+    keys, values = [none], [none]
+    for many, key, value in sides:
+        pane, rest = np.divmod(key, len(many) * size)
+        named = np.asarray([place[name] for name in many], dtype=np.int64)
+        stratum = rest // size
+        keys.append((pane * len(names) + named[stratum]) * size + rest - stratum * size)
+        values.append(value)
+    key, value = summed(np.concatenate(keys), np.concatenate(values))
+    return Differences(as_of, size, names, panes, key, value)
 
 
 def merged(many: Sequence[Differences]) -> Differences:
