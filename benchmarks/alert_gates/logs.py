@@ -218,11 +218,13 @@ def _age(made: pd.DataFrame) -> int:
 
 
 def _joined(made: pd.DataFrame, suffix: str, age: int) -> pa.Table:
-    """Records with the labels that were reported by their age."""
+    """Records with the labels that were reported by their age; of the later ones those alone that were."""
     label, reported_at = made[f"label{suffix}"], made[f"reported_at{suffix}"]
     late = reported_at > (made["event_time"] // DAY + 1 + age) * DAY
+    revision = pa.array(np.full(len(made), float(bool(suffix))), mask=late.to_numpy())
     table = _table(made.assign(label=label.mask(late), reported_at=reported_at.mask(late)))
-    return table.append_column("revision", pa.array(np.full(len(made), float(bool(suffix)))))
+    table = table.append_column("revision", revision)
+    return table.filter(pa.array(~late.to_numpy())) if suffix else table
 
 
 def _table(made: pd.DataFrame) -> pa.Table:
