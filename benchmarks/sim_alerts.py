@@ -47,6 +47,7 @@ def tasks(runs: int, seed: int) -> dict[str, Task]:
             made[f"incidents|{log}|{number}"] = partial(dealt, log, seed, first, kinds[first : first + some])
             made[f"twice|{log}|{number}"] = partial(again, log, seed, first, some // 2)
             made[f"nothing|{log}|{number}"] = partial(nothing, log, seed, first, some // 2)
+        made[f"matched|{log}|0"] = partial(matched, log, seed, max(1, runs // 5))
     there = [name for name in in_order.SERIES if name != "hotels" or hotels.is_installed()]
     return made | {f"in order|{name}|0": partial(in_order.ordered, name) for name in there}
 
@@ -114,6 +115,30 @@ def nothing(log: str, seed: int, first: int, runs: int, days: int = 134) -> dict
         for name, told in by.items():
             count[name] += len([one for one in told if one.day >= rules.LEARN])
     return {"days": runs * (days - rules.LEARN), "alerts": count}
+
+
+def matched(log: str, seed: int, runs: int) -> dict[str, Any]:
+    """What we find, and the field's statistics with limits that make as many false alerts as ours."""
+    quiet_days, of = 134, LOGS[log]
+    quiet = [
+        found.counted(of, found.dealt(of, quiet_days, np.random.default_rng((seed, 8, number))), quiet_days)
+        for number in range(runs)
+    ]
+    ours = sum(one.day >= rules.LEARN for days in quiet for one in found.alerts(days))
+    limits = {name: rules.limit_of(name, quiet, max(1, ours)) for name in rules.STATISTICS}
+    pairs = []
+    for number, kinds in enumerate(found.drawn(np.random.default_rng(seed + 1), runs, EACH)):
+        run = found.incidents(of, (seed, 9, number), kinds)
+        by = {"ours": list(found.alerts(run.dirty))}
+        for name, limit in limits.items():
+            by[name] = rules.told(list(rules.STATISTICS[name](run.dirty)), limit, run.dirty.age)
+        outcomes = {name: run.outcomes(told) for name, told in by.items()}
+        pairs += [
+            {name: outcomes[name][at].delay for name in by}
+            for at, one in enumerate(run.struck)
+            if run.sizes[at] >= 1 and not one.of_labels
+        ]
+    return {"days": runs * (quiet_days - rules.LEARN), "alerts": ours, "limits": limits, "delays": pairs}
 
 
 def main() -> int:

@@ -127,7 +127,8 @@ def by_rule(series: Series) -> dict[str, tuple[int, float, float]]:
     of, shown = series.days(), {}
     for rule in rules.RULES:
         found = rules.told_by(rule, of)
-        standing = {day for day, *_ in rules.RULES[rule](of)}
+        statistic, limit = rules.RULES[rule]
+        standing = {day for day, *_, value in rules.STATISTICS[statistic](of) if value > limit}
         days = len(of.records) - rules.LEARN
         shown[rule] = (len(found), notices(found) / days * 30, len(standing) / days)
     return shown

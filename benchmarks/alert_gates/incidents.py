@@ -60,7 +60,8 @@ def strike(made: Rows, kind: str, first: int, rng: Rng, length: int | None = Non
     lasts = length or int(rng.integers(1, LONGEST + 1))
     at = ((made["day"] >= first) & (made["day"] < first + lasts)).to_numpy()
     rows, about, touched, also = FAMILIES[kind](made.copy(), Place(first, lasts, at, rng))
-    return rows, Incident(kind, about, first, lasts, touched, also)
+    early = kind == "wrong_clock" and about.startswith("-")  # some of its rows lie on the day before
+    return rows, Incident(kind, about, first - early, lasts + early, touched, also)
 
 
 def _number(made: Rows, rng: Rng) -> str:

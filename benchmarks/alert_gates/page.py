@@ -110,6 +110,7 @@ def _incidents(known: Known) -> Iterator[str]:
     pieces, nothing = _pieces(known, "incidents"), _pieces(known, "nothing")
     for log, many in sorted(pieces.items()):
         yield from _of_log(log, many, nothing.get(log, []))
+    yield from _matched({log: one for log, (one,) in sorted(_pieces(known, "matched").items())})
 
 
 def _of_log(log: str, many: Sequence[Any], nothing: Sequence[Any]) -> Iterator[str]:
@@ -145,6 +146,39 @@ def _of_log(log: str, many: Sequence[Any], nothing: Sequence[Any]) -> Iterator[s
         )
         + ".\n"
     )
+
+
+def _matched(known: Mapping[str, Any]) -> Iterator[str]:
+    """The field's statistics at our number of false alerts."""
+    if not known:
+        return
+    yield "### The field's statistics, with limits that make as many false alerts as ours\n"
+    yield (
+        "Their limits are the lowest ones that make no more alerts than ours where nothing happens (one, "
+        "where ours are none), on the same days. p is that of Kolmogorov and Smirnov's or the χ² test, index "
+        "the stability index, Jensen and Shannon's distance that of NannyML and Evidently. Incidents above "
+        "what is told, labels' left out. Asked for: ours later by more than half a day in at most 2 %.\n"
+    )
+    yield "| log | statistic | limit | found | median days | ours later, or never | ours sooner, or only |"
+    yield "|---|---|---|---|---|---|---|"
+    for log, found in known.items():
+        for name in ("ours", *found["limits"]):
+            pairs = [(_never(one["ours"]), _never(one[name])) for one in found["delays"]]
+            delays = [theirs for _, theirs in pairs if theirs < np.inf]
+            later = np.mean([ours > theirs + 0.5 for ours, theirs in pairs])
+            sooner = np.mean([theirs > ours + 0.5 for ours, theirs in pairs])
+            limit = "" if name == "ours" else f"{abs(found['limits'][name]):.2g}"
+            yield (
+                f"| {log} | {name} | {limit} | {len(delays) / len(pairs):.0%} | {_median(delays)} | "
+                f"{_shown(100 * float(later), 2.0, 0)} % | {sooner:.0%} |"
+            )
+    some = ", ".join(f"{log} {one['alerts']} in {one['days']:,} days" for log, one in known.items())
+    yield f"\nOur alerts where nothing happens: {some}.\n"
+
+
+def _never(delay: int | None) -> float:
+    """Days, or infinity."""
+    return np.inf if delay is None else delay
 
 
 def _median(delays: Sequence[int]) -> str:

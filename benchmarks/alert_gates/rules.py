@@ -1,5 +1,10 @@
-"""Rules that the field watches days by, on the same counters: each day against the first 28."""
+"""Rules that the field watches days by, on the same counters: each day against the first 28.
 
+`p` is that of the Kolmogorov-Smirnov test for numbers and of the χ² test for categories, as of Evidently for
+small logs; Jensen and Shannon's distance that of NannyML, and of Evidently for large ones.
+"""
+
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -13,21 +18,28 @@ from monitor.evidence.days import DayValues
 from monitor.evidence.making import watch_of
 from monitor.evidence.watched import Trait, Watch
 from monitor.records.pane import PanePart, Part
-from monitor.states.grids import EXTRA_CELLS, NumericGrid
+from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.strata import WHOLE
 from monitor.windows.fold import fold
 
 LEARN = 28
 _SHAPED = (Trait.SPREAD, Trait.SKEW, Trait.SHAPE)
-Breaches = Iterator[tuple[int, str, str, Part]]  # day, subject, rule
+Value = tuple[int, str, Part, float]  # day, subject, how far it is from the first days
+Distance = Callable[[Ints, Ints, Grid], float]
 
 
 def told_by(rule: str, of: Counted) -> list[Told]:
-    """Alerts of a rule: a subject's breach on a day, if it breached none the day before."""
-    breached = {(day, subject, part) for day, subject, _, part in RULES[rule](of)}
+    """Alerts of a rule."""
+    statistic, limit = RULES[rule]
+    return told(list(STATISTICS[statistic](of)), limit, of.age)
+
+
+def told(values: list[Value], limit: float, age: int) -> list[Told]:
+    """Alerts beyond a limit: a subject's breach on a day, if it breached none the day before."""
+    breached = {(day, subject, part) for day, subject, part, value in values if value > limit}
     return sorted(
         (
-            Told(day + (of.age if part is Part.LABELS else 0), subject, rule, part)
+            Told(day + (age if part is Part.LABELS else 0), subject, "", part)
             for day, subject, part in breached
             if (day - 1, subject, part) not in breached
         ),
@@ -35,23 +47,36 @@ def told_by(rule: str, of: Counted) -> list[Told]:
     )
 
 
-def _outputs(of: Counted) -> Iterator[tuple[str, bool, Ints, list[Ints]]]:
-    """Name, whether it is a number, the counts of the first days, and those of each day."""
-    for name, grid in of.counting.outputs.items():
-        days = [_block(one, name, grid.size) for one in of.records]
-        yield name, isinstance(grid, NumericGrid), np.sum(days[:LEARN], axis=0), days
+def limit_of(statistic: str, quiet: list[Counted], alerts: int) -> float:
+    """Lowest limit beyond which days on which nothing happens have so many alerts at most."""
+    values = [(of.age, list(STATISTICS[statistic](of))) for of in quiet]
+    found = sorted((one[-1] for _, many in values for one in many), reverse=True)
+    limits = found[: 3 * alerts + 1]
+    fits = [limit for limit in limits if sum(len(told(many, limit, age)) for age, many in values) <= alerts]
+    return min(fits)
+
+
+def _of_outputs(distance: Distance) -> Callable[[Counted], Iterator[Value]]:
+    """A distance between the counts of the first days and of each day, of every feature and output."""
+
+    def values(of: Counted) -> Iterator[Value]:
+        for name, grid in of.counting.outputs.items():
+            days = [_block(one, name, grid.size) for one in of.records]
+            first = np.sum(days[:LEARN], axis=0)
+            for day, counts in enumerate(days[LEARN:], LEARN):
+                if min(counts.sum(), first.sum()):
+                    yield day, name, Part.RECORDS, distance(first, counts, grid)
+
+    return values
 
 
 def _block(part: PanePart, name: str, size: int) -> Ints:
     return part.strata[WHOLE].block(name) if WHOLE in part.strata else np.zeros(size, dtype=np.int64)
 
 
-def _p_value(of: Counted) -> Breaches:
-    """Kolmogorov-Smirnov test of numbers, chi-squared test of categories: p < 0.05."""
-    for name, number, first, days in _outputs(of):
-        for day, counts in enumerate(days[LEARN:], LEARN):
-            if min(counts.sum(), first.sum()) and (_ks if number else _chi_squared)(first, counts) < 0.05:
-                yield day, name, "p", Part.RECORDS
+def _p_value(first: Ints, counts: Ints, grid: Grid) -> float:
+    """Less p."""
+    return -(_ks if isinstance(grid, NumericGrid) else _chi_squared)(first, counts)
 
 
 def _ks(first: Ints, counts: Ints) -> float:
@@ -68,19 +93,20 @@ def _chi_squared(first: Ints, counts: Ints) -> float:
     return float(scipy.stats.chi2_contingency(table).pvalue) if table.shape[1] > 1 else 1.0
 
 
-def _index(least: float) -> Callable[[Counted], Breaches]:
-    """Population stability index, of deciles of numbers, above a limit."""
+def _index(first: Ints, counts: Ints, grid: Grid) -> float:
+    """Population stability index, of deciles of numbers."""
+    before, after = _both(first, counts, grid)
+    return float(((after - before) * np.log(after / before)).sum())
 
-    def breaches(of: Counted) -> Breaches:
-        for name, number, first, days in _outputs(of):
-            group = _deciles(first) if number else np.arange(len(first))
-            before = _smoothed(first, group)
-            for day, counts in enumerate(days[LEARN:], LEARN):
-                after = _smoothed(counts, group)
-                if counts.sum() and ((after - before) * np.log(after / before)).sum() > least:
-                    yield day, name, "index", Part.RECORDS
 
-    return breaches
+def _jensen_shannon(first: Ints, counts: Ints, grid: Grid) -> float:
+    """Jensen and Shannon's distance, of deciles of numbers."""
+    return float(scipy.spatial.distance.jensenshannon(*_both(first, counts, grid)))
+
+
+def _both(first: Ints, counts: Ints, grid: Grid) -> tuple[Floats, Floats]:
+    group = _deciles(first) if isinstance(grid, NumericGrid) else np.arange(len(first))
+    return _smoothed(first, group), _smoothed(counts, group)
 
 
 def _deciles(first: Ints) -> Ints:
@@ -94,21 +120,22 @@ def _smoothed(counts: Ints, group: Ints) -> Floats:
     return cells / cells.sum()
 
 
-def _deviations(of: Counted) -> Breaches:
-    """Mean, share, count or performance of a day beyond 3 standard deviations of the first days'."""
+def _deviations(of: Counted) -> Iterator[Value]:
+    """Means, shares, counts and performance, in standard deviations of the first days'."""
     for part in Part:
         watch, days = _values(of, part)
         values = np.stack([day.values for day in days]).astype(np.float64)
+        farthest: dict[tuple[int, str], float] = defaultdict(float)
         for at, one in enumerate(watch.series):
             first = values[:LEARN, at][np.isfinite(values[:LEARN, at])]
             if one.trait in _SHAPED or len(first) < 2:
                 continue
-            far = np.abs(values[:, at] - first.mean()) > 3 * first.std(ddof=1)
-            yield from (
-                (int(day), watch.subjects[one.subject], "3 sd", part)
-                for day in np.flatnonzero(far)
-                if day >= LEARN
-            )
+            far = np.abs(values[LEARN:, at] - first.mean()) / max(first.std(ddof=1), 1e-12)
+            for day, value in enumerate(far, LEARN):
+                if np.isfinite(value):
+                    key = day, watch.subjects[one.subject]
+                    farthest[key] = max(farthest[key], float(value))
+        yield from ((day, subject, part, value) for (day, subject), value in farthest.items())
 
 
 def _values(of: Counted, part: Part) -> tuple[Watch, list[DayValues]]:
@@ -117,9 +144,15 @@ def _values(of: Counted, part: Part) -> tuple[Watch, list[DayValues]]:
     return watch, [day_values(watch, of.counting, one.strata, of.first + at) for at, one in enumerate(parts)]
 
 
-RULES: Mapping[str, Callable[[Counted], Breaches]] = {
-    "p < 0.05": _p_value,
-    "index > 0.1": _index(0.1),
-    "index > 0.25": _index(0.25),
-    "mean ± 3 sd": _deviations,
+STATISTICS: Mapping[str, Callable[[Counted], Iterator[Value]]] = {
+    "p": _of_outputs(_p_value),
+    "index": _of_outputs(_index),
+    "Jensen-Shannon": _of_outputs(_jensen_shannon),
+    "mean ± k sd": _deviations,
+}
+RULES: Mapping[str, tuple[str, float]] = {
+    "p < 0.05": ("p", -0.05),
+    "index > 0.1": ("index", 0.1),
+    "index > 0.25": ("index", 0.25),
+    "mean ± 3 sd": ("mean ± k sd", 3.0),
 }

@@ -16,6 +16,7 @@ from monitor.evidence.standing import WeighedEvidence
 from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
 
 _WEEK = 7
+_MUCH = 2  # times the smallest size that is told
 _BAND = 2.0  # standard deviations
 _LARGEST = 1e6  # of evidence that is told: more says no more
 
@@ -72,7 +73,11 @@ class Judgement:
     months
         by chance so much evidence is found once in so many months, at most; None: nothing is apparent.
     detectable
-        smallest size that would be found within 7 days; None: not yet known.
+        smallest change that would be found within 7 days: a size, or what it is in the stability index; None:
+        not yet known.
+    drifts
+        it is more than twice the smallest that is told: True, as days differ by themselves; False, as records
+        are few; None: it is not.
     days
         learned days.
     unjudged
@@ -99,7 +104,7 @@ class Judgement:
     index: float | None
     months: float | None
     detectable: float | None
-    detectable_index: float | None
+    drifts: bool | None
     days: int
     unjudged: NotJudged | None
     unvalued: NotJudged | None
@@ -130,7 +135,7 @@ def _judgement(
     judged: Judged,
     subject: int,
     apparent: tuple[Floats, Ints],
-    detectable: Mapping[int, tuple[float, float | None]],
+    detectable: Mapping[int, tuple[float, bool | None]],
     budget: AlertBudget,
     *,
     unusual: bool,
@@ -167,7 +172,7 @@ def _judgement(
         index=said.index,
         months=shown * budget.needed / (MONTH * weight) if shown > 0 and weight > 0 else None,
         detectable=None if found is None else found[0],
-        detectable_index=None if found is None else found[1],
+        drifts=None if found is None else found[1],
         days=int(judged.expectation.days[series].max(initial=0)),
         unjudged=_unjudged(watch, judged, series, unusual=unusual),
         unvalued=_unjudged(watch, judged, of_values, unusual=unusual)
@@ -280,12 +285,14 @@ def _unjudged(watch: Watch, judged: Judged, series: Ints, *, unusual: bool) -> N
     return NotJudged.LEARNING if learned < FEWEST else NotJudged.TOO_FEW
 
 
-def _detectable(watch: Watch, judged: Judged, budget: AlertBudget) -> dict[int, tuple[float, float | None]]:
-    """Smallest change of each subject's first series that would be found within 7 days.
+def _detectable(watch: Watch, judged: Judged, budget: AlertBudget) -> dict[int, tuple[float, bool | None]]:
+    """Smallest change of each subject's first series that would be found within 7 days; why no smaller one.
 
     √(2·ln(c/w)/7) standard deviations of independent days, times the slowness; not less than what is told.
     """
-    found: dict[int, tuple[float, float | None]] = {}
+    found: dict[int, tuple[float, bool | None]] = {}
+    by_chance = watch.sampled / np.maximum(judged.row.samples[watch.sample], 1.0)
+    by_days = np.square(judged.expectation.deviation) > 2 * by_chance
     told = floors(watch.kind, watch.floor, budget.smallest)
     need = np.sqrt(2 * np.log(np.maximum(budget.needed / watch.weight, np.e)) / _WEEK)
     away = need * judged.expectation.deviation * judged.expectation.slowness
@@ -294,5 +301,7 @@ def _detectable(watch: Watch, judged: Judged, budget: AlertBudget) -> dict[int, 
     for at in np.flatnonzero(known)[::-1]:
         trait = KINDS[watch.kind[at]]
         smallest = float(max(abs(size[at]), told[at]))
-        found[int(watch.subject[at])] = (smallest, index(trait, smallest))
+        as_index = index(trait, smallest)
+        drifts = bool(by_days[at]) if smallest > _MUCH * told[at] > 0 else None
+        found[int(watch.subject[at])] = (smallest if as_index is None else as_index, drifts)
     return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert
 from monitor.core.clock import DAY, to_iso
-from monitor.core.measurement import BECAUSE, Measurement
+from monitor.core.measurement import BECAUSE, Measurement, Reason
 from monitor.core.text import json_text, number
 from monitor.measures.catalogue.daily import DETECTABLE, EVIDENCE
 from monitor.measures.rows import MeasurementRow
@@ -53,12 +53,10 @@ class Spent:
         rows = [row for row in self.rows if row.measure == EVIDENCE]
         return sorted(rows, key=lambda row: (-_apparent(row.measurement), row.subject))
 
-    def of(self, measure: str, subject: str) -> float | None:
-        """Value of another measure of a subject."""
-        values = (
-            row.measurement.value for row in self.rows if (row.measure, row.subject) == (measure, subject)
-        )
-        return next(values, None)
+    def detectable(self, subject: str) -> Measurement:
+        """Smallest change of a subject that would be found."""
+        found = (row.measurement for row in self.rows if (row.measure, row.subject) == (DETECTABLE, subject))
+        return next(found, Measurement.absent(Reason.LEARNING, n=0))
 
 
 def budget_lines(spent: Spent) -> Iterator[str]:
@@ -120,7 +118,7 @@ def _plain(spent: Spent) -> dict[str, object]:
                 "evidence": row.measurement.value,
                 "apparent": _apparent(row.measurement),
                 "reason": None if row.measurement.reason is None else row.measurement.reason.value,
-                "detectable_change": spent.of(DETECTABLE, row.subject),
+                "detectable_change": spent.detectable(row.subject).value,
                 "days": _days(row.measurement),
                 "words": "" if row.measurement.detail is None else _words(row),
             }
@@ -135,19 +133,19 @@ def _words(row: MeasurementRow) -> str:
 
 
 def _line(spent: Spent, row: MeasurementRow) -> tuple[str, ...]:
-    result, smallest = row.measurement, spent.of(DETECTABLE, row.subject)
+    result, smallest = row.measurement, spent.detectable(row.subject)
     evidence = "" if result.value is None else number(min(result.value, _MOST))
-    told = "" if smallest is None else number(smallest)
-    return (_subject(row.subject), evidence, told, str(_days(result)), _note(result))
+    told = "" if smallest.value is None else number(smallest.value)
+    return (_subject(row.subject), evidence, told, str(_days(result)), _note(result, smallest))
 
 
-def _note(result: Measurement) -> str:
-    detail = result.detail
-    if result.value is not None:
-        return "an alert stands" if result.value > 1 else ""
-    if detail is not None and detail.columns == BECAUSE and detail.rows:
+def _note(result: Measurement, smallest: Measurement) -> str:
+    if (result.value or 0.0) > 1:
+        return "an alert stands"
+    detail = (result if result.value is None else smallest).detail
+    if detail is not None and detail.columns == BECAUSE:
         return str(detail.rows[0][0])
-    return why(str(result.reason))
+    return "" if result.value is not None else why(str(result.reason))
 
 
 def _apparent(result: Measurement) -> float:

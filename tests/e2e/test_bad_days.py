@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from serving import Bench, Row, model, predictions, sqlite_bench
 
@@ -88,6 +89,21 @@ def test_20_records_a_day_are_judged_and_fewer_are_too_few(tmp_path: Path, per_d
     assert said == told
     few = [Reason.TOO_FEW] if per_day < 20 else []
     assert {found.reason for found in evidence.values()} == {None, *few}
+
+
+def test_the_budget_says_why_small_changes_are_not_found(tmp_path: Path) -> None:
+    moves = np.random.default_rng(4).normal(0, 15, DAYS)
+    rows = [
+        row | {"amount": row["amount"] + moves[(from_iso(row["event_time"]) - START) // DAY]} for row in log()
+    ]
+    bench = sqlite_bench(tmp_path, rows, model(options=OPTIONS), labelled=END)
+    bench.cycle(END + 3 * HOUR)
+
+    said = {line.split()[0]: line for line in bench.monitor("budget").output.splitlines()[2:]}
+
+    assert said["amount"].endswith("  it moves by itself: smaller changes are not told from that")
+    assert said["performance"].endswith("  too few records a day to tell smaller changes from chance")
+    assert said["records"].split()[1:] == ["0", "0.6931", "33"]
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])  # on 31 and on 10 March

@@ -94,7 +94,8 @@ def test_a_judgement_says_what_since_when_how_large_and_how_rare() -> None:
     assert found.expected[0] < 0 < found.expected[1] < 0.3 < (found.value or 0)
     assert found.index == pytest.approx(found.size**2)
     assert (found.months or 0) > 10
-    assert found.detectable == pytest.approx(0.3)
+    assert found.detectable == pytest.approx(0.09)
+    assert found.drifts is None
 
 
 def test_accepted_changes_are_what_is_expected_after_14_days() -> None:

@@ -15,6 +15,8 @@ from monitor.records.pane import Part
 
 _SOME = 0.1
 _MONTH = 30  # days
+_DRIFTS = "it moves by itself: smaller changes are not told from that"
+_FEW = "too few records a day to tell smaller changes from chance"
 PERFORMANCE = WatchGroup.PERFORMANCE.value
 _REASONS = {
     NotJudged.LEARNING: Reason.LEARNING,
@@ -82,8 +84,8 @@ def rows_of(
         size = one.size if one.index is None else one.index
         yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason))
         if one.detectable is not None:
-            smallest = one.detectable if one.detectable_index is None else one.detectable_index
-            yield _row(DETECTABLE, subject, end, _result(smallest, n, None))
+            why = None if one.drifts is None else Detail(BECAUSE, ((_DRIFTS if one.drifts else _FEW,),))
+            yield _row(DETECTABLE, subject, end, _result(one.detectable, n, None, why))
 
 
 def budget_rows(end: int, allowed: float, found: int) -> Iterator[MeasurementRow]:
