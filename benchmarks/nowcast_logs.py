@@ -1,14 +1,16 @@
 """Nowcasts on real logs: how much nearer to the final value they are than the raw ones.
 
-Replays a log in memory. At each tick the newest window's raw value and its nowcast are held against the value
-that all of the window's labels give in the end. DIRECTORY holds predictions.parquet and labels.parquet of the
-flights or of the rodents.
+Replays a log in memory. At each tick the newest window's raw value and its nowcast are held against the
+value that all of the window's labels give in the end. So are two values that nobody can tell at the time:
+they weigh by the shares that were truly in, by age over the whole log, and of each class and day. DIRECTORY
+holds predictions.parquet and labels.parquet of the flights or of the rodents.
 python benchmarks/nowcast_logs.py DIRECTORY [flights|delays|rodents]
 """
 
 import argparse
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,10 +25,13 @@ from memory import MemorySource
 from synthetic import Monitored, monitored_of
 
 from monitor.core.clock import DAY
+from monitor.core.typing import Floats, Ints
 from monitor.measures.evaluate import performance
+from monitor.measures.nowcast import LEAST_SHARE, results, weighed
 from monitor.measures.options import Options
 from monitor.measures.rows import Truth
 from monitor.records.labels.count_labels import count_labels
+from monitor.records.pane import Part
 from monitor.records.reading import Reading, Task
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
@@ -46,6 +51,72 @@ class Log:
     label: str
     windows: tuple[str, ...]
     every: int  # microseconds between ticks
+
+
+Values = dict[tuple[str, str], float | None]  # by measure and subject
+
+
+@dataclass(frozen=True)
+class Hindsight:
+    """Of all labels that came: when the record was, when it was first reported, its class's position."""
+
+    event: Ints
+    reported: Ints
+    kind: Ints
+    classes: int
+
+    @classmethod
+    def of(cls, paired: pa.Table, classes: Sequence[str]) -> "Hindsight":
+        """Of predictions with their labels; numbers are of one class."""
+        rows = paired.to_pandas().dropna(subset=["label", "reported_at"]).sort_values("reported_at")
+        first = rows.groupby("id").agg(
+            event=("event_time", "first"), reported=("reported_at", "first"), label=("label", "last")
+        )
+        kind = pd.Categorical(first["label"], classes).codes if classes else np.zeros(len(first))
+        times = (first[name].to_numpy(np.int64) for name in ("event", "reported"))
+        return cls(*times, np.asarray(kind, dtype=np.int64), max(1, len(classes)))
+
+    def by_age(self, age: Ints) -> Floats:
+        """Share of each class's labels that is in at an age, shape (ages, classes)."""
+        delay = self.reported - self.event
+        of_class = [np.sort(delay[self.kind == kind]) for kind in range(self.classes)]
+        return np.stack([np.searchsorted(d, age, side="right") / max(1, len(d)) for d in of_class], axis=1)
+
+    def of_days(self, span: tuple[int, int], as_of: int) -> Floats:
+        """Share of each class's labels of the days of a span that is in; 1 where none comes."""
+        inside = (self.event >= span[0]) & (self.event < span[1])
+        shape = (-(-span[1] // DAY) - span[0] // DAY, self.classes)
+        cell = (self.event // DAY - span[0] // DAY) * self.classes + self.kind
+        every, there = (
+            np.bincount(cell[some], minlength=shape[0] * shape[1]).reshape(shape)
+            for some in (inside, inside & (self.reported <= as_of))
+        )
+        return np.where(every > 0, there / np.maximum(every, 1), 1.0)
+
+    def told(self, monitored: Monitored, span: tuple[int, int], as_of: int) -> tuple[Values, Values]:
+        """What a window's labels so far give, weighed by what is truly in: by age, and of each day."""
+        pane = monitored.model.counting.reading.pane
+        panes, days = np.arange(*span, pane), np.arange(span[0] // DAY, -(-span[1] // DAY)) * DAY
+        by_age = self.by_age(as_of - panes - pane // 2)
+        bounds = [(max(day, span[0]), min(day + DAY, span[1])) for day in days.tolist()]
+        return (
+            _told(monitored, [(start, start + pane) for start in panes.tolist()], by_age, LEAST_SHARE),
+            _told(monitored, bounds, self.of_days(span, as_of), np.finfo(float).tiny),
+        )
+
+
+def _told(monitored: Monitored, bounds: list[tuple[int, int]], share: Floats, least: float) -> Values:
+    counting, panes = monitored.model.counting, monitored.caches.panes
+    used = share.min(axis=1) >= least
+    sums = (
+        panes.window(Part.LABELS, *each, strata=False, kept=False).get(WHOLE)
+        for each, keep in zip(bounds, used, strict=True)
+        if keep
+    )
+    pieces = [Counters.empty(counting.labels) if each is None else each for each in sums]
+    none = np.zeros((share.shape[1], share.shape[1]))
+    found = results(weighed(counting, pieces, share[used], none), Options())
+    return {(one.measure, one.subject): one.measurement.value for one in found}
 
 
 LEVELS = ("DM", "DO", "DS", "NL", "OL", "OT", "PE", "PF", "PP", "RM", "other")
@@ -141,13 +212,15 @@ def compare(monitored: Monitored, predictions: pa.Table, labels: pa.Table, log: 
         part.start: part.strata.get(WHOLE, Counters.empty(counting.labels))
         for part in count_labels(paired, counting, panes=starts, as_of=2**62)
     }
-    finals: dict[tuple[int, int], dict[tuple[str, str], float]] = {}
-    errors: dict[tuple[str, str], list[tuple[float, float, bool | None]]] = defaultdict(list)
+    finals: dict[tuple[int, int], Values] = {}
+    errors: dict[tuple[str, str], list[tuple[float, float, float, float, bool | None]]] = defaultdict(list)
+    hindsight = Hindsight.of(paired, log.reading.classes)
     ticks, early = 0, 0
     for as_of in range(first + 60 * DAY, last, log.every):
         _, rows = monitored.cycle(as_of)
         plain = [row for row in rows if row.of_whole and not row.against]
         raw = {(r.window, r.measure, r.subject): r for r in plain if r.truth is Truth.PROVISIONAL}
+        truly: dict[tuple[int, int], tuple[Values, Values]] = {}
         for row in (row for row in plain if row.truth is Truth.NOWCAST):
             was = raw.get((row.window, row.measure, row.subject))
             ticks += 1
@@ -167,31 +240,29 @@ def compare(monitored: Monitored, predictions: pa.Table, labels: pa.Table, log: 
                 bounds = row.measurement.interval
                 held = None if bounds is None else bounds.lower <= final <= bounds.upper
                 name = row.measure if not row.subject else f"{row.measure} of classes"
-                errors[row.window, name].append(
-                    (was.measurement.value - final, row.measurement.value - final, held)
-                )
+                if span not in truly:
+                    truly[span] = hindsight.told(monitored, span, as_of)
+                best = (each.get((row.measure, row.subject)) for each in truly[span])
+                known = (np.inf if value is None else value - final for value in best)
+                raw_error, told_error = was.measurement.value - final, row.measurement.value - final
+                errors[row.window, name].append((raw_error, told_error, *known, held))
     print(f"{early} of {ticks} nowcasts absent")
-    heads = (
-        ("windows", 8),
-        ("raw off", 9),
-        ("nearer %", 9),
-        ("mean |raw|", 11),
-        ("mean |told|", 12),
-        ("held %", 8),
-    )
-    print(f"{'window':7}{'measure':26}" + "".join(f"{head:>{width}}" for head, width in heads))
-    every = [0, 0]
+    heads = ("windows", "raw off", "nearer %", "by age %", "by day %", "mean |raw|", "mean |told|", "held %")
+    print(f"{'window':7}{'measure':26}" + "".join(f"{head:>12}" for head in heads))
+    every = np.zeros(4)
     for (window, name), pairs in sorted(errors.items()):
-        off = [(a, b) for a, b, _ in pairs if abs(a) > OFF]
-        nearer = sum(abs(b) < abs(a) for a, b in off)
-        every = [every[0] + nearer, every[1] + len(off)]
-        held = [h for *_, h in pairs if h is not None]
-        mean = np.abs(np.asarray(off)).mean(axis=0) if off else (0, 0)
+        off = np.abs([each[:4] for each in pairs if abs(each[0]) > OFF]).reshape(-1, 4)
+        nearer = (off[:, 1:4] < off[:, :1]).sum(axis=0)
+        every += [*nearer, len(off)]
+        held = [each[4] for each in pairs if each[4] is not None]
+        shares = "".join(f"{100 * n / max(1, len(off)):12.1f}" for n in nearer)
+        means = "".join(f"{off[:, at].mean() if len(off) else 0:12.4f}" for at in (0, 1))
         print(
-            f"{window:7}{name:26}{len(pairs):8}{len(off):9}{100 * nearer / len(off) if off else 0:9.1f}"
-            f"{mean[0]:11.4f}{mean[1]:12.4f}{100 * np.mean(held) if held else 0:8.1f}"
+            f"{window:7}{name:26}{len(pairs):12}{len(off):12}{shares}{means}"
+            f"{100 * np.mean(held) if held else 0:12.1f}"
         )
-    print(f"all: nearer in {every[0]} of {every[1]}, {100 * every[0] / max(1, every[1]):.1f} %")
+    shares = ", ".join(f"{share:.1f} %" for share in 100 * every[:3] / max(1, every[3]))
+    print(f"nearer of {every[3]:.0f}, as told, by age, by day: {shares}")
 
 
 if __name__ == "__main__":

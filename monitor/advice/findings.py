@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from monitor.advice.habits import feature_warnings, load_warnings, name_warnings
 from monitor.advice.samples import LOOKED_AT, Sample
@@ -40,9 +41,9 @@ class Findings:
         microseconds from event to label, ascending.
     settling
         age at which every class has the settled share of its labels; None: too few to tell.
-    records, joined, alike
-        predictions that were looked at; labels that have a prediction, with its outputs; predictions that
-        were made when these were, labelled or not.
+    records, joined, first, alike
+        predictions that were looked at; labels that have a prediction, with its outputs: the newest, and of
+        two classes the oldest; predictions that were made when the newest were, labelled or not.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -54,6 +55,7 @@ class Findings:
     settling: int | None = None
     records: pa.Table | None = None
     joined: pa.Table | None = None
+    first: pa.Table | None = None
     alike: pa.Table | None = None
 
 
@@ -132,7 +134,7 @@ def look_at_labels(sample: Sample, model: ModelSpec, title: str, findings: Findi
     reading, rows = model.reading, sample.rows
     about = f"{title}: of {sample.title} labels"
     there = np.asarray(rows["found"].combine_chunks()) > 0
-    findings.joined = rows.filter(pa.array(there & np.asarray(rows["label"].is_valid().combine_chunks())))
+    findings.joined = joined_of(rows)
     if not there.any() and sample.n >= NAMED_FROM:
         findings.faults.append(_never_matched(model, about))
     else:
@@ -159,6 +161,11 @@ def look_at_labels(sample: Sample, model: ModelSpec, title: str, findings: Findi
     kept = delays <= reading.horizon  # what comes later is not counted
     findings.settling = settling_estimate(delays[kept], kinds[kept], model.settled_share)
     findings.warnings += horizon_warnings(delays, model, about)
+
+
+def joined_of(rows: pa.Table) -> pa.Table:
+    """Those of some labels that have a prediction."""
+    return rows.filter(pc.and_(pc.greater(rows["found"], 0), pc.is_valid(rows["label"])))
 
 
 def settling_estimate(delays: Ints, kinds: Ints, share: float) -> int | None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from monitor.advice.findings import (
     Findings,
+    joined_of,
     look_at_labels,
     look_at_odd_times,
     look_at_records,
@@ -17,6 +18,7 @@ from monitor.advice.findings import (
 )
 from monitor.advice.outputs import look_at_outputs, look_at_reference
 from monitor.advice.samples import (
+    LOOKED_AT,
     odd_times,
     oldest_record,
     sample_alike,
@@ -26,7 +28,7 @@ from monitor.advice.samples import (
 )
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.core.typing import Ints
-from monitor.records.reading import Reading
+from monitor.records.reading import Reading, Task
 from monitor.records.values import numbers
 from monitor.sources.indexes import (
     MANY,
@@ -77,9 +79,9 @@ class Inspection:
         microseconds: delays of some labels, ascending; the age at which most are in, None if not known.
     reference
         the reference's table, and the reading with the features that it settles.
-    records, joined, alike
-        predictions that were looked at; labels that have a prediction, with its outputs; predictions that
-        were made when these were.
+    records, joined, first, alike
+        predictions that were looked at; labels that have a prediction, with its outputs: the newest, and of
+        two classes the oldest; predictions that were made when the newest were.
     """
 
     faults: tuple[str, ...] = ()
@@ -95,6 +97,7 @@ class Inspection:
     reference: tuple[pa.Table, Reading] | None = None
     records: pa.Table | None = None
     joined: pa.Table | None = None
+    first: pa.Table | None = None
     alike: pa.Table | None = None
 
 
@@ -147,8 +150,7 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
     findings = looking.findings
     looking.noting(lambda session: _predictions(session, looking))
     looking.noting(lambda session: _labels(session, looking))
-    readable = not findings.faults
-    if not readable:
+    if findings.faults:
         looking.noting(lambda session: _times_sample(session, looking, now), findings.warnings)
     else:
         looking.noting(lambda session: _records_sample(session, looking, now), findings.warnings)
@@ -156,7 +158,7 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         if looking.predictions is not None:
             of_labels = None if looking.labels is None else looking.labels.title
             look_at_outputs(findings, model.reading, looking.predictions.title, of_labels)
-    _reference(looking, base_dir, readable=readable)
+    _reference(looking, base_dir)
     return Inspection(
         faults=tuple(dict.fromkeys(findings.faults)),
         warnings=tuple(
@@ -173,6 +175,7 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         reference=looking.reference,
         records=findings.records,
         joined=findings.joined,
+        first=findings.first,
         alike=findings.alike,
     )
 
@@ -374,16 +377,19 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
         )
     else:
         look_at_labels(sample, looking.model, looking.labels.title, looking.findings)
+        if sample.newest and sample.n == LOOKED_AT and looking.model.reading.task is Task.BINARY:
+            first = sample_labels(session, engine, looking.model, now, oldest=True)
+            looking.findings.first = None if first is None else joined_of(first.rows)
         looking.findings.alike = sample_alike(session, engine, looking.model, looking.findings.joined)
         dated = sample.newest and "reported_at" in sample.rows.column_names
         odd = odd_times(session, engine, looking.model, "reported_at", now) if dated else None
         look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.findings)
 
 
-def _reference(looking: _Looking, base_dir: Path, *, readable: bool) -> None:
+def _reference(looking: _Looking, base_dir: Path) -> None:
     given = looking.model.reference
     of_the_log = given is not None and given.file is None and given.relation is None
-    if given is None or (of_the_log and not readable):  # whose faults are known
+    if given is None or (of_the_log and looking.findings.faults):  # whose faults are known
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)

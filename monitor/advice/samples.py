@@ -159,10 +159,17 @@ def odd_times(session: Session, engine: Engine, model: ModelSpec, role: str, now
     return session.read(Statement((output,), f"FROM {_some(looked, f'WHERE {beside}')}"))
 
 
-def sample_labels(session: Session, engine: Engine, model: ModelSpec, now: int) -> Sample | None:
+def sample_labels(
+    session: Session, engine: Engine, model: ModelSpec, now: int, *, oldest: bool = False
+) -> Sample | None:
     """Newest labels with the event times and outputs of their predictions, `found` 1 where there is one.
 
     None where finding the predictions would read a large table whole.
+
+    Parameters
+    ----------
+    oldest
+        those that were reported first instead, where some column says when.
     """
     if model.labels is None:
         return None
@@ -172,6 +179,8 @@ def sample_labels(session: Session, engine: Engine, model: ModelSpec, now: int) 
     if column is not None:
         time = comparable(session, labels, column, "reported_at", model.reading)
         order = _newest_first(session, labels, time, now)
+    if oldest and order is not None:
+        order = order.removesuffix(" DESC")
     outputs = (*label_outputs(labels, model.labels, model.reading), *_joined(looked, model))
     if not has_own_table(model.labels):
         there = order or f"WHERE {labels.ref(str(model.labels.column('label')), 'label')} IS NOT NULL"

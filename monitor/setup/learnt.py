@@ -21,12 +21,10 @@ def with_outputs(roles: Roles, looked: Inspection, reading: Reading) -> Roles:
     records, joined = looked.alike or looked.records, looked.joined
     if records is None or roles.task == "regression":
         return roles
-    then = None if looked.reference is None else looked.reference[0]
-    told = then if surely_apart(then, reading) else joined  # a drift turns scores of the newest labels round
-    ranked, sure = _by_ranks(roles, told, reading, "of the reference" if told is then else "")
+    told = looked.first if surely_apart(looked.first, reading) else joined  # a drift turns the newest round
+    ranked, sure = _by_ranks(roles, told, reading)
     if "prediction" in roles.predictions:
-        worded = told if told is not None and "prediction" in told.column_names else joined
-        roles = _in_words(ranked, records, worded, reading, sure=sure)
+        roles = _in_words(ranked, records, told, reading, sure=sure)
     else:
         roles = ranked
     if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
@@ -36,14 +34,14 @@ def with_outputs(roles: Roles, looked: Inspection, reading: Reading) -> Roles:
     return roles
 
 
-def _by_ranks(roles: Roles, told: pa.Table | None, reading: Reading, whose: str) -> tuple[Roles, bool]:
+def _by_ranks(roles: Roles, told: pa.Table | None, reading: Reading) -> tuple[Roles, bool]:
     """The positive class is that with the higher scores, if they are surely so; whether they are."""
     found = surely_apart(told, reading)
     if told is None or found is None or found[1] >= CHANCE:
         return roles, found is not None
     negative, positive = reading.classes
-    why = f"its scores are higher: ROC AUC {1 - found[0]:.2f} in {told.num_rows:,} labels {whose}"
-    return replace(roles, classes=(negative, positive), why_classes=why.rstrip()), True
+    why = f"its scores are higher: ROC AUC {1 - found[0]:.2f} in {told.num_rows:,} labels"
+    return replace(roles, classes=(negative, positive), why_classes=why), True
 
 
 def _in_words(

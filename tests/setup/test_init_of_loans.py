@@ -30,10 +30,10 @@ def sqlite(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'loans.db'}"
 
 
-def init(url: str, log: Loans) -> tuple[Config, str]:
+def init(url: str, log: Loans, *options: str) -> tuple[Config, str]:
     """The model that is written of a log, and the text."""
     log.load(url)
-    result = CliRunner().invoke(main, ["init", "--url", url, *TABLES])
+    result = CliRunner().invoke(main, ["init", "--url", url, *TABLES, *options])
     assert result.exit_code == 0, result.stderr
     (model,) = tomllib.loads(result.stdout)["models"]
     return model, result.stdout
@@ -170,16 +170,22 @@ def test_a_training_set_without_decisions_is_a_reference(sqlite: str, tmp_path: 
     assert result.exit_code == 0, result.stderr
 
 
+@pytest.mark.parametrize("training", ["", "training.parquet"])
 def test_scores_that_have_turned_round_of_late_do_not_turn_the_classes_round(
-    sqlite: str, tmp_path: Path
+    sqlite: str, tmp_path: Path, training: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = loans(selective=False, drift_day=None)
     late = log.predictions["requested_at"] >= day(60)
     score = log.predictions["default_score"]
     score = score.where(~late, 1 - score)
     decision = np.where(score < 0.3, "approve", "decline")
+    monkeypatch.chdir(tmp_path)
+    if training:
+        log.reference.drop(columns="decision").to_parquet(training)
+    given = ("--reference", training) if training else ()
 
-    model, text = init(sqlite, changed(log, default_score=score, decision=decision))
+    model, text = init(sqlite, changed(log, default_score=score, decision=decision), *given)
+
     assert model["classes"] == {"positive": "DEFAULT", "negative": "PAID"}
     assert model["predictions"]["threshold"] == pytest.approx(0.3, abs=0.001)
     assert '# names = { DEFAULT = ["decline"], PAID = ["approve"] }' in text
