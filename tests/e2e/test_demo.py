@@ -175,7 +175,7 @@ TOO_SHORT = (
 OF_DATA = {
     *("somebody is needed", "nothing to do", "settled", "▼", "Window", "Show", "← earlier", "later →"),
     *("Every rule is judged; what is in breach is pending, or for information alone.",),
-    *("cannot tell", TOO_SHORT),
+    *("cannot tell", TOO_SHORT, "Every rule is judged, and none is in breach."),
     *("changed", "performance", "performance_nowcast", "performance_changed"),
     *("nowcast", "nowcast: labels are still coming"),
     *("humid_pct", "origin_hour_load", "wind_mph", "density on the reference's cells"),
