@@ -62,6 +62,8 @@ class Expectation:
         standard deviation of the day's value.
     surprise
         of the day's value: standard normal if nothing changed; NaN: no value, or too few days.
+    effect
+        share of a day's variance that is not sampling's: days differ by themselves.
     slowness
         how much harder a lasting change is to see than in independent days: √((1 + r)/(1 - r)) of an
         AR(1) with autocorrelation r.
@@ -71,6 +73,7 @@ class Expectation:
     level: Floats
     deviation: Floats
     surprise: Floats
+    effect: Floats
     slowness: Floats
 
 
@@ -117,6 +120,7 @@ def expect(learned: LearnedDays, day: int, value: Floats, sample: Floats, before
         level=here,
         deviation=spread * np.sqrt(today),
         surprise=np.where(judged & np.isfinite(value), surprise, np.nan),
+        effect=effect,
         slowness=passed,
     )
 

@@ -291,8 +291,6 @@ def _detectable(watch: Watch, judged: Judged, budget: AlertBudget) -> dict[int, 
     √(2·ln(c/w)/7) standard deviations of independent days, times the slowness; not less than what is told.
     """
     found: dict[int, tuple[float, bool | None]] = {}
-    by_chance = watch.sampled / np.maximum(judged.row.samples[watch.sample], 1.0)
-    by_days = np.square(judged.expectation.deviation) > 2 * by_chance
     told = floors(watch.kind, watch.floor, budget.smallest)
     need = np.sqrt(2 * np.log(np.maximum(budget.needed / watch.weight, np.e)) / _WEEK)
     away = need * judged.expectation.deviation * judged.expectation.slowness
@@ -302,6 +300,6 @@ def _detectable(watch: Watch, judged: Judged, budget: AlertBudget) -> dict[int, 
         trait = KINDS[watch.kind[at]]
         smallest = float(max(abs(size[at]), told[at]))
         as_index = index(trait, smallest)
-        drifts = bool(by_days[at]) if smallest > _MUCH * told[at] > 0 else None
+        drifts = bool(judged.expectation.effect[at] > 0.5) if smallest > _MUCH * told[at] > 0 else None
         found[int(watch.subject[at])] = (smallest if as_index is None else as_index, drifts)
     return found
