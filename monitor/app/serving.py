@@ -12,8 +12,7 @@ import structlog
 from monitor.app.clocks import system_clock
 from monitor.app.model_history import rename_models
 from monitor.app.notifying import Notifying
-from monitor.app.pages.keeping import KeptPages
-from monitor.app.pages.reading import StoreData
+from monitor.app.pages.apart import PagesApart
 from monitor.app.reloading import Reloading, limits
 from monitor.app.run_lock import Held, Joined, join_when_free
 from monitor.app.running import Owed, last_ticks
@@ -209,7 +208,7 @@ def _server(
         ready=health.unready,
         noted=noted,
         secrets=secrets(http, app.base),
-        pages=KeptPages(StoreData(app, clock)) if serves_pages(http) else None,
+        pages=PagesApart(app, clock) if serves_pages(http) else None,
         hosts=own_hosts(http),
     )
     return Server(web, host=http.host, port=http.port, tls=certificate(http, app.base))

@@ -62,7 +62,7 @@ class Whiskers:
 
 @dataclass(frozen=True, slots=True)
 class RuleLine:
-    """A straight line at a number of one axis, with a label."""
+    """A straight line at a number of one axis, an upright one with a label; of others the legend tells."""
 
     at: float
     axis: Literal["x", "y"] = "y"
@@ -72,7 +72,7 @@ class RuleLine:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A straight line from one point to another, with a label at its middle."""
+    """A straight line from one point to another, with a label at its lower end."""
 
     start: tuple[float, float]
     end: tuple[float, float]

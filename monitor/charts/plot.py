@@ -14,6 +14,7 @@ _TOP, _BOTTOM = 8, 22  # pixels above the highest tick and below the lowest one
 _DOT = 2.5
 _TITLE = 16
 _FEW = 6  # ticks
+_NEAR = 0.15  # of the height: what lies lower has no room for a text below it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +140,10 @@ def _segment(mark: Segment, plot: Plot) -> Iterator[str]:
 
 def _segment_label(mark: Segment, plot: Plot) -> Iterator[str]:
     if mark.label:
-        (x0, y0), (x1, y1) = mark.start, mark.end
-        x, y = _across(plot, (x0 + x1) / 2), _down(plot, (y0 + y1) / 2)
-        yield f'<text class="note" x="{x}" dx="6" y="{y}" dy="4">{text_of(mark.label)}</text>'
+        x, low = min((mark.start, mark.end), key=lambda end: end[1])
+        room = 14 if plot.y.part(low) > _NEAR else -6  # below a curve that ascends
+        at = f'x="{_across(plot, x)}" dx="6" y="{_down(plot, low)}" dy="{room}"'
+        yield f'<text class="note" {at}>{text_of(mark.label)}</text>'
 
 
 def _dots(mark: Dots, plot: Plot) -> Iterator[str]:
@@ -157,18 +159,16 @@ def _whiskers(mark: Whiskers, plot: Plot) -> Iterator[str]:
 
 
 def _rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
-    look, label = f"line {mark.kind}", text_of(mark.label)
+    look = f"line {mark.kind}"
     if mark.axis == "y":
         y = _down(plot, mark.at)
         yield f'<line class="{look}" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
-        if label:
-            yield f'<text class="note end {mark.kind}" x="100%" y="{y}" dy="-4">{label}</text>'
         return
     x = _across(plot, mark.at)
     yield f'<line class="{look}" x1="{x}" x2="{x}" y1="{_TOP}" y2="{_TOP + plot.height}"/>'
-    if label:
+    if mark.label:
         side, room = (" end", -4) if plot.x.part(mark.at) > 0.6 else ("", 4)
-        yield f'<text class="note{side} {mark.kind}" x="{x}" dx="{room}" y="{_TOP + 10}">{label}</text>'
+        yield f'<text class="note{side}" x="{x}" dx="{room}" y="{_TOP + 10}">{text_of(mark.label)}</text>'
 
 
 _Drawing: TypeAlias = Callable[[Any, Plot], Iterator[str]]

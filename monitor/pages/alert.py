@@ -151,6 +151,9 @@ def _features(data: PageData, asked: Asked, shown: ShownAlert) -> Iterator[Link]
     which = Drawn(window=window, after=at - 1, until=at, measures=("records",), subjects=("",))
     end = to_iso(at) if data.rows(shown.model, which) else None  # the newest one, where it is not kept
     for name in names:
+        if name == "*":
+            yield Link("all of them", asked.link("models", shown.model, "features", window=window), False)
+            continue
         link = asked.link("models", shown.model, "feature", name=name, window=window, end=end)
         yield Link(name, link, False)
 
@@ -292,8 +295,8 @@ def _with_limit(figure: Figure, shown: ShownAlert, window: Window) -> Figure:
         return figure
     words = limit_of(rule.measure, limit, differs=differs(rule.measure, rule.against))
     y = linear([figure.plot.y.low, figure.plot.y.high, limit], label=tick_label(rule.measure))
-    marks = (*figure.plot.marks, RuleLine(limit, "y", "limit", f"limit {words}"))
-    key = LegendKey("line", "limit", f"limit, as of the newest breach, of windows of {window.name}")
+    marks = (*figure.plot.marks, RuleLine(limit, "y", "limit"))
+    key = LegendKey("line", "limit", f"limit {words}, as of the newest breach, of windows of {window.name}")
     return replace(figure, plot=replace(figure.plot, y=y, marks=marks), legend=(*figure.legend, key))
 
 

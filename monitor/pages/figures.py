@@ -132,8 +132,8 @@ def timeline(
         value, low, high = reference
         if low is not None and high is not None:
             drawn.insert(0, Band([(axis.low, low, high), (axis.high, low, high)], "reference"))
-        drawn.append(RuleLine(value, "y", "reference", f"reference {value_of(measure, value)}"))
-        legend.append(LegendKey("line", "reference", "reference"))
+        drawn.append(RuleLine(value, "y", "reference"))
+        legend.append(LegendKey("line", "reference", f"reference {value_of(measure, value)}"))
     plot = Plot(
         x=axis,
         y=value_axis(measure, levels),

@@ -104,6 +104,7 @@ def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> Fle
     coverage = known.newest("coverage", Truth.SETTLED.value) or known.newest("coverage", "provisional")
     records = known.newest("records")
     result = None if main is None else main.measurement
+    count = sum(moved(known, row) for row in features)
     return FleetRow(
         model=one.model,
         because=one.because[0],
@@ -118,8 +119,8 @@ def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> Fle
         step="" if step is None or step.measurement.value is None else _difference(step),
         sure="" if step is None else SIGNS.get(surely(seen.main, step.measurement), ""),
         shift="" if shift is None else told(shift),
-        moved=f"{sum(moved(known, row) for row in features)} of {len(features)}" if features else "",
-        most="" if largest is None else named(largest.subject),
+        moved=f"{count} of {len(features)}" if features else "",
+        most="" if largest is None or not count else named(largest.subject),
         labels="" if coverage is None else told(coverage),
         records="" if records is None else told(records),
         age="never" if seen.as_of is None else lasting(seen.now - seen.as_of),

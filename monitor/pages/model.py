@@ -8,7 +8,7 @@ from monitor.alerts.standing import Seen, standing
 from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.scales import Axis, linear
 from monitor.core.clock import DAY
-from monitor.measures.rows import Revision
+from monitor.measures.rows import MeasurementRow, Revision
 from monitor.measures.worded import SIZES, value_of
 from monitor.pages.asked import Asked, PageData, found
 from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
@@ -31,6 +31,7 @@ MEASURES = {
     Task.MULTICLASS: ("accuracy", "average_class_accuracy", "cohen_kappa_score", "log_loss"),
     Task.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "r2_score"),
 }
+BANDS = LegendKey("line", "limit", f"classical bands {SIZES[0]:g} and {SIZES[1]:g}")
 _MOST_EVENTS = 20
 
 
@@ -117,7 +118,7 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
         windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
         measures=links_of(asked, "measure", offered, measure),
         ranges=links_of(asked, "range", list(RANGES), span),
-        figure=figures[0] if figures else None,
+        figure=figures[0] if any(row.measure == measure and _has_value(row) for _, row in rows) else None,
         lanes=() if axis is None else _lanes(alerts, axis, seen.as_of or seen.now),
         main=seen.main,
         periods=periods,
@@ -141,9 +142,13 @@ def links_of(asked: Asked, name: str, values: Sequence[str], chosen: str) -> tup
     return tuple(Link(value, asked.here(**{name: value}), value == chosen) for value in values)
 
 
+def _has_value(row: MeasurementRow) -> bool:
+    return row.measurement.value is not None
+
+
 def _offered(spec: ModelSpec, seen: Seen) -> list[str]:
     """Measures that have a value, the main one first."""
-    known = {row.measure for row in seen.rows if row.of_whole and row.measurement.value is not None}
+    known = {row.measure for row in seen.rows if row.of_whole and _has_value(row)}
     return [seen.main, *(name for name in MEASURES[spec.reading.task] if name in known and name != seen.main)]
 
 
@@ -161,6 +166,7 @@ def _rows(
         subjects=("", "score", "prediction"),
         against=("",),
         as_of=seen.as_of,
+        newest=True,
     )
     return data.rows(spec.name, which)
 
@@ -209,6 +215,12 @@ def _figures(
     yield from _shift(rows, window, axis)
 
 
+def of_season(spec: ModelSpec) -> str:
+    """What rules judge shift against, where that is not what pages draw; empty: it is."""
+    told = f"Rules judge shift against the same phase of earlier {spec.season}s."
+    return f"{told} What is drawn is against the reference." if spec.season else ""
+
+
 def aligned(one: Sequence[WindowReading], other: Sequence[WindowReading]) -> list[WindowReading]:
     """The other readings of the same windows, the own one where there is none."""
     there = {each.end: each for each in other}
@@ -242,10 +254,10 @@ def _shift(rows: Sequence[Revision], window: Window, axis: Axis) -> Iterator[Fig
     """How far the score, or the prediction, has moved."""
     for subject in ("score", "prediction"):
         index = readings(rows, window, INDEX, subject)
-        if not index:
+        if not any(one.value is not None for one in index):
             continue
         critical = readings(rows, window, f"{INDEX}_critical", subject)
-        limits = [RuleLine(size, "y", "limit", f"{size:g}") for size in SIZES]
+        limits = [RuleLine(size, "y", "limit") for size in SIZES]
         title, note = (
             f"Shift of the {subject}",
             "against the reference; above both lines it is real and large",
@@ -254,7 +266,7 @@ def _shift(rows: Sequence[Revision], window: Window, axis: Axis) -> Iterator[Fig
         key = LegendKey("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
         cells = [value_of(INDEX, one.value) for one in aligned(index, critical)]
         figure = beside(figure, INDEX, line(critical, window), key, note, cells, SIZES)
-        yield replace(figure, legend=(*figure.legend, LegendKey("line", "limit", "classical bands")))
+        yield replace(figure, legend=(*figure.legend, BANDS))
         return
 
 

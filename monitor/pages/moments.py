@@ -1,5 +1,6 @@
 """Windows and moments as people call them, and the axis of time, in a model's zone."""
 
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from monitor.charts.scales import MOST, Axis, AxisTick
@@ -10,6 +11,7 @@ from monitor.windows.units import newest_start
 _UNITS = (("day", 12 * DAY), ("week", 80 * DAY), ("month", 370 * DAY), ("quarter", 1_100 * DAY))
 
 
+@lru_cache(maxsize=2_000)  # several charts of a page name the same
 def called(window: Window, end: int) -> str:
     """Period of a window in words: that of a month is its name, that of others their first and last day.
 

@@ -3,7 +3,9 @@
 Jinja2 is imported with the first page: a daemon that nobody looks at does without it.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
+from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +51,19 @@ def shown(name: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
+def numbers(rows: Sequence[Sequence[str]]) -> str:
+    """Body of a table of numbers, of which a year's days make thousands: escaped as one text.
+
+    >>> numbers([("1 Jan", "<b>"), ("2 Jan", "0.7")])
+    '<tr><td>1 Jan</td><td>&lt;b&gt;</td></tr><tr><td>2 Jan</td><td>0.7</td></tr>'
+    """
+    text = escape(
+        "\n".join("\t".join(map(shown, row)) for row in rows)
+    )  # no name keeps a tab or a line's end
+    cells = text.replace("\t", "</td><td>").replace("\n", "</td></tr><tr><td>")
+    return f"<tr><td>{cells}</td></tr>" if rows else ""
+
+
 @lru_cache(maxsize=1)
 def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -69,6 +84,7 @@ def _environment() -> "Environment":
         "spark": spark,
         "strip": interval,
         "share": share,
+        "numbers": numbers,
     }
     for name, chart in charts.items():  # they escape every text themselves
         with_templates.filters[name] = lambda *given, of=chart, **named: Markup(of(*given, **named))  # noqa: S704

@@ -1,7 +1,7 @@
 """Addresses to pages: which page an address means, what surrounds it, its rows as JSON."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -283,7 +283,7 @@ def _zone(data: PageData, model: str) -> str:
 def _fault(data: PageData, error: AddressError) -> Answer:
     page: Mapping[str, str] = {"title": _TITLES[error.status], "text": str(error)}
     without = Asked(())  # what is wrong with the address is not asked again
-    body = _html(data, without, "fault", page)
+    body = rendered("fault", page=page, frame=replace(frame(data, without), json=""), link=without.link)
     return Answer(body.encode(), status=error.status, headers=PRIVATE)
 
 

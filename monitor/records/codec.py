@@ -37,7 +37,6 @@ _AT_ONCE = 16  # parts: their integers stay in the processor's cache
 _TOGETHER = 16_000  # bytes of blobs, for the same reason
 _MORE = 0x80  # of a byte: the integer goes on
 _LONGEST = 10  # bytes of a 64-bit integer
-_SHIFTS = np.arange(_LONGEST, dtype=np.uint64) * np.uint64(7)
 
 
 def encode(parts: Sequence[PanePart]) -> list[bytes]:
@@ -218,20 +217,23 @@ def unpack_many(packed: Sequence[bytes | memoryview], counts: Sequence[int]) -> 
         if last - first != count or (len(each) and each[-1] >= _MORE):
             raise CodecError(f"{count} integers expected: got {last - first} in {len(each)} bytes")
     zigzag = whole.astype(np.uint64) if len(whole) == len(ends) else _join(whole, ends)
-    integers = (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+    integers = (zigzag >> np.uint64(1)).view(np.int64)
+    integers ^= -(zigzag & np.uint64(1)).view(np.int64)
     return [integers[first:last] for first, last in pairwise(before)]
 
 
 def _join(packed: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
-    starts = np.empty(len(ends), dtype=np.int64)
-    starts[0] = 0
-    starts[1:] = ends[:-1] + 1
-    place = np.arange(len(packed)) - np.repeat(starts, ends - starts + 1)
-    if place.max() >= _LONGEST:
-        raise CodecError(f"an integer has at most {_LONGEST} bytes: got {place.max() + 1}")
-    joined: NDArray[np.uint64] = np.bitwise_or.reduceat(
-        (packed & np.uint8(_MORE - 1)).astype(np.uint64) << _SHIFTS[place], starts
-    )
+    further = np.diff(ends, prepend=-1) - 1
+    starts = ends - further
+    if further.max() >= _LONGEST:
+        raise CodecError(f"an integer has at most {_LONGEST} bytes: got {further.max() + 1}")
+    bits = np.uint8(_MORE - 1)
+    joined: NDArray[np.uint64] = (packed[starts] & bits).astype(np.uint64)
+    at, place = np.flatnonzero(further), 1  # most have one byte
+    while len(at):
+        joined[at] |= (packed[starts[at] + place] & bits).astype(np.uint64) << np.uint64(7 * place)
+        place += 1
+        at = at[further[at] >= place]
     return joined
 
 

@@ -307,6 +307,8 @@ class Drawn:
         empty: the whole; None: any.
     details
         whether the tables behind the values are read too.
+    newest
+        whether the newest revisions alone are read, as `measures.rows.newest` chooses them.
     """
 
     window: str
@@ -319,3 +321,4 @@ class Drawn:
     segment: str | None = ""
     version: str | None = ""
     details: bool = False
+    newest: bool = False

@@ -1,4 +1,4 @@
-"""Pages over HTTP: rendered in threads of their own, so that neither a cycle nor a scrape waits for them."""
+"""Pages over HTTP: threads of their own wait for them, so that no scrape does."""
 
 import asyncio
 import gzip
@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from monitor.web.answers import Answer, Pages, accepts_gzip
 
-_AT_ONCE, _WAITING = 2, 8  # pages that are rendered, and that wait
+_AT_ONCE, _WAITING = 2, 8  # pages that are made or packed, and that wait
 _SMALL = 1_000  # bytes that are not worth packing
 
 

@@ -14,7 +14,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from looked_at import END, OPTIONS, START, Pages, looking
+from looked_at import END, OPTIONS, START, Pages, copied, looking
 from serving import Bench, model, predictions, reference, sqlite_bench
 
 from monitor.app.pages.counting import spans
@@ -267,3 +267,15 @@ def test_where_versions_have_references_of_their_own_the_figures_are_the_kept_on
     tiles = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*?) <span", page.text))
     assert tiles["stability_index"] == value_of("stability_index", index)
     assert "each version has a reference of its own" in page.words
+
+
+def test_with_a_season_pages_say_what_rules_judge(bench: Bench, tmp_path: Path) -> None:
+    seasonal = copied(bench, tmp_path)
+    text = seasonal.config.read_text(encoding="utf-8")
+    reference = 'table = "reference"\n'
+    seasonal.config.write_text(text.replace(reference, f'{reference}season = "week"\n', 1), encoding="utf-8")
+    said = "Rules judge shift against the same phase of earlier weeks."
+
+    with looking(seasonal) as pages:
+        assert f"stability_index of the season unknown, critical unknown. {said}" in pages.at(AMOUNT).words
+        assert said in pages.at("/models/late/features").words

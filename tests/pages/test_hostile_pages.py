@@ -22,6 +22,7 @@ TAGS = (
     *("small", "code", "pre"),
 )
 OURS = (
+    "colspan",
     *("lang", "charset", "name", "content", "rel", "href", "src", "defer", "class", "id", "datetime", "type"),
     *(
         "hidden",

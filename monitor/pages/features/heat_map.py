@@ -14,7 +14,7 @@ from monitor.measures.worded import SIZES, value_of
 from monitor.pages.asked import Asked, PageData, Placed
 from monitor.pages.figures import percent
 from monitor.pages.fleet import main_of
-from monitor.pages.model import RANGES, Link, links_of, spec_of
+from monitor.pages.model import RANGES, Link, links_of, of_season, spec_of
 from monitor.pages.moments import called, time_axis
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import FEATURE
@@ -46,7 +46,11 @@ class HeatRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """Page of the features of a model; `legend`: (class, what it means, features in it now)."""
+    """Page of the features of a model; `legend`: (class, what it means, features in it now).
+
+    `limit`: share of the features that a rule allows to have moved, in words; empty: there is none. `season`:
+    what rules judge instead.
+    """
 
     model: str
     measure: str
@@ -57,6 +61,8 @@ class Features:
     legend: tuple[tuple[str, str, int], ...]
     rows: tuple[HeatRow, ...]
     moved: Plot | None
+    limit: str
+    season: str
     axis: Plot | None
     newest: str
 
@@ -82,9 +88,9 @@ def features(data: PageData, asked: Asked, name: str) -> Features:
         sort,
     )
     axis = _columns(window, ends)
-    moved = None
+    moved, limit = None, share_rule(spec, window) if by == INDEX else None
     if axis is not None and by == INDEX:
-        moved = _moved(axis, [row.looks for row, _ in rows], share_rule(spec, window))
+        moved = _moved(axis, [row.looks for row, _ in rows], limit)
     return Features(
         model=name,
         measure=by,
@@ -95,6 +101,8 @@ def features(data: PageData, asked: Asked, name: str) -> Features:
         legend=_legend(by, rows),
         rows=tuple(row for row, _ in rows),
         moved=moved,
+        limit="" if limit is None else percent(limit),
+        season=of_season(spec),
         axis=None if axis is None else Plot(x=axis, y=Axis(0.0, 1.0), marks=(), label="windows", height=1),
         newest=called(window, ends[-1]) if ends else "",
     )
@@ -234,7 +242,7 @@ def _moved(axis: Axis, rows: Sequence[Sequence[str | None]], limit: float | None
         points.append((at + 0.5, large / known if known else None))
     marks: list[Mark] = [Path(points)]
     if limit is not None:
-        marks.append(RuleLine(limit, "y", "limit", f"limit of the rule: {percent(limit)}"))
+        marks.append(RuleLine(limit, "y", "limit"))
     shares = [share for _, share in points if share is not None]
     y = linear([*shares, *([] if limit is None else [limit])], zero=True, most=3, label=percent)
     return Plot(

@@ -7,6 +7,7 @@ from monitor.charts.marks import RuleLine, Shade
 from monitor.charts.scales import logarithmic
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.measures.against import SEASON
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, shift
 from monitor.measures.options import FEATURE, Options
@@ -18,7 +19,7 @@ from monitor.pages.asked import Asked, CountedWindow, PageData, Placed, found
 from monitor.pages.features import drawings
 from monitor.pages.features.weeks import LEGEND, WeekMap, week_bounds, week_map
 from monitor.pages.figures import Figure, LegendKey, timeline
-from monitor.pages.model import aligned, beside, spec_of
+from monitor.pages.model import BANDS, aligned, beside, of_season, spec_of
 from monitor.pages.moments import time_axis
 from monitor.pages.picking import Picked, picked
 from monitor.pages.series import line, readings
@@ -69,6 +70,7 @@ class FeaturePage:
     without: str
     lost: int
     tiles: tuple[Tile, ...]
+    season: str
     figures: tuple[Figure, ...]
     cells: tuple[IndexCell, ...]
     widest: float
@@ -85,7 +87,11 @@ def feature_page(data: PageData, asked: Asked, name: str) -> FeaturePage:
     if pick.end is not None and asked.as_of is None and not mixed:
         start = pick.window.start(pick.end)
         counted = data.counted(spec, start, pick.end, Part.RECORDS)
-    known: Known = {row.measure: row.measurement for _, row in newest(kept) if not row.against}
+    known: Known
+    known, season = (
+        {row.measure: row.measurement for _, row in newest(kept) if row.against == against}
+        for against in ("", SEASON)
+    )
     reference, weeks = None, None
     figures: tuple[Figure, ...] = ()
     if counted is not None and _has(counted, feature) and counted.reference is not None:
@@ -102,6 +108,7 @@ def feature_page(data: PageData, asked: Asked, name: str) -> FeaturePage:
         without=_MIXED if mixed and pick.end is not None else _without(pick, counted, feature, figures),
         lost=0 if counted is None else counted.lost,
         tiles=tuple(_tiles(known, {} if reference is None else _rates(reference, feature))),
+        season=_season(spec, season),
         figures=figures,
         cells=cells,
         widest=max((max(cell.now, cell.then) for cell in cells), default=1.0) or 1.0,
@@ -181,6 +188,14 @@ def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
         yield Tile("records", f"{known[INDEX].n:,}", "")
 
 
+def _season(spec: ModelSpec, known: Known) -> str:
+    """How far the feature is from its season, which rules judge; empty: there is none."""
+    value, critical = (
+        value_of(INDEX, None if name not in known else known[name].value) for name in (INDEX, _CRITICAL)
+    )
+    return f"{INDEX} of the season {value}, critical {critical}. {of_season(spec)}" if spec.season else ""
+
+
 def _figures(counted: CountedWindow, feature: str, known: Known, period: str) -> Iterator[Figure]:
     """Charts of a number; of a category the cells say all."""
     subject = f"{FEATURE}{feature}"
@@ -249,9 +264,8 @@ def _index_of(
     cells = [value_of(INDEX, one.value) for one in aligned(index, critical)]
     figure = beside(figure, INDEX, line(critical, window), key, note, cells)
     levels = [one.value for one in (*index, *critical) if one.value is not None]
-    bands = LegendKey("line", "limit", f"classical bands {SIZES[0]:g} and {SIZES[1]:g}")
     plot = replace(figure.plot, y=logarithmic([*levels, *SIZES]))
-    return replace(figure, plot=plot, legend=(*figure.legend, bands))
+    return replace(figure, plot=plot, legend=(*figure.legend, BANDS))
 
 
 def _weeks(

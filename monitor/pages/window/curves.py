@@ -92,7 +92,7 @@ def precision_recall(sides: Sequence[Side], words: str) -> Figure:
     points = {side.name: (side.ranked.recall, side.ranked.true / side.ranked.both) for side in sides}
     ranked = sides[0].ranked
     rate = ranked.positives / ranked.n
-    marks = [*_lines(points, sides), RuleLine(rate, "y", "chance", f"at random {rate:.3f}")]
+    marks = [*_lines(points, sides), RuleLine(rate, "y", "chance")]
     stops, rows = _table(*points[sides[0].name], words=three)
     x = Axis(0.0, 1.0, _SHARES.ticks, title="recall")
     plot = Plot(
@@ -101,7 +101,7 @@ def precision_recall(sides: Sequence[Side], words: str) -> Figure:
     return Figure(
         title="Precision and recall",
         note=f"{words}; precision ↑",
-        legend=(*_keys(sides), LegendKey("line", "chance", "at random")),
+        legend=(*_keys(sides), LegendKey("line", "chance", f"at random {rate:.3f}")),
         plot=plot,
         columns=("recall", "precision"),
         rows=rows,

@@ -111,7 +111,7 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
         truth="" if last is None else str(last.truth),
         kept=_kept_words(main),
         without=_without(end, asked, counted, charts.groups, spec),
-        lost=0 if counted is None else counted.lost,
+        lost=0 if counted is None or counted.counting.label is None else counted.lost,
         pick=pick,
         slices=_slices(asked, counted, slice_),
         tiles=tuple(_tiles(spec, charts.results, rows)),

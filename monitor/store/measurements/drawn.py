@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Select, Table, null, select
 
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.rows import Drawn
 from monitor.store.measurements.columns import COLUMNS, row_of
 from monitor.store.tables import details, row_sets, series, snapshot_rows
@@ -26,9 +26,28 @@ _AT_ONCE = 500  # rows: thousands at a time keep the garbage collector busy
 def read(connection: Connection, run: str, model: str, drawn: Drawn) -> list[tuple[int, MeasurementRow]]:
     """(as of, row) of all revisions, by end and as of."""
     names, rows = _found(connection, (run, model), drawn, _NAMES, ("as_of", *_VALUES))
+    if drawn.newest:
+        rows = _newest(names, rows)
     return [
         (as_of, row_of((drawn.window, end, *names[number], *values))) for number, end, as_of, *values in rows
     ]
+
+
+def _newest(names: Mapping[int, Sequence[Any]], rows: Iterable[Sequence[Any]]) -> Iterable[Sequence[Any]]:
+    """What `measures.rows.newest` keeps, by the series' names, before rows are made of it."""
+    places: dict[Sequence[Any], int] = {}
+    of = {
+        number: (truth, places.setdefault(tuple(place), number)) for number, (truth, *place) in names.items()
+    }
+    nowcasts: dict[tuple[int, int], Sequence[Any]] = {}
+    others: dict[tuple[int, int], Sequence[Any]] = {}
+    settled = set()
+    for row in rows:  # later ones take the place
+        truth, place = of[row[0]]
+        (nowcasts if truth == Truth.NOWCAST else others)[row[1], place] = row
+        if truth == Truth.SETTLED:
+            settled.add((row[1], place))
+    return [*others.values(), *(row for place, row in nowcasts.items() if place not in settled)]
 
 
 def values(connection: Connection, run: str, model: str, drawn: Drawn) -> Values:

@@ -1,0 +1,91 @@
+"""Pages of the daemon, made in a process of its own: people who look take no time from a cycle.
+
+Two threads of one interpreter share its lock, so a page beside a cycle would slow it down.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from monitor.app.pages.keeping import KeptPages
+from monitor.app.pages.reading import StoreData
+from monitor.app.wiring import App, opened_to_read
+from monitor.core.clock import Clock
+from monitor.core.errors import MonitorError, StoreError
+from monitor.daemon.log import LogFormat, configure
+from monitor.pages.routes import away
+from monitor.specs.settings import Settings
+from monitor.web.answers import Answer
+
+_NICE = 10  # where cores are short, cycles and scrapes come first
+
+
+@dataclass(slots=True)
+class PagesApart:
+    """Pages of an application's run, as `monitor view` shows them, one at a time.
+
+    Parameters
+    ----------
+    clock
+        tells the time by which a model is stale.
+    """
+
+    app: App
+    clock: Clock
+    _asked: Connection | None = None
+    _of: Settings | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, path: str, query: str, known: str) -> Answer:
+        """Answer an address as it was sent; `known`: the ETag that the client has, or empty.
+
+        The process begins with the first page; another one where it has ended, or by another configuration.
+        """
+        with self._lock:
+            try:
+                if self._asked is None or self._of is not self.app.settings:
+                    self._begin()
+                assert self._asked is not None
+                self._asked.send((path, query, known, self.clock()))
+                found: Answer | Exception = self._asked.recv()
+            except (EOFError, OSError):
+                self._asked = None
+                return away(StoreError("the process of pages has ended: the next page starts another"))
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _begin(self) -> None:
+        if self._asked is not None:
+            self._asked.close()  # the process before reads its end, and ends
+        spawning = multiprocessing.get_context("spawn")
+        self._asked, others = spawning.Pipe()
+        self._of = self.app.settings
+        given = self._of, self.app.base, self.app.store.run, others
+        spawning.Process(target=_serve, args=given, name="pages", daemon=True).start()
+        others.close()  # so that its end is seen here
+
+
+def _serve(settings: Settings, base: Path, run: str, asked: Connection) -> None:
+    """Answer until the daemon has ended, or has closed its side."""
+    os.nice(_NICE)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the daemon's
+    configure(LogFormat(settings.log.format), settings.log.level)
+    now = 0
+    try:
+        with opened_to_read(settings, base, run) as app:
+            pages = KeptPages(StoreData(app, lambda: now))
+            while True:
+                path, query, known, now = asked.recv()
+                try:
+                    asked.send(pages.answer(path, query, known))
+                except Exception as error:  # noqa: BLE001 -- whatever it is, the page that was asked for fails by it
+                    asked.send(error)
+    except MonitorError as error:
+        asked.send(away(error))
+    except (EOFError, OSError):
+        return
