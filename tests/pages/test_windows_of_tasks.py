@@ -353,7 +353,13 @@ def test_the_newest_values_are_those_of_the_rows(tasks: Bench) -> None:
         which = Drawn(window="1d", after=0, until=NOW, measures=("stability_index", "records"))
         found = app.store.drawn_values("flight", which)
         rows = newest(app.store.drawn("flight", which))
+        which = replace(which, measures=("roc_auc", "accuracy"))
+        revised, of_them = (
+            app.store.drawn("flight", which),
+            app.store.drawn("flight", replace(which, newest=True)),
+        )
 
+    assert set(of_them) == set(newest(revised)) != set(revised)
     expected: dict[tuple[str, str], dict[int, float | None]] = {}
     for _, row in rows:
         if not row.against:
