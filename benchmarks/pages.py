@@ -59,7 +59,8 @@ def main(directory: Path, demo: str = "monitor-demo/config.toml") -> None:
         print("the demo")
         with opened(settings_of(config, {}), config.parent, keeps=False) as app:
             addresses = (
-                *("/", "/models/late", "/models/late?window=1d&range=1y", "/models/late/performance"),
+                *("/", "/models/late", "/models/late?window=1d&range=1y"),
+                "/models/late/performance?window=month&end=2013-12-01",
                 *("/models/late/features", "/models/late/feature?name=temp_f", "/models/late/compare"),
                 *("/models/late/segments", "/models/late/log", "/models/late/alerts/feature_shift"),
             )
