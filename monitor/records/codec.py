@@ -37,6 +37,8 @@ _AT_ONCE = 16  # parts: their integers stay in the processor's cache
 _TOGETHER = 16_000  # bytes of blobs, for the same reason
 _MORE = 0x80  # of a byte: the integer goes on
 _LONGEST = 10  # bytes of a 64-bit integer
+_SHIFTS = np.arange(_LONGEST, dtype=np.uint64) * np.uint64(7)
+_BITS = np.uint64(127)
 
 
 def encode(parts: Sequence[PanePart]) -> list[bytes]:
@@ -211,29 +213,31 @@ def unpack_many(packed: Sequence[bytes | memoryview], counts: Sequence[int]) -> 
         if some bytes hold another number of integers, or one of more than 64 bits.
     """
     whole = np.frombuffer(b"".join(packed), dtype=np.uint8)
-    ends = np.flatnonzero(whole < _MORE)
-    before = ends.searchsorted([0, *accumulate(map(len, packed))]).tolist()
+    further = np.flatnonzero(whole >= _MORE)  # bytes that are not the last of an integer: few
+    bounds = np.array([0, *accumulate(map(len, packed))])
+    before = (bounds - further.searchsorted(bounds)).tolist()
     for each, count, (first, last) in zip(packed, counts, pairwise(before), strict=True):
         if last - first != count or (len(each) and each[-1] >= _MORE):
             raise CodecError(f"{count} integers expected: got {last - first} in {len(each)} bytes")
-    zigzag = whole.astype(np.uint64) if len(whole) == len(ends) else _join(whole, ends)
+    zigzag = _join(whole, further)
     integers = (zigzag >> np.uint64(1)).view(np.int64)
     integers ^= -(zigzag & np.uint64(1)).view(np.int64)
     return [integers[first:last] for first, last in pairwise(before)]
 
 
-def _join(packed: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
-    further = np.diff(ends, prepend=-1) - 1
-    starts = ends - further
-    if further.max() >= _LONGEST:
-        raise CodecError(f"an integer has at most {_LONGEST} bytes: got {further.max() + 1}")
-    bits = np.uint8(_MORE - 1)
-    joined: NDArray[np.uint64] = (packed[starts] & bits).astype(np.uint64)
-    at, place = np.flatnonzero(further), 1  # most have one byte
-    while len(at):
-        joined[at] |= (packed[starts[at] + place] & bits).astype(np.uint64) << np.uint64(7 * place)
-        place += 1
-        at = at[further[at] >= place]
+def _join(packed: NDArray[np.uint8], further: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Integers of their bytes, seven bits each, the lowest first."""
+    joined: NDArray[np.uint64] = packed[packed < _MORE].astype(np.uint64)  # the last byte of each
+    if not len(further):
+        return joined
+    of = further - np.arange(len(further))  # the integer that each of the other bytes belongs to
+    several, first, lengths = np.unique(of, return_index=True, return_counts=True)
+    if lengths.max() >= _LONGEST:
+        raise CodecError(f"an integer has at most {_LONGEST} bytes: got {lengths.max() + 1}")
+    joined[several] <<= _SHIFTS[lengths]
+    for place in range(lengths.max()):
+        longer = lengths > place
+        joined[several[longer]] |= (packed[further[first[longer] + place]] & _BITS) << _SHIFTS[place]
     return joined
 
 
