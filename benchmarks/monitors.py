@@ -33,7 +33,7 @@ from monitor.measures.evaluate import expectation, performance, quality, shift
 from monitor.measures.options import Options, Result
 from monitor.pipeline.model import Model
 from monitor.records.pane import PanePart, Part
-from monitor.sources.source import counted
+from monitor.sources.source import SqlSource
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.counters import Counters
@@ -174,7 +174,7 @@ class Ours:
         panes, end = np.arange(start, start + DAY, HOUR), STARTS[-1] + DAY
         spec, counting = self.monitored.spec, self.monitored.counting
         ranges = [(start, start + DAY)]
-        return list(counted(self.rows, spec, part, ranges, counting, panes=panes, as_of=end).parts)
+        return list(SqlSource.counted(self.rows, spec, part, ranges, counting, panes=panes, as_of=end).parts)
 
 
 def differences(ours: Mapping[tuple[str, str], Result], theirs: Values) -> dict[str, Any]:

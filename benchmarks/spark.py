@@ -29,7 +29,7 @@ from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
 from monitor.sources import open_source
-from monitor.sources.source import counted
+from monitor.sources.source import SqlSource
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 
 START, DAYS = from_iso("2026-01-01"), 30
@@ -184,7 +184,7 @@ def by_local(directory: Path) -> dict[str, object]:
         began, used, rows, parts = time.monotonic(), time.process_time(), 0, list[PanePart]()
         for day in range(DAYS):
             span = (START + day * DAY, START + (day + 1) * DAY)
-            found = counted(
+            found = SqlSource.counted(
                 Files(directory), spec, part, [span], grids, panes=np.arange(*span, HOUR), as_of=AS_OF
             )
             rows, parts = rows + found.rows, [*parts, *found.parts]

@@ -13,7 +13,7 @@ from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
-from monitor.sources.source import counted
+from monitor.sources.source import SqlSource
 from monitor.specs.model import ModelSpec
 
 Range = tuple[int, int]
@@ -85,7 +85,8 @@ class MemorySource:
         panes: Ints,
         as_of: int,
     ) -> CountedPanes:
-        return counted(self, model, part, ranges, counting, panes=panes, as_of=as_of)
+        count = SqlSource.counted  # of rows, wherever they come from
+        return count(self, model, part, ranges, counting, panes=panes, as_of=as_of)  # type: ignore[arg-type]
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         visible = self.predictions.filter(pc.less_equal(_logged(self.predictions), as_of))

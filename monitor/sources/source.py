@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -30,34 +30,6 @@ from monitor.specs.protocols import AtOnce, Range
 
 T = TypeVar("T")
 ReadChanged = Callable[[Session, Engine, ModelSpec, Wanted], Batches]
-
-
-class Tables(Protocol):
-    """What brings rows here."""
-
-    def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table: ...  # noqa: D102
-    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table: ...  # noqa: D102
-
-
-def counted(
-    tables: Tables,
-    model: ModelSpec,
-    part: Part,
-    ranges: Sequence[Range],
-    counting: Counting,
-    *,
-    panes: Ints,
-    as_of: int,
-) -> CountedPanes:
-    """Read the rows of panes, and count them; see `Source.counted`."""
-    if part is Part.LABELS:
-        table = tables.labelled(model, ranges)
-        return CountedPanes(count_labels(table, counting, panes=panes, as_of=as_of), table.num_rows)
-    table = tables.records(model, ranges)
-    names = (f"feature:{name}" for name, _ in counting.features)
-    missing = {name.removeprefix("feature:") for name in names if name not in table.column_names}
-    parts = count_records(table, counting, panes=panes, as_of=as_of)
-    return CountedPanes(parts, table.num_rows, tuple(sorted(missing)))
 
 
 class SqlSource:
@@ -161,7 +133,14 @@ class SqlSource:
         as_of: int,
     ) -> CountedPanes:
         """A part of each of some panes, of their rows."""
-        return counted(self, model, part, ranges, counting, panes=panes, as_of=as_of)
+        if part is Part.LABELS:
+            table = self.labelled(model, ranges)
+            return CountedPanes(count_labels(table, counting, panes=panes, as_of=as_of), table.num_rows)
+        table = self.records(model, ranges)
+        names = (f"feature:{name}" for name, _ in counting.features)
+        missing = {name.removeprefix("feature:") for name in names if name not in table.column_names}
+        parts = count_records(table, counting, panes=panes, as_of=as_of)
+        return CountedPanes(parts, table.num_rows, tuple(sorted(missing)))
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         """Whether visible rows have event times within the bounds."""

@@ -19,7 +19,7 @@ from monitor.core.clock import HOUR, to_datetime
 from monitor.core.errors import SourceError
 from monitor.records.pane import Part
 from monitor.sources import open_source
-from monitor.sources.source import counted
+from monitor.sources.source import SqlSource
 from monitor.specs.model import Relation, SourceSpec
 from monitor.specs.reads import pane_ranges
 
@@ -91,7 +91,7 @@ def test_whatever_the_columns_are_workers_count_what_is_counted_of_their_rows_he
     for part in Part:
         arguments = (model, part, [span], counting_of(reading))
         there = source.counted(*arguments, panes=panes, as_of=AS_OF)
-        here = counted(source, *arguments, panes=panes, as_of=AS_OF)
+        here = SqlSource.counted(source, *arguments, panes=panes, as_of=AS_OF)
 
         assert list(there.parts) == list(here.parts)
         assert there.missing == here.missing
