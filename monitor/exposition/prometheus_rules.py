@@ -96,10 +96,17 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     yield _own(how, STALE, stale, f"{age} > {limit // SECOND}", critical)
     never = f"{model.name}: no cycle has succeeded since it is to be watched."
     yield _own(how, NEVER_RAN, never, f"absent_over_time({succeeded})", critical, limit)
-    failures = how.of(f"{PREFIX}cycles_total", mine, 'outcome="failure"')
-    span = format_duration(how.trouble_after)
-    failing = f"sum by (job, model) (increase({failures}[{span}])) > 0"
-    yield _own(how, CYCLES_FAIL, f"{model.name}: its cycles fail again and again.", failing, warning, later)
+    failed, well = (
+        f"sum by (job, model) (increase({cycles}[{format_duration(later)}])) > 0"
+        for cycles in (
+            how.of(f"{PREFIX}cycles_total", mine, f"outcome={quoted(outcome)}")
+            for outcome in ("failure", "success")
+        )
+    )
+    failing = f"{failed}\nunless\n{well}"
+    yield _own(
+        how, CYCLES_FAIL, f"{model.name}: its cycles fail, and none succeeds.", failing, warning, later
+    )
     lacking = f"max by (job, model) ({how.of(f'{PREFIX}missing_columns', mine)}) > 0"
     columns = f"{model.name}: the source lacks columns that are configured."
     yield _own(how, MISSING_COLUMNS, columns, lacking, warning, later)
@@ -220,20 +227,22 @@ def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
 
 
 def _firing(how: Forwarding) -> str:
-    """Alerts as the daemon that speaks of the newest moment has them; of a silent one as it had them."""
-    firing, as_of, span = how.of(ALERT_FIRING), how.of(AS_OF), format_duration(how.last_word)
+    """Alerts as the daemon that speaks of the newest moment has them; of a silent one as they stood.
+
+    What stood is what was recorded last: an alert that ended before the silence stays ended.
+    """
+    as_of, span = how.of(AS_OF), format_duration(how.last_word)
+    newest = f"on (job, model) group_left () max by (job, model) (last_over_time({as_of}[{span}]))"
     return f"""max without (instance, pod) (
-  (
-    {firing}
-    or
-    (last_over_time({firing}[{span}]) unless on (job, instance) ({how.of("up")} == 1))
-  )
-  and on (job, instance, model)
-  (
-    last_over_time({as_of}[{span}])
-    == on (job, model) group_left ()
-    max by (job, model) (last_over_time({as_of}[{span}]))
-  )
+  {how.of(ALERT_FIRING)} and on (job, instance, model) ({as_of} == {newest})
+)
+or
+(
+  {how.of(FIRING)}
+  and on (job, model)
+  ((last_over_time({as_of}[{span}]) == {newest}) unless on (job, instance) ({how.of("up")} == 1))
+  unless on (job, model)
+  ({as_of} == {newest})
 )"""
 
 

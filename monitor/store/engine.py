@@ -76,8 +76,10 @@ def require_kept(url: str) -> None:
     except OSError as error:  # a directory above may not be searched
         raise StoreError(f"store {shown(address)}: cannot be read: {error.strerror}") from error
     if not there:
-        first = "the first cycle makes it (`monitor run`, or `monitor cycle`)"
-        raise StoreError(f"store {shown(address)}: there is no such file: {first}, or store.url is another")
+        raise StoreError(
+            f"store {shown(address)}: there is no such file. If there was one, put it back or restore it: "
+            "without it history and decisions are gone. A first cycle makes one (`monitor cycle`)"
+        )
     version = schema_version(_to_read(url))
     if version != _newest():
         raise _other_version(address, version)

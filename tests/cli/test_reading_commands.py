@@ -70,7 +70,7 @@ def test_they_make_no_store(served: Path, tmp_path: Path, line: str) -> None:
     done = CliRunner().invoke(main, [*line.split(), "--config", str(tmp_path / "config.toml")])
 
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "monitor.db: there is no such file: the first cycle makes it" in done.stderr
+    assert "monitor.db: there is no such file. If there was one, put it back or restore it" in done.stderr
     assert set(tmp_path.iterdir()) == before
 
 

@@ -226,7 +226,10 @@ def _healthy(bench: _Bench, model: ModelSpec) -> _Case:
         bench.series("up", f"1x{end}"),
         bench.as_of(model, f"0+{seconds}x{end}"),
         bench.series(f"{PREFIX}last_success_timestamp_seconds", f"0+{seconds}x{end}", **own),
-        bench.series(f"{PREFIX}cycles_total", f"0x{end}", **own, outcome="failure"),
+        bench.series(
+            f"{PREFIX}cycles_total", f"0+1x{end}", **own, outcome="failure"
+        ),  # one fails now and then
+        bench.series(f"{PREFIX}cycles_total", f"0+1x{end}", **own, outcome="success"),
         bench.series(f"{PREFIX}config_last_reload_successful", f"1x{end}"),
         bench.series(f"{PREFIX}missing_columns", f"0x{end}", **own),
         *(
@@ -246,6 +249,7 @@ def _in_trouble(bench: _Bench, model: ModelSpec) -> _Case:
         bench.series("up", f"1x{end}"),
         bench.series(f"{PREFIX}last_success_timestamp_seconds", f"{long_ago}x{end}", **own),
         bench.series(f"{PREFIX}cycles_total", f"0+1x{end}", **own, outcome="failure"),
+        bench.series(f"{PREFIX}cycles_total", f"7x{end}", **own, outcome="success"),
         bench.series(f"{PREFIX}missing_columns", f"2x{end}", **own),
     ]
     names = (itself.STALE, itself.CYCLES_FAIL, itself.MISSING_COLUMNS)
@@ -322,6 +326,25 @@ def _dies(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
             bench.firing(labels, f"1x{_LIFE} stale"),
         ],
         [(back - 1, name, still), (end, name, []), (end, itself.DOWN, [])],
+    )
+    over = _LIFE + keep + 3
+    yield _Case(
+        f"{model.name}: what was over before the monitor dies stays over",
+        [
+            bench.series("up", f"1x{over} 0x4"),
+            bench.as_of(model, f"1000+1x{over} stale"),
+            bench.firing(labels, f"1x{_LIFE} stale"),
+        ],
+        [(_LIFE, name, still), (over, name, []), (over + 3, name, [])],
+    )
+    yield _Case(
+        f"{model.name}: the model is monitored no more",
+        [
+            bench.series("up", f"1x{over + 3}"),
+            bench.as_of(model, f"1000+1x{_LIFE} stale"),
+            bench.firing(labels, f"1x{_LIFE} stale"),
+        ],
+        [(_LIFE, name, still), (over, name, [])],
     )
 
 

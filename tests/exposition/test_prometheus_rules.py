@@ -120,16 +120,17 @@ def test_the_tests_that_are_written_pass(rules: Path) -> None:
     ("there", "instead", "told"),
     [
         ("== on (job, model) group_left ()", "<= on (job, model) group_left ()", "lagging replica"),
+        ('  model_monitor:alert_firing{job="monitor"}\n', "  vector(1)\n", "the monitor dies"),
         (
-            '(last_over_time(model_monitor_alert_firing{job="monitor"}[20m])',
-            '(model_monitor_alert_firing{job="monitor"}',
-            "the monitor dies",
+            '  model_monitor:alert_firing{job="monitor"}\n',
+            '  max without (instance, pod) (last_over_time(model_monitor_alert_firing{job="monitor"}[20m]))\n',
+            "what was over before the monitor dies stays over",
         ),
         ("topk(1, last_over_time(", "bottomk(1, last_over_time(", "says what was said of it last"),
         ("subject=%q}[20m]", "subject=~%q}[1m]", "says what was said of it last"),
         ("max without (instance, pod) (", "max without (pod) (", "two replicas, one lags, one alert"),
         ('absent(up{job="monitor"} == 1)', 'up{job="monitor"} == 0', "no monitor was ever there"),
-        ('unless on (job, instance) (up{job="monitor"} == 1)', "", "over on the newer replica"),
+        ('unless on (job, instance) (up{job="monitor"} == 1)', "", "the model is monitored no more"),
     ],
 )
 def test_the_tests_that_are_written_notice_rules_that_are_wrong(
