@@ -15,11 +15,21 @@ from monitor.show.words import say_lines
 @options.model
 @options.run
 @click.option("--as-of", type=MomentType(), help="What was known then.")
+@click.option(
+    "--all", "whole", is_flag=True, help="Every reason and sentence of one model, not only one screen."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @options.exit_code
 @exit_on_error
 def status(
-    path: Path, model: str | None, run_name: str, as_of: int | None, form: str, *, exit_code: bool
+    path: Path,
+    model: str | None,
+    run_name: str,
+    as_of: int | None,
+    form: str,
+    *,
+    whole: bool,
+    exit_code: bool,
 ) -> None:
     """Say who is needed: a line a model, or all that matters of one, on one screen."""
     from monitor.alerts.standing import exit_code as code_of
@@ -33,5 +43,5 @@ def status(
     if form == "json":
         say_lines(as_plain(models))
     else:
-        options.say_styled(as_lines(models, options.width()))
+        options.say_styled(as_lines(models, options.width(), whole=whole))
     sys.exit(code_of(models) if exit_code else 0)

@@ -21,7 +21,7 @@ _NUMBERS = {
     "skew": "skew {} sd from usual",
     "shape": "shape {} from usual, as χ²",
 }
-_OWN = {"level": "level about {} ({} sd)", "spread": "spread about {} ({} sd)"}
+_OWN = {"level": "level about {} ({} sd{})", "spread": "spread about {} ({} sd{})"}
 _MEASURES = {  # how a value is told: as that of this measure
     "records": ("records", "{} records"),
     "roc_auc": ("roc_auc", "ROC AUC {}"),
@@ -57,6 +57,7 @@ _UNVALUED = {
 }
 _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
+_FACTOR = 1.5  # from it on a number is told to be so many times what is usual
 _THURSDAY = 3  # 1970-01-01
 
 
@@ -195,10 +196,10 @@ def _now(cells: _Cells, end: int) -> str:
     if low == 0 and what in _FAULTS and not level:
         usual = f"at most {value_of('missing_rate', high)}" if high else "none"
         return f"{_FAULTS[what].format(value_of('missing_rate', value))}, {usual} on the days before"
-    own = [cells.get(name) for name in ("own", "own_low", "own_high")]
-    if what in _OWN and all(isinstance(one, float | int) for one in own):
+    own = _three(cells, "own", "own_low", "own_high")
+    if what in _OWN and own is not None:
         told, *bounds = (_short(one) for one in own)
-        told = _OWN[what].format(told, _signed(value - (low + high) / 2))
+        told = _OWN[what].format(told, _signed(value - (low + high) / 2), _times(*own))
     elif what in _NUMBERS:
         told, bounds = _NUMBERS[what].format(_signed(value)), [_signed(bound) for bound in (low, high)]
     else:
@@ -228,6 +229,17 @@ def _told(what: str, level: str, value: float, usual: float | None) -> str:
     if what in _RATIOS:
         return f"{told} ({with_minus(f'{100 * (value / usual - 1):+.0f} %')})" if usual else told
     return f"{told} ({difference_of(measure, value - usual)})"
+
+
+def _times(value: float, low: float, high: float) -> str:
+    """How many times what is usual a number of one sign is; empty: by less than a factor of 1.5.
+
+    >>> _times(61_000.0, 4_900.0, 5_300.0), _times(9.0, 8.0, 10.0), _times(9.0, -1.0, 10.0)
+    (', ×12', '', '')
+    """
+    if min(value, low, high) <= 0 or 1 / _FACTOR < (factor := 2 * value / (low + high)) < _FACTOR:
+        return ""
+    return f", ×{number(float(f'{factor:.2g}'))}"
 
 
 def _short(value: float | str | None) -> str:

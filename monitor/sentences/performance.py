@@ -6,7 +6,7 @@ from monitor.core.measurement import Measurement
 from monitor.measures.against import contributes_to, difference
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.worded import compared, surely, value_of, with_interval
+from monitor.measures.worded import CHANCE, compared, surely, value_of, with_interval
 from monitor.sentences.known import NOWCAST, Known, capital, named
 from monitor.sentences.labels import none_settled
 from monitor.sentences.reasons import why, why_absent
@@ -14,6 +14,11 @@ from monitor.sentences.windows import THE_FRAME, window_of
 
 _REFERENCE = "reference"
 _GUESS = "estimated_"
+_CONSTANT = {  # of a constant answer: nothing became worse
+    "surely better": "surely better than",
+    "surely worse": "surely worse than",
+    CHANCE: "not surely better than",
+}
 
 
 def performance(known: Known, *, labels: bool) -> Iterator[str]:
@@ -53,15 +58,17 @@ def _constant(known: Known) -> Iterator[str]:
             step = difference(right.measurement, always.measurement)
             yield (
                 f"{_when(word, right, named=False)}accuracy "
-                f"{value_of('accuracy', right.measurement.value)}, one answer for all "
-                f"{value_of('accuracy', always.measurement.value)}: {surely('accuracy', step)}"
+                f"{value_of('accuracy', right.measurement.value)}, "
+                f"{_CONSTANT.get(surely('accuracy', step), 'compared with')} always giving the most frequent "
+                f"answer, {value_of('accuracy', always.measurement.value)}"
             )
             return
         share = known.newest("r2_score", truth)
         if share is not None and share.measurement.value is not None:
             yield (
                 f"{_when(word, share, named=False)}r2_score {with_interval('r2_score', share.measurement)}, "
-                f"the mean alone 0: {surely('r2_score', share.measurement)}"
+                f"{_CONSTANT.get(surely('r2_score', share.measurement), 'compared with')} "
+                "always answering the mean, 0"
             )
             return
 

@@ -1,6 +1,7 @@
 """How models stand, for people: a line a model, or one model on one screen; JSON."""
 
 import re
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ _TOGETHER = re.compile(r"\[[^][ ]+ [^][ ]+\]|[\d>] (%|points)|[<>] \d|\d[dhm] \d
 _COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magenta", Need.NOTHING: "green"}
 _WORDS = {Need.NEEDED: "somebody is needed"}
 _REASONS = 8  # lines of the head
-_MORE = "More: --format json"
+_MORE = "More: --all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +30,19 @@ class Styled:
     colour: str = ""
 
 
-def as_lines(models: Sequence[Standing], width: int) -> list[Styled]:
+def as_lines(models: Sequence[Standing], width: int, *, whole: bool = False) -> list[Styled]:
     """One model on one screen; of several a line each, those that somebody is needed for first.
 
     Parameters
     ----------
     width
         of the terminal in characters; lines are at least 80 and at most 120 wide.
+    whole
+        nothing of one model is left out, however many screens that takes.
     """
     width = min(max(width, NARROWEST), WIDEST)
     if len(models) == 1:
-        return list(_screen(models[0], width))
+        return list(_screen(models[0], width, whole=whole))
     lines = heads(models, width)
     return [*lines, Styled("One model on one screen: monitor status --model NAME")] if lines else []
 
@@ -85,14 +88,16 @@ def _head(one: Standing, columns: tuple[int, ...], width: int) -> list[Styled]:
     return [Styled(line, _COLOURS[one.need]) for line in lines]
 
 
-def _screen(one: Standing, width: int) -> Iterator[Styled]:
-    """Head, and a paragraph a section: cut so that all of it is on one screen."""
+def _screen(one: Standing, width: int, *, whole: bool) -> Iterator[Styled]:
+    """Head, and a paragraph a section: cut so that all of it is on one screen, unless all is asked for."""
     yield Styled(f"{named(one.model)}: {verdict_of(one.need)}", _COLOURS[one.need])
-    head = _reasons(one.because, width)
+    all_of = [line for reason in one.because for line in _wrapped(reason, width, "  ", "    ")]
+    head = all_of if whole else _reasons(one.because, width)
     yield from map(Styled, head)
-    sections, whole = _fitted(one.sections, width, MOST_LINES - 1 - len(head))
+    most = sys.maxsize if whole else MOST_LINES - 1 - len(head)
+    sections, fits = _fitted(one.sections, width, most)
     yield from (Styled(line) for section in sections for line in _paragraph(section, width))
-    if not whole:
+    if not fits:
         yield Styled(_MORE)
 
 
@@ -107,7 +112,7 @@ def _reasons(because: Sequence[str], width: int) -> list[str]:
             continue
         if not told:  # one that fills the room by itself
             told, left = [*lines[: _REASONS - 2], _cut(lines[_REASONS - 2], width, " …")], left - 1
-        return [*told, *([f"  … {left} more: --format json"] if left else [])]
+        return [*told, *([f"  … {left} more: --all"] if left else [])]
     return told
 
 

@@ -262,10 +262,10 @@ def test_the_constant_answer_is_what_the_model_must_beat() -> None:
     better, no_better = (performance_of(Truth.SETTLED, 0.0) for _ in range(2))
     no_better[2] = replace(no_better[2], measurement=measured(0.702))
 
-    told = "Settled: accuracy {}, one answer for all 70.0 %: {}."
+    told = "Settled: accuracy {}, {} always giving the most frequent answer, 70.0 %."
     for rows, words in (
-        (better, told.format("90.0 %", "surely better")),
-        (no_better, told.format("70.2 %", "no difference beyond chance")),
+        (better, told.format("90.0 %", "surely better than")),
+        (no_better, told.format("70.2 %", "not surely better than")),
     ):
         assert said(replace(HEALTHY, rows=rows), "performance").endswith(words)
 

@@ -35,6 +35,10 @@ def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_w
     in_unit = told(own=91.342, own_low=61.86, own_high=69.44)
 
     assert in_unit.split(";")[0] == "level about 91.3 (+1.40 sd), expected 61.9 to 69.4 on Mondays"
+    assert told(own=61_000.0, own_low=4_900.0, own_high=5_300.0).startswith(
+        "level about 61,000 (+1.40 sd, ×12)"
+    )
+    assert "×" not in told(own=9.0, own_low=-1.0, own_high=4.0), "of numbers of both signs no factor is told"
     assert told().split(";")[0] == "level +1.40 sd from usual, expected −0.20 to +0.20 on Mondays"
 
 

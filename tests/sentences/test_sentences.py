@@ -91,8 +91,10 @@ def test_a_regression_must_beat_the_mean() -> None:
 
     told = [list(performance(one, labels=True))[-1] for one in (better, worse, known())]
 
-    assert told[0] == "Settled: r2_score 0.400 [0.390, 0.410], the mean alone 0: surely better"
-    assert told[1].endswith("the mean alone 0: surely worse")
+    assert (
+        told[0] == "Settled: r2_score 0.400 [0.390, 0.410], surely better than always answering the mean, 0"
+    )
+    assert told[1].endswith("surely worse than always answering the mean, 0")
     assert told[2] == "No window has settled yet"
 
 

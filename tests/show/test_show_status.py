@@ -82,10 +82,11 @@ def test_what_is_cut_is_said_to_be_cut() -> None:
     wordy = replace(FINE, sections=(Section("performance", ("x " * 2_000 + ".", "Short.")),))
 
     told = [line.text for line in as_lines([long], 80)]
-    assert "  … 17 more: --format json" in told
+    assert "  … 17 more: --all" in told
     assert sum("Reason" in line for line in told) == 3, "each whole"
+    assert sum("Reason" in line.text for line in as_lines([long], 80, whole=True)) == 20
     assert as_lines([wordy], 80)[-2].text.endswith("x…")
-    assert as_lines([wordy], 80)[-1].text == "More: --format json"
+    assert as_lines([wordy], 80)[-1].text == "More: --all"
     assert heads([replace(FINE, because=("x " * 2_000, "y"))], 80)[-1].text.endswith("… (+1 more)")
 
 
@@ -98,7 +99,7 @@ def test_a_sentence_is_told_whole_or_not_at_all_and_those_on_performance_stay() 
     assert " ".join(lines).count(" is what") == sum(line.count("indeed.") for line in lines)
     performance = " ".join(lines).partition("inputs")[0]
     assert performance.count("indeed.") == 6
-    assert lines[-1] == "More: --format json"
+    assert lines[-1] == "More: --all"
 
 
 def test_json_holds_the_verdict_and_every_sentence() -> None:
