@@ -14,7 +14,7 @@ _TOP, _BOTTOM = 8, 22  # pixels above the highest tick and below the lowest one
 _DOT = 2.5
 _TITLE = 16
 _FEW = 6  # ticks
-_NEAR = 0.15  # of the height: what lies lower has no room for a text below it
+_NEAR = 0.09  # of the height: what lies lower has no room for a text below it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,10 +190,14 @@ def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
 
 def _season(spec: ModelSpec, known: Known) -> str:
     """How far the feature is from its season, which rules judge; empty: there is none."""
-    value, critical = (
-        value_of(INDEX, None if name not in known else known[name].value) for name in (INDEX, _CRITICAL)
-    )
-    return f"{INDEX} of the season {value}, critical {critical}. {of_season(spec)}" if spec.season else ""
+    index, critical = (known.get(name) for name in (INDEX, _CRITICAL))
+    told = ""
+    if index is not None and index.value is None:
+        told = f"No {INDEX} of the season: {index.reason}. "
+    elif index is not None and critical is not None:
+        values = (value_of(INDEX, one.value) for one in (index, critical))
+        told = "{} of the season {}, critical {}. ".format(INDEX, *values)
+    return f"{told}{of_season(spec)}"
 
 
 def _figures(counted: CountedWindow, feature: str, known: Known, period: str) -> Iterator[Figure]:
