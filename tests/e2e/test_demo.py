@@ -171,8 +171,12 @@ TOO_SHORT = (
     "score_shift, prediction_shift, feature_shift and feature_far_off are not judged: "
     "too few earlier periods of its season have been counted: wait, or give a longer horizon."
 )
+OF_SEASON = (
+    "Rules judge shift against the same phase of earlier weeks. What is drawn is against the reference."
+)
 # What the pictured pages say of ten months and not of two days, or the other way round.
 OF_DATA = {
+    *(f"No stability_index of the season: {why}. {OF_SEASON}" for why in ("out_of_range", "too_short")),
     *("somebody is needed", "nothing to do", "settled", "▼", "Window", "Show", "← earlier", "later →"),
     *("Every rule is judged; what is in breach is pending, or for information alone.",),
     *("cannot tell", TOO_SHORT, "Every rule is judged, and none is in breach."),
