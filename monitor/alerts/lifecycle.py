@@ -5,7 +5,10 @@ from enum import StrEnum
 from typing import assert_never
 
 from monitor.alerts.rules import Acceptance, Rule, Series, Severity
-from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict
+from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, excess
+
+
+_WORSE = 2.0  # times as far beyond its limit: figures that are kept besides those of the beginning
 
 
 class State(StrEnum):
@@ -44,6 +47,9 @@ class Alert:
         for how long it has been in breach: times without a known verdict do not count.
     clear_since, unknown_since
         since when its verdicts are clear, or unknown; None: they are not.
+    told
+        (as of, breach) as it began, as it fired, and each time that it had become twice as bad: what it was
+        judged by then.
     """
 
     series: Series
@@ -59,6 +65,7 @@ class Alert:
     fired_at: int | None = None
     resolved_at: int | None = None
     ended: Ended | None = None
+    told: tuple[tuple[int, Verdict], ...] = ()
 
 
 def step(rule: Rule, series: Series, alert: Alert | None, verdict: Verdict, at: int) -> Alert | None:
@@ -125,15 +132,17 @@ def taken_for_expected(alert: Alert, at: int) -> Alert | None:
 def known_at(alert: Alert, at: int) -> Alert:
     """Alert in the state that it had at a moment, not before it began.
 
-    Only the newest verdict is kept: where it came later, what was judged by then is unknown.
+    Where the newest verdict came later, it has the figures that it had been told with by then; an alert of a
+    store that did not keep them yet has none.
     """
 
     def by_then(moment: int | None) -> int | None:
         return None if moment is None or moment > at else moment
 
     if by_then(alert.judged_at) is None:
-        lost = Verdict(outcome=Outcome.UNKNOWN, window_end=at, reason=NOT_KEPT)
-        alert = replace(alert, judged_at=at, verdict=lost, breach=lost)
+        lost = at, Verdict(outcome=Outcome.UNKNOWN, window_end=at, reason=NOT_KEPT)
+        moment, then = max((one for one in alert.told if one[0] <= at), key=lambda one: one[0], default=lost)
+        alert = replace(alert, judged_at=moment, verdict=then, breach=then)
     if by_then(alert.resolved_at) is not None:
         return alert
     return replace(
@@ -183,6 +192,7 @@ def _began(rule: Rule, series: Series, verdict: Verdict, at: int) -> Alert:
         verdict=verdict,
         breach=verdict,
         fired_at=at if fires else None,
+        told=((at, verdict),),
     )
 
 
@@ -198,9 +208,10 @@ def _breached(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
         clear_since=None,
         unknown_since=None,
     )
-    if alert.state is State.PENDING and breached >= rule.hold:
-        return replace(moved, state=State.FIRING, fired_at=at)
-    return moved
+    fires = alert.state is State.PENDING and breached >= rule.hold
+    if fires or not alert.told or excess(moved.breach) >= _WORSE * excess(alert.told[-1][1]) > 0:
+        moved = replace(moved, told=(*alert.told, (at, moved.breach)))
+    return replace(moved, state=State.FIRING, fired_at=at) if fires else moved
 
 
 def _cleared(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert | None:

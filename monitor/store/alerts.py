@@ -94,7 +94,18 @@ def _values(alert: Alert) -> dict[str, Any]:
         "breached": int(alert.breached),
         "clear_since": alert.clear_since,
         "unknown_since": alert.unknown_since,
+        "told": json.dumps([_told(moment, breach) for moment, breach in alert.told]),
     }
+
+
+def _told(moment: int, breach: Verdict) -> dict[str, Any]:
+    cause = None if breach.cause is None else text_of(breach.cause)
+    return {"as_of": int(moment), **{name: getattr(breach, name) for name in _VERDICT}, "cause": cause}
+
+
+def _told_of(plain: dict[str, Any]) -> tuple[int, Verdict]:
+    moment, cause = plain.pop("as_of"), detail_of(plain.pop("cause"))
+    return moment, Verdict(outcome=Outcome.BREACH, cause=cause, **plain)
 
 
 def _alert(row: RowMapping) -> Alert:
@@ -124,4 +135,5 @@ def _alert(row: RowMapping) -> Alert:
         fired_at=row["fired_at"],
         resolved_at=row["resolved_at"],
         ended=None if row["ended"] is None else Ended(row["ended"]),
+        told=tuple(_told_of(one) for one in json.loads(row["told"] or "[]")),
     )

@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step
+from monitor.alerts.lifecycle import Alert, Ended, State, known_at, missed, removed, step
 from monitor.alerts.rules import Condition, Limit, Rule, Series
-from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict
 from monitor.core.clock import DAY, HOUR
 
 SERIES = Series("shift", window="7d")
@@ -183,3 +183,15 @@ def test_a_series_that_is_seen_again_unchanged_is_known_again() -> None:
     assert found.unknown_since is None
     assert later is not None
     assert later.state is State.FIRING
+
+
+def test_what_an_alert_was_judged_by_then_is_told_of_then() -> None:
+    alert = None
+    for at, value in enumerate((0.5, 0.6, 0.9, 1.0)):  # 0.25, 0.35, 0.65, 0.75 beyond the limit
+        breach = Verdict(outcome=Outcome.BREACH, window_end=at * DAY, value=value, n=100, limit=0.25)
+        alert = step(AT_ONCE, SERIES, alert, breach, at * DAY)
+
+    assert alert is not None
+    assert [(at, one.value) for at, one in alert.told] == [(0, 0.5), (2 * DAY, 0.9)]
+    assert [known_at(alert, at * DAY).breach.value for at in range(4)] == [0.5, 0.5, 0.9, 1.0]
+    assert known_at(replace(alert, told=()), 2 * DAY).breach.reason == NOT_KEPT, "of an older store"

@@ -77,6 +77,7 @@ def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
         judged_at=END - 4 * DAY,
         resolved_at=END - 2 * DAY,
         ended=Ended.CLEARED,
+        told=((END - 9 * DAY, replace(verdict, value=25.0)), (END - 5 * DAY, verdict)),
     )
     with with_alerts(bench, tmp_path, over) as pages:
         address = f"/models/late/alerts/busy?since={over.since}"
@@ -89,12 +90,12 @@ def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
     assert "firing since 1 Apr 2024" in then.words
     assert "cleared" not in then.words
     assert "Who has it nobody yet" in then.words
-    assert "what it was judged by then is not kept" in then.words
-    assert "30" in now.words
-    assert "limit 20" not in then.words
+    assert "records 30, limit 20" in now.words
+    assert "records 25, limit 20" in then.words
+    assert "records 30, limit 20" not in then.words
     (alert,) = (one for one in told if one["since"] == to_iso(over.since))
     assert (alert["state"], alert["resolved_at"], alert["acknowledged"]) == ("firing", None, None)
-    assert (alert["value"], alert["as_of"]) == (None, to_iso(END - 6 * DAY))
+    assert (alert["value"], alert["as_of"]) == (25.0, to_iso(END - 9 * DAY))
 
 
 def test_events_that_came_later_take_no_mark_from_the_chart_of_then(bench: Bench, tmp_path: Path) -> None:

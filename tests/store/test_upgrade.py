@@ -31,6 +31,7 @@ _LATER = {
     "rows_seen_again": None,
     "made_of": "",
     "rows": 0,
+    "told": None,
 }  # columns that old rows lack
 
 

@@ -242,6 +242,9 @@ alerts = Table(
     count("breached", "for how long it has been in breach; microseconds"),
     time("clear_since", "as of since which its verdicts are clear", nullable=True),
     time("unknown_since", "as of since which its verdicts are unknown", nullable=True),
+    Column(
+        "told", Text, comment="its breach as it began, fired and became twice as bad, each as of when, JSON"
+    ),
     PrimaryKeyConstraint("run", "model", "rule", "version", "segment", "window", "subject", "since"),
     comment="alerts, one row an episode: kept for ever",
 )
