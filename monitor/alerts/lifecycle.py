@@ -7,7 +7,6 @@ from typing import assert_never
 from monitor.alerts.rules import Acceptance, Rule, Series, Severity
 from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, excess
 
-
 _WORSE = 2.0  # times as far beyond its limit: figures that are kept besides those of the beginning
 
 

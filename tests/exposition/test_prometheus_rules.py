@@ -123,7 +123,10 @@ def test_the_tests_that_are_written_pass(rules: Path) -> None:
         ('  model_monitor:alert_firing{job="monitor"}\n', "  vector(1)\n", "the monitor dies"),
         (
             '  model_monitor:alert_firing{job="monitor"}\n',
-            '  max without (instance, pod) (last_over_time(model_monitor_alert_firing{job="monitor"}[20m]))\n',
+            (
+                "  max without (instance, pod) "
+                '(last_over_time(model_monitor_alert_firing{job="monitor"}[20m]))\n'
+            ),
             "what was over before the monitor dies stays over",
         ),
         ("topk(1, last_over_time(", "bottomk(1, last_over_time(", "says what was said of it last"),
