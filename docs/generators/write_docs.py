@@ -8,6 +8,7 @@ import concept_pictures
 import config_schema
 import measures_page
 import messages_page
+import runbook_page
 
 from monitor.exposition.selection import exposed_as
 
@@ -15,11 +16,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:
-    """Write the pages of measures and messages, pictures, the configuration's schema."""
+    """Write the pages of measures and messages, pictures, the configuration's schema, the runbook's page."""
     example = (ROOT / "config.example.toml").read_text(encoding="utf-8")
     texts = {
         **measures_page.pages(exposed_as),
         "docs/commands.md": commands_page.markdown(),
+        runbook_page.TEMPLATE: runbook_page.template(),
         "docs/alerts-messages.md": messages_page.markdown(),
         **concept_pictures.pictures(),
         "docs/pictures/architecture.svg": architecture_picture.picture(),

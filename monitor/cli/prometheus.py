@@ -24,7 +24,11 @@ _DEFAULT = Forwarding()
     "--job", default=_DEFAULT.job, show_default=True, help="Under which Prometheus scrapes monitors."
 )
 @click.option("--kubernetes", is_flag=True, help="As a PrometheusRule, for the Prometheus Operator.")
-@click.option("--runbook", default="", help="Address where docs/runbook.md is served: alerts point to it.")
+@click.option(
+    "--runbook",
+    default="",
+    help="Address of a runbook: alerts point to its sections. Without: the page of [http] url.",
+)
 @click.option(
     "--last-word",
     type=DurationType(),
@@ -57,16 +61,17 @@ def export_rules(path: Path, output: Path | None, runbook: str, *, kubernetes: b
     if twice:
         rule = "where Prometheus has these rules they arrive twice"
         say(f"warning: [[notify]] tells of alerts of {listed(twice)}: {rule}", err=True)
+    url = settings.http.url or ""
+    runbook = runbook or (f"{url}/runbook" if url else "")
     leads = leads_somewhere(runbook)
     if not leads:
         got = f": got {quoted(runbook)}" if runbook else ""
-        say(f"warning: alerts lead to no runbook: give --runbook https://…{got}", err=True)
+        say(f"warning: alerts lead to no runbook: give --runbook https://…, or [http] url{got}", err=True)
     for model in settings.models:
         own = dict(model.rules[0].annotations).get("runbook_url") if model.rules else None
         if own is not None and not leads_somewhere(own):
             rule = "begins with https:// or http://, and is left out"
             say(f"warning: runbook_url of {quoted(model.name)} leads nowhere: an address {rule}", err=True)
-    url = settings.http.url or ""
     forwarding = Forwarding(runbook=runbook if leads else "", url=url, **how)
     rules = rules_text(settings.models, forwarding, kubernetes=kubernetes)
     if output is None:

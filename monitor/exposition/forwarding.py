@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from monitor.alerts.defaults import NAMES
 from monitor.core.clock import DAY, HOUR, MINUTE, format_duration
 from monitor.exposition.plain_yaml import Plain
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 RUNBOOK = "runbook_url"  # the annotation by its usual name
 PAGE = "page_url"
+OWN_RULE = "a_rule_of_your_own"  # section of the runbook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,15 @@ class AlertingRule:
         if self.labels:
             fields["labels"] = self.labels
         return fields | {"annotations": self.annotations}
+
+
+def section_of(rule: str) -> str:
+    """Section of the runbook about a rule of a model.
+
+    >>> section_of("volume"), section_of("my_own")
+    ('volume', 'a_rule_of_your_own')
+    """
+    return rule if rule in NAMES else OWN_RULE
 
 
 def leads_somewhere(address: str) -> bool:

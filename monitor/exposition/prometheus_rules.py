@@ -8,12 +8,12 @@ that does not answer, and to say that nobody answers.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from monitor.alerts.defaults import NAMES
 from monitor.alerts.links import address, page_of
 from monitor.alerts.phrases import described, has_places
 from monitor.alerts.rules import EVERY, Rule, Severity
 from monitor.core.clock import SECOND, format_duration
 from monitor.exposition.forwarding import (
+    OWN_RULE,
     RUNBOOK,
     AlertingRule,
     Forwarding,
@@ -22,6 +22,7 @@ from monitor.exposition.forwarding import (
     literal,
     quoted,
     routed,
+    section_of,
     stale_after,
     unjudged_after,
 )
@@ -44,7 +45,6 @@ _WARNING, _CRITICAL = {"severity": "warning"}, {"severity": "critical"}
 
 ALERT = "ModelAlert"
 FIRING = "model_monitor:alert_firing"
-OWN_RULE = "a_rule_of_your_own"
 WRITTEN = "# Written by `monitor export-rules`: write it again when models or rules change.\n"
 _MANIFEST: dict[str, Plain] = {
     "apiVersion": "monitoring.coreos.com/v1",
@@ -164,7 +164,7 @@ def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
     texts = {
         "summary": f"{model.name}: {_said(how, instead)}",
         "description": literal(described(rule)),
-        **how.section(rule.name if rule.name in NAMES else OWN_RULE),
+        **how.section(section_of(rule.name)),
         **how.page(address(page_of(model.name, rule.name), {}) + _WHICH),
     }
     given = {name: literal(text) for name, text in told.items()}

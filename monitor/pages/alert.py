@@ -14,7 +14,7 @@ from monitor.charts.scales import linear
 from monitor.core.clock import DAY, to_iso
 from monitor.core.errors import AddressError
 from monitor.core.measurement import Detail
-from monitor.exposition.forwarding import leads_somewhere
+from monitor.exposition.forwarding import leads_somewhere, section_of
 from monitor.measures.against import FIGURES
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.options import FEATURE
@@ -95,6 +95,8 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
     ]
     table = [] if cause is None or not cause.rows or is_change(cause) else cause_table(rule, cause)
     runbook = notes.get("runbook_url", "")
+    if not leads_somewhere(runbook):
+        runbook = f"{asked.link('runbook')}#{section_of(alert.series.rule)}"
     return AlertPage(
         model=name,
         line=alert_line(asked, shown),
@@ -106,7 +108,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
         cause_title=_title(cause),
         cause=tuple(table[: _MOST + 1]),
         action=notes.get("action", ""),
-        runbook=runbook if leads_somewhere(runbook) else "",
+        runbook=runbook,
         features=tuple(_features(data, asked, shown)),
         commands=tuple(_commands(shown)),
         others=tuple(alert_line(asked, one) for one in _latest(others)),

@@ -163,6 +163,7 @@ _PAGES = {
 }
 _PARTS = "model", "rule"  # what stands for a * of a path
 OPENAPI = "/openapi.json"
+RUNBOOK = "/runbook"
 TABS = (
     ("Overview", ("",)),
     ("Performance", ("performance",)),
@@ -176,8 +177,8 @@ TABS = (
 
 def answer(data: PageData, path: str, query: str) -> Answer:
     """Page of an address as it was sent; what no page knows is a page that says so."""
-    if path == OPENAPI or path.startswith("/static/"):
-        return _of_program(path)
+    if path in (OPENAPI, RUNBOOK) or path.startswith("/static/"):
+        return _of_program(data, path)
     try:
         asked, plain = _asked(path, query)
     except AddressError as error:
@@ -281,10 +282,15 @@ def _zone(data: PageData, model: str) -> str:
 
 
 def _fault(data: PageData, error: AddressError) -> Answer:
-    page: Mapping[str, str] = {"title": _TITLES[error.status], "text": str(error)}
-    without = Asked(())  # what is wrong with the address is not asked again
-    body = rendered("fault", page=page, frame=replace(frame(data, without), json=""), link=without.link)
-    return Answer(body.encode(), status=error.status, headers=PRIVATE)
+    page = {"title": _TITLES[error.status], "text": str(error)}
+    return _without_rows(data, "fault", page, error.status)
+
+
+def _without_rows(data: PageData, template: str, page: Mapping[str, str], status: int = 200) -> Answer:
+    """Page that is no view of what is kept; what its address asks for is not asked again."""
+    without = Asked(())
+    body = rendered(template, page=page, frame=replace(frame(data, without), json=""), link=without.link)
+    return Answer(body.encode(), status=status, headers=PRIVATE)
 
 
 def away(error: MonitorError) -> Answer:
@@ -292,8 +298,10 @@ def away(error: MonitorError) -> Answer:
     return Answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503, {"Retry-After": "10", **PRIVATE})
 
 
-def _of_program(path: str) -> Answer:
-    """What describes the JSON; the sheet or the script, under the hash of both."""
+def _of_program(data: PageData, path: str) -> Answer:
+    """What describes the JSON; what to do when an alert comes; sheet or script, under the hash of both."""
+    if path == RUNBOOK:
+        return _without_rows(data, "runbook", {})
     if path == OPENAPI:
         return Answer(f"{json_text(openapi(), indent=1)}\n".encode(), _JSON, headers=PRIVATE)
     _, _, version, name = (*path.split("/"), "", "")[:4]

@@ -100,9 +100,10 @@ def exported_with_tests(
     assert done.exit_code == 0, done.output
     how = export_rules.make_context("export-rules", given).params
     how = {name: how[name] for name in Forwarding.__dataclass_fields__ if name in how}
-    how["runbook"] = how["runbook"] if leads_somewhere(how["runbook"]) else ""
     settings = settings_of(config, env or {})
     how["url"] = settings.http.url or ""
+    runbook = how["runbook"] or f"{how['url']}/runbook"
+    how["runbook"] = runbook if leads_somewhere(runbook) else ""
     (directory / "tests.yaml").write_text(
         tests_text(settings.models, Forwarding(**how), "rules.yaml"), encoding="utf-8"
     )

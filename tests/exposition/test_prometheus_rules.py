@@ -15,7 +15,7 @@ from monitor.alerts.defaults import NAMES
 from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.measurement import Reason
-from monitor.exposition.forwarding import Forwarding
+from monitor.exposition.forwarding import OWN_RULE, Forwarding
 from monitor.exposition.prometheus_rules import ALERT as OWN_ALERT
 from monitor.exposition.prometheus_rules import (
     ASIDE,
@@ -24,7 +24,6 @@ from monitor.exposition.prometheus_rules import (
     NEVER_RAN,
     NO_DATA,
     NOTICES_STUCK,
-    OWN_RULE,
     RELOAD_FAILED,
     REPLICA_DOWN,
     STALE,
@@ -96,7 +95,7 @@ def test_that_channels_tell_of_the_same_alerts_is_warned_of_beside_the_rules(tmp
 
     assert done.stderr == (
         'warning: [[notify]] tells of alerts of "late": where Prometheus has these rules they arrive twice\n'
-        "warning: alerts lead to no runbook: give --runbook https://…\n"
+        "warning: alerts lead to no runbook: give --runbook https://…, or [http] url\n"
     )
     assert done.stdout.startswith("# Written by")
 
@@ -231,11 +230,22 @@ def test_a_runbook_leads_somewhere_or_is_left_out_with_a_warning(tmp_path: Path)
     nowhere = exported(config, "--runbook", "docs/runbook.md")
     somewhere = exported(config, "--runbook", "https://books.example/it")
 
-    assert 'give --runbook https://…: got "docs/runbook.md"' in nowhere.stderr
+    assert 'give --runbook https://…, or [http] url: got "docs/runbook.md"' in nowhere.stderr
     assert 'runbook_url of "late" leads nowhere' in nowhere.stderr
     assert "runbook_url" not in nowhere.stdout
     assert "https://books.example/it#log_stopped" in somewhere.stdout
     assert "wiki/late" not in somewhere.stdout
+
+
+def test_without_another_runbook_alerts_point_to_the_page_that_the_monitor_shows(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f'{HEAD}[http]\nurl = "https://monitor.example"\n{model("late")}', encoding="utf-8")
+
+    done = exported(config)
+
+    assert "https://monitor.example/runbook#log_stopped" in done.stdout
+    assert "https://monitor.example/runbook#modelmonitordown" in done.stdout
+    assert "runbook" not in done.stderr
 
 
 def test_the_name_of_an_alert_says_its_rule_and_is_none_of_the_monitors_own(tmp_path: Path) -> None:

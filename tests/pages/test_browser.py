@@ -30,6 +30,7 @@ PATHS = (
     "/models/late/feature?name=group&window=month&end=2024-04-01",
     "/models/late/alerts",
     "/models/late/alerts/busy",
+    "/runbook",
     "/models/never",
     "/models/nobody",
 )

@@ -9,10 +9,13 @@ import pytest
 from looked_at import END, Looked, Pages, assert_whole, looking
 from serving import Bench
 
+from monitor.alerts.defaults import NAMES
 from monitor.alerts.links import link
 from monitor.app.pages.counting import KeptReferences, counted
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Interval, Measurement
+from monitor.exposition.forwarding import OWN_RULE
+from monitor.exposition.prometheus_rules import ITSELF
 from monitor.measures.rows import newest
 from monitor.measures.worded import with_interval
 from monitor.records.pane import Part
@@ -318,6 +321,14 @@ def test_an_address_that_no_page_has_is_told_so(pages: Pages, address: str, stat
 
     assert page.status == status
     assert words in page.words
+
+
+def test_the_runbook_has_a_section_for_whatever_an_alert_points_to(pages: Pages) -> None:
+    page = pages.at("/runbook")
+
+    anchors = set(re.findall(r'<h3 id="([^"]+)">', page.text))
+    assert anchors == {*NAMES, OWN_RULE, *(name.lower() for name in ITSELF)}
+    assert pages.at("/models/late/alerts/busy").text.count('href="/runbook#a_rule_of_your_own"') == 1
 
 
 def test_a_wrong_question_is_told_in_json_where_json_is_asked_for(pages: Pages) -> None:
