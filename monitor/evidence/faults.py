@@ -8,6 +8,7 @@ import scipy
 from monitor.core.typing import Bools, Floats, Ints
 
 FEWEST = 3  # records
+LEARNED, FEWEST_LOST = 14, 20  # days and records, from which on it is told that all of them are faulty
 TWICE = 2.0  # of the largest share of the days before
 _FADES = 0.98  # a day's weight from one day to the next
 _PRIOR = 0.5
@@ -42,6 +43,8 @@ def faulty(
     k of n records are unusual by P(K ≥ k), K beta-binomial with a = ½ + Σ .98^age k, b = ½ + Σ .98^age (n-k),
     both divided by 1 + a·cv²: the share of a day varies by cv, ½ until 14 days and more show otherwise. Fewer
     than 3, less than the smallest share, or less than twice the largest share before are never unusual.
+    Except all of at least 20, after 14 days of which none had all: by no more than p^n, p the largest share
+    before or ½, however much the days differ. So a feature that is lost is told on its first day.
 
     Parameters
     ----------
@@ -67,10 +70,11 @@ def faulty(
     known = counted.any(axis=0)
     varied = 1 + a * _variation(shares, trials, counted, a / (a + b))
     a, b = a / varied, b / varied
+    lost = (k == n) & (n >= FEWEST_LOST) & (largest < 1) & (counted.sum(axis=0) >= LEARNED)
     odd = known & (k >= FEWEST) & (share >= least) & (share >= TWICE * largest)
-    rarity = np.ones(len(k))
+    rarity = np.where(lost, np.power(np.maximum(largest, 0.5), n), 1.0)
     for at in np.flatnonzero(odd):
-        rarity[at] = tail(int(k[at]), int(n[at]), float(a[at]), float(b[at]))
+        rarity[at] = min(rarity[at], tail(int(k[at]), int(n[at]), float(a[at]), float(b[at])))
     return Faulty(rarity, share, largest)
 
 

@@ -32,7 +32,8 @@ from monitor.states.views import DelayTable
 
 LEVELS = 10  # of a category that are followed each, the most frequent ones
 REST = -1
-USUALLY_MISSING = 0.005  # share of missing values above which they are no fault
+USUALLY_MISSING = 0.005  # share of missing values above which they are no fault, unless all are
+ALL = 1.0
 OF_NUMBERS = (Trait.LEVEL, Trait.SPREAD, Trait.SKEW)
 _HARDLY_ANY = 0.001
 _LATER = 4  # times the delay that 95 % stay below: too late
@@ -160,6 +161,7 @@ def _watch_records(made: _Made, counting: Counting, whole: Opened) -> None:
         if missing > USUALLY_MISSING * max(1, counts.sum()):
             made.samples += 1
             made.follow(Trait.MISSING, share * WITHIN[Trait.MISSING])
+            made.fault("missing", least=ALL)
         else:
             made.fault("missing", least=LARGEST_SHARE)
         made.fault("invalid")

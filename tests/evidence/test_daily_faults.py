@@ -58,3 +58,13 @@ def test_shares_that_vary_by_days_make_a_large_one_less_rare() -> None:
 
     assert steady.rarity[0] < 1e-4
     assert varying.rarity[0] > 1e-3
+
+
+def test_a_loss_of_all_is_told_however_much_earlier_days_lacked_and_only_then() -> None:
+    varying = [0, 150, 40, 375, 0, 290] * 4
+
+    assert judged(varying, 500, 500, least=1.0).rarity[0] < 1e-60
+    assert judged(varying, 500, 499, least=1.0).rarity[0] == 1.0  # not all
+    assert judged([*varying, 500], 500, 500, least=1.0).rarity[0] == 1.0  # as on a day before
+    assert judged(varying[:13], 500, 500, least=1.0).rarity[0] == 1.0  # after 13 days
+    assert judged([15, 6, 19] * 8, 20, 20, least=1.0).rarity[0] > 0.3  # as chance may have it
