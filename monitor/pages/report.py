@@ -2,24 +2,50 @@
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from monitor.alerts.lifecycle import Alert
+from monitor.alerts.rules import Severity
+from monitor.alerts.standing import Seen
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError
-from monitor.measures.rows import newest
+from monitor.measures.against import REFERENCE
+from monitor.measures.rows import Revision, newest
+from monitor.measures.worded import with_interval
 from monitor.pages.alerts import alert_list
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.model import overview, spec_of
-from monitor.pages.moments import called
+from monitor.pages.moments import called, day
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
-from monitor.pages.window.page import window_page
+from monitor.pages.window.page import TILES, headlines, window_page
+from monitor.sentences import inputs, performance
+from monitor.sentences.known import Known, Section, capital, few, named, sections
+from monitor.show.alerts import ShownAlert
 from monitor.show.plain import as_json
+from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
 
 _FAR = 1 << 62
+_MOST = 8  # alerts that a sentence names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a report says first: its period, and what is known of that alone.
+
+    Parameters
+    ----------
+    since
+        (measure, known then, known now); empty: nothing came since; None: nothing is asked of then.
+    """
+
+    model: str
+    period: str
+    sections: Sequence[Section]
+    since: Sequence[tuple[str, str, str]] | None
 
 
 def report(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
@@ -37,13 +63,22 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
     AddressError
         if there is no such model or window, or none that ended then was measured.
     """
-    asked, of, last = _period(data, model, window, end, as_of)
+    asked, of, last, seen = _period(data, model, window, end, as_of)
     part = Asked(("models", model), {**asked, "window": of.name})
     counted = {"window": of.name, "end": to_iso(last)}
     if as_of is not None:
         counted |= asked
+    alerts = data.alerts(model, Asked((), asked).as_of, ended=True)
+    period = called(of, last)
+    rows = _rows(data, model, of, last, Asked((), asked).as_of)
+    opening = sections(_told(seen, rows, alerts, of, last))
+    since = None
+    if as_of is not None:
+        since = _since(spec_of(data, model), seen.main, rows, _rows(data, model, of, last, None))
+    now = overview(data, part, model)
     parts = {
-        "overview": overview(data, part, model),
+        "opening": Opening(model=model, period=period, sections=opening, since=since),
+        "overview": replace(now, sections=tuple(one for one in now.sections if one not in opening)),
         "window": window_page(data, Asked(("models", model, "performance"), counted), model),
         "alerts": alert_list(data, Asked(("models", model, "alerts"), asked), model),
     }
@@ -53,7 +88,7 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
         "report",
         parts=parts,
         frame=replace(
-            around, title=f"{model}, {called(of, last)}", banner="", json="", tabs=(), crumbs=(), report=True
+            around, title=f"{model}, {period}", banner="", json="", tabs=(), crumbs=(), report=True
         ),
         link=part.link,
         sheet=sheet_markup(),
@@ -63,16 +98,86 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
 
 def report_rows(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
     """Rows of the period of a report, as `monitor show --format json` prints them."""
-    asked, of, last = _period(data, model, window, end, as_of)
-    moment = Asked((), asked).as_of
-    rows = data.rows(model, Drawn(window=of.name, after=last - 1, until=last, as_of=moment, details=True))
-    return as_json([(model, kept, row) for kept, row in newest(rows)])
+    asked, of, last, _ = _period(data, model, window, end, as_of)
+    return as_json([(model, kept, row) for kept, row in _rows(data, model, of, last, Asked((), asked).as_of)])
+
+
+def _rows(data: PageData, model: str, of: Window, last: int, as_of: int | None) -> list[Revision]:
+    """Rows of a period as they were known at a moment; None: now."""
+    which = Drawn(window=of.name, after=last - 1, until=last, as_of=as_of, details=True)
+    return newest(data.rows(model, which))
+
+
+def _told(
+    seen: Seen, rows: Sequence[Revision], alerts: Sequence[ShownAlert], of: Window, last: int
+) -> Iterator[tuple[str, Iterator[str]]]:
+    """What is said of a period, by title."""
+    known = Known([row for _, row in rows], of.name, seen.main)
+    unsettled = f"{capital(called(of, last))} has not settled yet"
+    yield "performance", performance.performance(known, labels=seen.labels, unsettled=unsettled)
+    yield "inputs", inputs.inputs(known)
+    faulty = known.features("missing_rate", REFERENCE)  # longer windows may keep no comparison of theirs
+    yield "data", inputs.faulty_values(known) if faulty else inputs.out_of_range(known)
+    yield "alerts", _alerts(alerts, of.start(last), last, of.zone)
+
+
+def _alerts(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
+    """Which alerts began, ended or stood in a period; those for information alone are counted."""
+    there = [
+        (shown.alert, shown.alert.fired_at, shown.alert.resolved_at or _FAR)
+        for shown in alerts
+        if shown.alert.fired_at is not None
+        and shown.alert.fired_at < last
+        and (shown.alert.resolved_at or _FAR) >= start
+    ]
+    there.sort(key=lambda each: (each[1], str(each[0].series)))
+    told = [each for each in there if each[0].severity is not Severity.INFO]
+    began = [f"{_name(one)} ({one.severity}, {day(at, zone)})" for one, at, _ in told if at >= start]
+    ended = [f"{_name(one)} ({day(end, zone)})" for one, _, end in told if end < last]
+    stood = [_name(one) for one, at, end in told if at < start and end >= last]
+    yield f"Began: {few(began, _MOST)}" if began else "No alert that calls for somebody began"
+    if ended:
+        yield f"Ended: {few(ended, _MOST)}"
+    if stood:
+        yield f"Stood all through: {few(stood, _MOST)}"
+    quiet = [(at, end) for one, at, end in there if one.severity is Severity.INFO]
+    if quiet:
+        first, over = sum(at >= start for at, _ in quiet), sum(end < last for _, end in quiet)
+        yield f"For information alone: {first} began, {over} ended"
+
+
+def _name(alert: Alert) -> str:
+    of = (alert.series.version, alert.series.segment, alert.series.subject)
+    place = " of ".join(named(part) for part in of if part and not part.endswith("*"))
+    return f"{named(alert.series.rule)} of {place}" if place else named(alert.series.rule)
+
+
+def _since(
+    spec: ModelSpec, main: str, then: Sequence[Revision], now: Sequence[Revision]
+) -> list[tuple[str, str, str]]:
+    """What was known then beside what is known now, a figure a line; empty: it is the same."""
+    before, after = _figures(spec, main, then), _figures(spec, main, now)
+    if before == after:
+        return []
+    return [(name, before.get(name, "–"), after.get(name, "–")) for name in {**after, **before}]
+
+
+def _figures(spec: ModelSpec, main: str, rows: Sequence[Revision]) -> dict[str, str]:
+    """Headlines in words, with the truth and the labels that they stand on."""
+    kept = headlines(rows)
+    of = (
+        {}
+        if main not in kept
+        else {"truth": str(kept[main].truth), "labels": f"{kept[main].measurement.n:,}"}
+    )
+    names = [name for name in ("coverage", *TILES[spec.reading.task]) if name in kept]
+    return of | {name: with_interval(name, kept[name].measurement) for name in names}
 
 
 def _period(
     data: PageData, model: str, window: str | None, end: int | None, as_of: int | None
-) -> tuple[Mapping[str, str], Window, int]:
-    """Moment, window and end of a report."""
+) -> tuple[Mapping[str, str], Window, int, Seen]:
+    """Moment, window and end of a report, and what was known of the model then."""
     spec = spec_of(data, model)
     (seen,) = data.seen(model, as_of)
     if seen.as_of is None:
@@ -90,4 +195,4 @@ def _period(
         raise AddressError(
             f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}', 404
         )
-    return {"as_of": to_iso(moment)}, of, end or max(ends)
+    return {"as_of": to_iso(moment)}, of, end or max(ends), seen

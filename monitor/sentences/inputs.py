@@ -94,10 +94,10 @@ def faulty_values(known: Known) -> Iterator[str]:
         yield "No more missing, invalid or unseen values than in the reference, beyond chance"
     else:
         yield "Missing, invalid and unseen values are not compared: there is no reference, or no record"
-    yield from _out_of_range(known)
+    yield from out_of_range(known)
 
 
-def _out_of_range(known: Known) -> Iterator[str]:
+def out_of_range(known: Known) -> Iterator[str]:
     """Features with surely more than one number in a hundred beyond all of the reference's."""
     told = {}
     for row in known.features(_RANGE):

@@ -21,13 +21,15 @@ _CONSTANT = {  # of a constant answer: nothing became worse
 }
 
 
-def performance(known: Known, *, labels: bool) -> Iterator[str]:
+def performance(known: Known, *, labels: bool, unsettled: str = "") -> Iterator[str]:
     """Sentences on settled and on nowcast performance.
 
     Parameters
     ----------
     labels
         whether labels are configured.
+    unsettled
+        what is said where nothing has settled, of one period alone; empty: when the first window will.
     """
     if not labels:
         yield "Performance is not known: no labels are configured"
@@ -35,7 +37,7 @@ def performance(known: Known, *, labels: bool) -> Iterator[str]:
         return
     settled, nowcast = (known.newest(known.main, truth) for truth in (Truth.SETTLED.value, NOWCAST))
     if settled is None:
-        yield capital(none_settled(known))
+        yield unsettled or capital(none_settled(known))
     else:
         yield f"{_when('Settled', settled)}{_told(known, settled)}"
     if nowcast is not None:

@@ -10,7 +10,7 @@ from monitor.charts.scales import Axis
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import best_threshold, performance
 from monitor.measures.options import Options, Result
-from monitor.measures.rows import Revision, Truth, newest
+from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
 from monitor.measures.statistics.ranked import Ranked
 from monitor.measures.worded import bounds_of, value_of
 from monitor.pages.asked import Asked, CountedWindow, PageData
@@ -42,6 +42,7 @@ TILES = {
 
 
 _RATES = Axis(0.0, 1.0)
+_TRUTHS = tuple(Truth)  # the best one last
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,13 +312,16 @@ def _slices(asked: Asked, counted: CountedWindow | None, chosen: Stratum) -> tup
     )
 
 
+def headlines(rows: Sequence[Revision]) -> dict[str, MeasurementRow]:
+    """Newest kept rows by measure, of each the best truth: settled before nowcast before provisional."""
+    kept = (row for _, row in newest(rows) if not (row.subject or row.against))
+    return {row.measure: row for row in sorted(kept, key=lambda row: _TRUTHS.index(row.truth))}
+
+
 def _tiles(spec: ModelSpec, results: Sequence[Result], rows: Sequence[Revision]) -> Iterator[Tile]:
     """Headlines: of the counts that are drawn, or, without them, of what is kept."""
     found = {result.measure: result.measurement for result in results if not result.subject}
-    if not found:
-        kept = (row for _, row in newest(rows) if not (row.subject or row.against))
-        for row in sorted(kept, key=lambda row: row.truth is Truth.SETTLED):
-            found[row.measure] = row.measurement
+    found = found or {name: row.measurement for name, row in headlines(rows).items()}
     for name in TILES[spec.reading.task]:
         if name in found and name in BY_NAME and found[name].value is not None:
             yield Tile(name, value_of(name, found[name].value), bounds_of(name, found[name].interval))

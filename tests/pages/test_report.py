@@ -1,0 +1,111 @@
+"""A report: one file that opens with its period, what was known then beside what is known now."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from looked_at import END, looking
+from serving import Bench
+
+from monitor.alerts.rules import Severity
+from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.pages.report import _alerts, report
+
+
+def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
+    bench: Bench, tmp_path: Path
+) -> None:
+    files = [tmp_path / name for name in ("one.html", "two.html")]
+    for file in files:
+        done = bench.monitor("report", "--model", "late", "--window", "month", "--output", str(file))
+        assert done.exit_code == 0, done.stderr
+    text = files[0].read_text(encoding="utf-8")
+
+    assert text == files[1].read_text(encoding="utf-8")
+    assert not re.search(r"<script|<link|<form|<button|<a (?!class=\"skip\")|src=|url\(|@import|://", text)
+    assert re.search(
+        r'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src', text
+    )
+    assert "<h1>late, March 2024</h1>" in text
+
+
+def test_a_report_as_json_has_the_rows_of_its_window(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    end = ("--end", "2024-04-01")
+    done = bench.monitor(
+        "report", "--model", "late", "--window", "month", *end, "--format", "json", "--output", str(file)
+    )
+    shown = bench.monitor(
+        "show", "--model", "late", "--window", "month", "--as-of", to_iso(END), "--format", "json"
+    )
+
+    assert done.exit_code == 0
+    assert json.loads(file.read_text(encoding="utf-8")) == [
+        row for row in json.loads(shown.stdout)
+        if row["window_end"] == "2024-04-01T00:00:00Z" and not (row["segment"] or row["version"])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--model", "lat"), 'there is no model "lat"'),
+        (("--model", "late", "--window", "8d"), 'window is one of "1d", "7d", "month": got "8d"'),
+        (("--model", "late", "--end", "2024-03-02T01:00"), "no window 7d that ends 2024-03-02T01:00:00Z"),
+        (("--model", "never"), 'model "never": no cycle has run yet'),
+    ],
+)
+def test_a_report_of_what_is_not_there_is_refused(
+    bench: Bench, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    done = bench.monitor("report", *options, "--output", str(tmp_path / "report.html"))
+
+    assert done.exit_code in (1, 2)
+    assert said in done.stderr
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_report_opens_with_its_period(bench: Bench) -> None:
+    with looking(bench) as found:
+        text = report(found.kept.data, "late", "month", None, None)
+    opening, rest = text.split("<h2>As of 10 Apr 2024</h2>")
+
+    assert "<h1>late, March 2024</h1>" in opening
+    assert "<dd>Settled, month to 2024-04-01: roc_auc 0.843, reference 0.815, difference +0.028" in opening
+    assert "<dd>Month to 2024-04-01: none of 2 features moved beyond chance." in opening
+    assert "<dd>Began: busy (critical, 9 Mar 2024).</dd>" in opening
+    assert "7d to" not in opening
+    assert "Settled, 7d to 2024-04-04" in rest
+
+
+def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> None:
+    end, later = from_iso("2024-03-21"), from_iso("2024-03-25")
+    with looking(bench) as found:
+        then = report(found.kept.data, "late", "7d", end, end)
+        settled = report(found.kept.data, "late", "7d", end, later)
+        now = report(found.kept.data, "late", "7d", end, None)
+
+    assert "14 – 20 Mar 2024 has not settled yet. Nowcast, 7d to 2024-03-21: roc_auc" in then
+    assert "Stood all through: busy." in then
+    assert '<th scope="row">truth</th><td>nowcast</td><td><b>settled</b></td>' in then
+    assert "What has come since changes no figure of 14 – 20 Mar 2024" in settled
+    assert not re.search("Known now|come since", now)
+
+
+def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) -> None:
+    day = from_iso("2024-03-21")
+    with looking(bench) as found:
+        (busy,) = found.kept.data.alerts("late", None, ended=True)
+    over = replace(busy, alert=replace(busy.alert, resolved_at=day))
+    quiet = replace(over, alert=replace(over.alert, severity=Severity.INFO))
+
+    told = list(_alerts([over, quiet], day, day + DAY, "UTC"))
+
+    assert told == [
+        "No alert that calls for somebody began",
+        "Ended: busy (21 Mar 2024)",
+        "For information alone: 0 began, 1 ended",
+    ]
+    assert list(_alerts([over], day + DAY, day + 2 * DAY, "UTC")) == told[:1]
