@@ -16,6 +16,7 @@ from monitor.measures.catalogue.measure import Unit
 from monitor.measures.worded import (
     UNKNOWN,
     band_of,
+    beside_limit,
     bounds_of,
     cell_of,
     difference_of,
@@ -216,7 +217,7 @@ def _judged(
         known = rule.measure == "stability_index" and value is not None
         band = f" ({band_of(value or 0.0)})" if known else ""
         against = f" against {rule.against}" if rule.against else ""
-        yield f"{rule.measure}{against} {value_of(rule.measure, value)}{interval}{band}"
+        yield f"{rule.measure}{against} {beside_limit(rule.measure, value, limit)}{interval}{band}"
     elif beside is None or value is None:
         yield f"{rule.measure}, difference from {rule.against} {difference_of(rule.measure, value)}{interval}"
     else:

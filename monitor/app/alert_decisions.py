@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert, State, accepted
-from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, Accepted, read_accepted
+from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Accepted, matches, read_accepted
 from monitor.alerts.standing import Seen, Standing, standing
 from monitor.alerts.verdicts import needed
 from monitor.app.kept import KeptRun
@@ -27,6 +27,7 @@ from monitor.specs.rows import Drawn, Event
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 
+PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
 _HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
 
 
@@ -89,7 +90,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     Parameters
     ----------
     now
-        the moment by which a model is stale; a history that is not the live one ends where it ends.
+        the moment by which a model is stale; a history of a past log, or another run's, ends where it ends.
     as_of
         what was known then; None: now.
     """
@@ -98,13 +99,14 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     rows = kept.store.current(model) if then is None else _newest(_known_then(kept, last, then))
     alerts = listed(kept, model=model, as_of=then)
     events = kept.store.events(model, ACCEPTED)
+    past = {event.model for event in kept.store.events(model, PAST)}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
         of_model.get(name, []).append((moment, row))
     found = []
     for name, mine in of_model.items():
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
-        live = now if kept.store.run == LIVE else (done or now)
+        live = now if kept.store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
         accepted_then = read_accepted([event.detail for event in events if event.model == name], at)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
@@ -202,15 +204,25 @@ def main_measure(spec: ModelSpec) -> str:
     return "accuracy" if task is Task.BINARY and not spec.reading.has_score else MAIN[task]
 
 
-def accept(kept: KeptRun, decision: Decision, until: int | None, *, model: str, **of: str | None) -> str:
-    """Keep that an alert's newest breach is expected; what is then judged, in words.
+def accept(
+    kept: KeptRun, decision: Decision, until: int | None, *, model: str, **of: str | None
+) -> list[str]:
+    """Keep that alerts' newest breaches are expected; what is then judged, in words: a line each.
 
     Raises
     ------
     MonitorError
-        if no alert of the rule stands, or several do, or it is about no window.
+        if no alert of the rule stands, if several do and no pattern means them, or if one is about no window.
     """
-    alert = _one(kept, model, **of)
+    accepting = [_accepting(kept, decision, until, model, alert) for alert in _meant(kept, model, **of)]
+    kept.store.record([event for event, _ in accepting])
+    return [text for _, text in accepting]
+
+
+def _accepting(
+    kept: KeptRun, decision: Decision, until: int | None, model: str, alert: Alert
+) -> tuple[Event, str]:
+    """The event that accepts an alert, and what is then judged."""
     if not alert.series.window:
         raise MonitorError(
             f"{model}: {alert.series} is about the log as it is now, no window that could become the new "
@@ -221,45 +233,52 @@ def accept(kept: KeptRun, decision: Decision, until: int | None, *, model: str, 
     seen = kept.store.state(spec.name).as_of or 0
     acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
     event = decision.event(model, ACCEPTED, subject=str(alert.series), detail=acceptance.text())
-    kept.store.record([event])
     then = "for ever" if until is None else f"until {to_iso(until)}"
     judged = "no breach" if window is None else f"judged against the window that ends {to_iso(end)}"
     settled = any(rule.name == alert.series.rule and rule.truth == "settled" for rule in spec.rules)
     begins = "from the next window on that settles or is revised" if settled else "from the next cycle on"
-    return f"{model}: {alert.series} is {judged} {then}, {begins}"
+    return event, f"{model}: {alert.series} is {judged} {then}, {begins}"
 
 
-def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> str:
-    """Keep that somebody looks after an alert.
+def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
+    """Keep that somebody looks after alerts; a line each.
 
     Raises
     ------
     MonitorError
         as `accept`.
     """
-    alert = _one(kept, model, **of)
-    event = decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=_since(alert))
-    kept.store.record([event])
-    return (
-        f"{model}: {alert.series}, {alert.state} since {to_iso(alert.since)}: {decision.who} looks after it"
+    meant = _meant(kept, model, **of)
+    kept.store.record(
+        [
+            decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=_since(alert))
+            for alert in meant
+        ]
     )
+    return [
+        f"{model}: {alert.series}, {alert.state} since {to_iso(alert.since)}: {decision.who} looks after it"
+        for alert in meant
+    ]
 
 
-def _one(kept: KeptRun, model: str, **of: str | None) -> Alert:
+def _meant(kept: KeptRun, model: str, **of: str | None) -> list[Alert]:
+    """The alert that is meant, or all of a pattern such as "feature:*"."""
     standing = [
         alert for _, alert in kept.store.alerts(kept.spec(model).name) if alert.state is not State.RESOLVED
     ]
+    given = {key: value for key, value in of.items() if value is not None}
     wanted = [
         alert
         for alert in standing
-        if all(value in (None, getattr(alert.series, key)) for key, value in of.items())
+        if all(matches(value, getattr(alert.series, key)) for key, value in given.items())
     ]
-    if len(wanted) == 1:
-        return wanted[0]
+    if len(wanted) == 1 or (wanted and any(value.endswith(EVERY) for value in given.values())):
+        return wanted
     names = ", ".join(str(alert.series) for alert in wanted or standing) or "none"
     if wanted:
         raise MonitorError(f"{len(wanted)} alerts are meant, say which by --subject, --segment: {names}")
-    raise MonitorError(f'no alert of the rule "{of["rule"]}" is pending or firing; those that are: {names}')
+    asked = ", ".join(f'{key} "{value}"' for key, value in given.items())
+    raise MonitorError(f"no alert of the {asked} is pending or firing; those that are: {names}")
 
 
 def _since(alert: Alert) -> str:

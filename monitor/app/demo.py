@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from monitor.app.alert_decisions import PAST, Decision
 from monitor.app.clocks import paced_clock, standing_clock
 from monitor.app.kept import chosen_rows
 from monitor.app.run_lock import Held
@@ -65,6 +66,8 @@ def run_demo(
         for report in progress(reports, len(moments), "replay, day by day"):
             if report.error is not None:
                 raise MonitorError(f"the demo stopped: {report.error}")
+        if not app.store.events(MODEL, PAST):
+            app.store.record([Decision(stop, "demo", "flights of 2013: no cycle is late").event(MODEL, PAST)])
         say_lines(months(chosen_rows(app, model=MODEL, window="month", history=True)))
         say(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:

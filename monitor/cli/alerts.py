@@ -14,7 +14,9 @@ _OF_ONE_ALERT = (
     options.config,
     click.option("--model", required=True, help="Name of the model."),
     click.option("--rule", required=True, help="Name of the rule."),
-    click.option("--subject", help="Of several alerts of the rule the one of this subject."),
+    click.option(
+        "--subject", help="Of several alerts the one of this subject; 'feature:*': of all features."
+    ),
     click.option("--segment", help="The one of this segment."),
     click.option("--model-version", "version", help="The one of this version."),
     options.run,
@@ -89,8 +91,9 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
     from monitor.app.kept import to_read
 
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
-        text = accept_alert(kept, Decision(system_clock(), who, why), until, **alert)
-    say(text)
+        lines = accept_alert(kept, Decision(system_clock(), who, why), until, **alert)
+    for line in lines:
+        say(line)
 
 
 @alerts.command()
@@ -103,8 +106,9 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     from monitor.app.kept import to_read
 
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
-        text = acknowledge(kept, Decision(system_clock(), who, why), **alert)
-    say(text)
+        lines = acknowledge(kept, Decision(system_clock(), who, why), **alert)
+    for line in lines:
+        say(line)
 
 
 @click.command()

@@ -9,6 +9,7 @@ from unicodedata import category
 
 MOST_BYTES = 200  # of a name: indexes of databases hold a few thousand bytes in all
 _LONGEST = 1_000  # characters of a line that may name anything
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 _ACTING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 -- spreadsheets take the wide ones too
@@ -115,19 +116,24 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
-def duration(seconds: float) -> str:
-    """Two units, the smaller one rounded; three significant digits below a minute.
+def duration(seconds: float, units: int = 2) -> str:
+    """Two units or more, the smallest one rounded; three significant digits below a minute.
 
-    >>> duration(52_353), duration(3_599.7), duration(86_400), duration(12.5)
-    ('14h 33m', '1h 0m', '1d 0h', '12.5s')
+    >>> duration(52_353), duration(3_599.7), duration(86_400), duration(12.5), duration(129_780, 3)
+    ('14h 33m', '1h 0m', '1d 0h', '12.5s', '1d 12h 3m')
     """
     if not math.isfinite(seconds):
         return str(seconds)
     sign, size = "-" if seconds < 0 else "", abs(seconds)
-    for large, small, name, below in ((86_400, 3_600, "d", "h"), (3_600, 60, "h", "m"), (60, 1, "m", "s")):
-        whole, rest = divmod(round(size / small), large // small)
-        if whole:
-            return f"{sign}{whole}{name} {rest}{below}"
+    for first in range(len(_UNITS) - 1):
+        used = _UNITS[first : first + units]
+        left = round(size / used[-1][0]) * used[-1][0]
+        if left >= used[0][0]:
+            told = []
+            for each, name in used:
+                whole, left = divmod(left, each)
+                told.append(f"{whole}{name}")
+            return sign + " ".join(told)
     return f"{sign}{size:.3g}s"
 
 

@@ -116,6 +116,19 @@ def limit_of(measure: str, value: float | None, *, differs: bool = False) -> str
     return sign + with_minus(number(value))
 
 
+def beside_limit(measure: str, value: float | None, limit: float | None) -> str:
+    """Value of a measure; a duration with as many units as tell it from its limit.
+
+    >>> beside_limit("log_age", 129_780, 129_600), beside_limit("log_age", 151_200, 129_600)
+    ('1d 12h 3m', '1d 18h')
+    """
+    told, measured = value_of(measure, value), BY_NAME.get(measure)
+    if value is None or limit is None or measured is None or measured.unit is not Unit.SECONDS:
+        return told
+    finer = (duration(value, units) for units in (3, 4) if duration(value, units) != duration(limit, units))
+    return next(finer, told) if told == limit_of(measure, limit) else told
+
+
 def with_interval(measure: str, result: Measurement) -> str:
     """Value of a measure and its interval; the reason where there is no value.
 

@@ -156,6 +156,7 @@ def test_others_of_the_rule_that_fire_are_counted() -> None:
     ("measure", "against", "value", "words"),
     [
         ("log_age", "", 183_600.0, "log_age 2d 3h, limit 1d 0h"),
+        ("log_age", "", 86_580.0, "log_age 1d 0h 3m, limit 1d 0h"),
         (
             "missing_rate",
             "reference",

@@ -122,3 +122,11 @@ def test_an_alert_that_does_not_stand_is_not_decided_of(monitor: Monitor) -> Non
 
     assert result.exit_code == 1
     assert 'no alert of the rule "calm" is pending or firing; those that are: busy/1d' in result.stderr
+
+
+def test_a_star_decides_of_all_that_it_means_and_a_wrong_segment_is_named(monitor: Monitor) -> None:
+    several = [one.replace("busy", "b*") for one in ASKED]
+
+    assert "busy/1d" in monitor("ack", *several).stdout
+    wrong = monitor("ack", *ASKED, "--segment", "x=1")
+    assert 'no alert of the rule "busy", segment "x=1" is pending or firing; those' in wrong.stderr

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from serving import Bench, Monitor, model, predictions, sqlite_bench
 
+from monitor.app.alert_decisions import PAST, Decision
 from monitor.core.clock import DAY, from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -74,6 +75,16 @@ def test_a_model_without_a_cycle_today_is_stale(monitor: Monitor) -> None:
     late = ("--as-of", to_iso(END + 4 * DAY))
 
     assert "No cycle has succeeded for 4d 0h" in monitor("status", *late).stdout
+
+
+def test_a_log_that_is_of_the_past_on_purpose_is_not_stale(tmp_path: Path) -> None:
+    bench = bench_of(tmp_path, 10)
+    assert "No cycle has succeeded" in bench.monitor("status").stdout
+
+    with bench.app() as app:
+        app.store.record([Decision(END, "demo").event("late", PAST)])
+
+    assert "No cycle has succeeded" not in bench.monitor("status").stdout
 
 
 def test_status_reads_the_store_alone(tmp_path: Path) -> None:
