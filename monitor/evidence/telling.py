@@ -150,7 +150,8 @@ def _judgement(
         int(row.by[subject] if stands else apparent[1][subject]),
     )
     shown = evidence if stands else seen
-    said = _of_fault(watch, judged, by) if by >= len(watch.series) else _of_series(watch, judged, by)
+    as_found = float(row.size[subject]) if stands else 0.0
+    said = _of_fault(watch, judged, by, as_found) if by >= len(watch.series) else _of_series(watch, judged, by)
     weight = float(watch.subject_weight[subject]) if by < len(watch.series) else _weight_of(watch, by)
     found = detectable.get(subject)
     return Judgement(
@@ -246,9 +247,10 @@ def _in_unit(
     return (value, low, high) if way == (value > high) - (value < low) else None
 
 
-def _of_fault(watch: Watch, judged: Judged, at: int) -> _Said:
+def _of_fault(watch: Watch, judged: Judged, at: int, as_found: float) -> _Said:
+    """A fault's share; of a day without it, while the change stands, the share with which it was found."""
     fault = at - len(watch.series)
-    share = float(judged.faults.share[fault])
+    share = float(judged.faults.share[fault]) or as_found
     return _Said(
         since=judged.row.day,
         what=watch.faults[fault].fault,

@@ -218,6 +218,15 @@ def test_a_day_without_rows_is_found_in_the_records_and_is_not_healthy() -> None
     assert said(judged[30], "feature:width").unjudged is NotJudged.NO_RECORDS
 
 
+def test_a_lost_feature_is_told_as_it_was_found_on_a_day_without_rows() -> None:
+    tables = [*(rows(at, 300) for at in range(30)), rows(30, 300, width=[None] * 300), rows(31, 0)]
+
+    found, after = (said(judged, "feature:width") for judged in judged_rows(tables, counting())[30:])
+
+    assert (found.begins, found.value, found.expected) == (True, 1.0, (0.0, 0.0))
+    assert (after.stands, after.value, after.expected) == (True, 1.0, (0.0, 0.0))
+
+
 def test_a_log_in_bursts_has_no_unusual_day_and_its_records_are_too_few_to_be_judged() -> None:
     judged = judged_rows([rows(at, 60 if at % 10 == 0 else 0) for at in range(80)], counting())
 
