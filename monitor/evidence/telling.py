@@ -150,8 +150,10 @@ def _judgement(
         int(row.by[subject] if stands else apparent[1][subject]),
     )
     shown = evidence if stands else seen
-    as_found = float(row.size[subject]) if stands else 0.0
-    said = _of_fault(watch, judged, by, as_found) if by >= len(watch.series) else _of_series(watch, judged, by)
+    if by >= len(watch.series):
+        said = _of_fault(watch, judged, by, as_found=float(row.size[subject]) if stands else 0.0)
+    else:
+        said = _of_series(watch, judged, by)
     weight = float(watch.subject_weight[subject]) if by < len(watch.series) else _weight_of(watch, by)
     found = detectable.get(subject)
     return Judgement(
@@ -247,7 +249,7 @@ def _in_unit(
     return (value, low, high) if way == (value > high) - (value < low) else None
 
 
-def _of_fault(watch: Watch, judged: Judged, at: int, as_found: float) -> _Said:
+def _of_fault(watch: Watch, judged: Judged, at: int, *, as_found: float) -> _Said:
     """A fault's share; of a day without it, while the change stands, the share with which it was found."""
     fault = at - len(watch.series)
     share = float(judged.faults.share[fault]) or as_found
