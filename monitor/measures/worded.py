@@ -160,7 +160,7 @@ def compared(row: MeasurementRow, now: Measurement | None = None) -> str:
     result, measure = row.measurement, row.measure
     if result.value is None:
         return f"{row.against} ({result.reason})"
-    then = value_of(measure, _then(result, now))
+    then = value_of(measure, before_of(result, now))
     step = difference_of(measure, result.value)
     bounds = bounds_of(measure, result.interval, differs=True)
     return f"{row.against} {then}, difference {step} {bounds}".rstrip()
@@ -233,8 +233,8 @@ def moment(seconds: float) -> str:
     return to_iso(us) if FIRST <= us <= LAST else number(seconds)
 
 
-def _then(result: Measurement, now: Measurement | None) -> float | None:
-    """Value that a difference is from."""
+def before_of(result: Measurement, now: Measurement | None) -> float | None:
+    """Value that a difference is from; `now`: the value itself, by which it is known without a detail."""
     detail = result.detail
     if detail is not None and detail.columns == FIGURES and isinstance(detail.rows[0][0], float | int):
         return detail.rows[0][0]

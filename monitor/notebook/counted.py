@@ -49,6 +49,8 @@ class CountedFrames:
 
     Parameters
     ----------
+    period
+        first and last event time; None: the frame has none.
     notes
         sentences on rows that no measure stands on.
     """
@@ -57,6 +59,7 @@ class CountedFrames:
     caches: Caches
     window: Window
     end: int
+    period: tuple[int, int] | None
     notes: tuple[str, ...]
 
     def part(self, part: Part) -> Strata:
@@ -95,7 +98,9 @@ def counted_frames(
     spec = replace(spec, reading=counting.reading)
     records = _records(spec, predictions)
     with_labels, notes = _labelled(spec, records, predictions if labels is None else labels)
-    first, width, panes = _panes(spec, records)
+    event = times(records, "event_time", spec.reading)
+    known = event.us[event.known]
+    first, width, panes = _panes(spec, records, known)
     counting = replace(counting, reading=replace(counting.reading, pane=width))
     if counted is not None:
         counted = replace(counted, counting=counting)
@@ -111,6 +116,9 @@ def counted_frames(
         caches=caches,
         window=window,
         end=int(panes[-1]) + width,
+        period=None
+        if spec.predictions.column("event_time") == NO_TIME
+        else (int(known.min()), int(known.max())),
         notes=(
             *early,
             *notes,
@@ -204,13 +212,16 @@ def _id(relation: Relation) -> str:
     return relation.id_columns[0][1]
 
 
-def _panes(spec: ModelSpec, records: pa.Table) -> tuple[int, int, Ints]:
+def _panes(spec: ModelSpec, records: pa.Table, known: Ints) -> tuple[int, int, Ints]:
     """Start of the first pane, width of all of them, their starts.
 
     One pane holds everything, so that an id counts once, unless days are looked at.
+
+    Parameters
+    ----------
+    known
+        event times.
     """
-    event = times(records, "event_time", spec.reading)
-    known = event.us[event.known]
     if not len(known):
         raise SourceError("predictions: there is no row" + (" with a time" if records.num_rows else ""))
     if spec.dependence == "day":

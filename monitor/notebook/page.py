@@ -17,10 +17,11 @@ from monitor.core.errors import AddressError, ConfigurationError
 from monitor.core.typing import Ints
 from monitor.measures.against import REFERENCE
 from monitor.measures.rows import MeasurementRow, Revision
-from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
+from monitor.measures.worded import SIZES, band_of, bounds_of, difference_of, value_of
 from monitor.notebook.counted import CountedFrames
 from monitor.pages.asked import Asked, CountedWindow, Placed
 from monitor.pages.figures import FigureGroup
+from monitor.pages.moments import day
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
 from monitor.pages.window.page import WindowPage, window_page
@@ -148,10 +149,11 @@ def _page(
     around = frame(data, Asked(("models", name)), (name,))
     if groups is not None:
         page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
-        page = replace(page, pick=replace(page.pick, name=""))
+    page = replace(page, pick=replace(page.pick, name="Measures" if groups is None else ""))
     text = rendered(
         "evaluation",
         page=page,
+        heading=_heading(frames, rows),
         told=told,
         shifts=shifts,
         notes=notes,
@@ -165,9 +167,15 @@ def _page(
 
 def _window(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> WindowPage:
     page = window_page(_FrameData(frames, rows), Asked(("models", frames.model.name)), frames.model.name)
+    return replace(page, truth="", kept="", revisions=())
+
+
+def _heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
+    """How many predictions there are, and of which period, where they have times."""
     records = next(row.measurement.n for row in rows if row.measure == "records" and row.of_whole)
-    named = replace(page.pick, name=f"{records:,} predictions")
-    return replace(page, pick=named, truth="", kept="", revisions=())
+    zone = frames.model.spec.reading.zone
+    period = "" if frames.period is None else ", " + " to ".join(day(at, zone) for at in frames.period)
+    return f"{records:,} predictions{period}"
 
 
 def _shifts(known: Known) -> list[ShiftLine]:
@@ -188,7 +196,7 @@ def _shift(known: Known, row: MeasurementRow) -> ShiftLine:
     return ShiftLine(
         name=row.subject.removeprefix(FEATURE),
         index=str(row.measurement.reason) if index is None else value_of(INDEX, index),
-        size="" if index is None else band_of(index),
+        size="" if index is None or index < SIZES[0] else band_of(index),
         critical="" if critical is None else value_of(INDEX, critical.measurement.value),
         missing="" if missing is None else value_of(MISSING, missing.measurement.value),
         more="" if more is None else _difference(more),

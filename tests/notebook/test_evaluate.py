@@ -1,5 +1,6 @@
 """`monitor.evaluate` says of a frame what the service says of the same rows in a database."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -227,8 +228,9 @@ def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluat
     assert "<script" not in page
     assert "src=" not in page
     assert "default-src &#39;none&#39;" in page
-    assert f"{made_frames.N} predictions" in page
+    assert f"<h1>{made_frames.N} predictions</h1>" in page
     assert "The frame: " in page
+    assert re.search(r'<dt>roc_auc</dt><dd>0\.\d+ .*?<span class="bounds">reference 0\.\d{3}</span>', page)
     assert evaluated._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 
 
@@ -249,6 +251,13 @@ def test_names_that_are_markup_stay_text() -> None:
 
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_the_report_opens_with_the_period_of_its_events() -> None:
+    page = str(evaluate(made_frames.reference(), reference=None, event_time="at", id="id").report())
+
+    assert f"<h1>{made_frames.N} predictions, 4 Mar 2024 to 10 Mar 2024 21:43</h1>" in page
+    assert ">reference 0." not in page
 
 
 def test_a_chart_is_had_by_its_title(evaluated: monitor.Evaluation, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ import numpy as np
 
 from monitor.charts.marks import Kind
 from monitor.charts.scales import Axis
+from monitor.measures.against import REFERENCE
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import best_threshold, performance
 from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
 from monitor.measures.statistics.ranked import Ranked
-from monitor.measures.worded import bounds_of, value_of
+from monitor.measures.worded import before_of, bounds_of, value_of
 from monitor.pages.asked import Asked, CountedWindow, PageData
 from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.model import Link, spec_of
@@ -47,11 +48,12 @@ _TRUTHS = tuple(Truth)  # the best one last
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A measure of the window in words."""
+    """A measure of the window in words; `reference`: its value there, empty where it is not compared."""
 
     measure: str
     value: str
     bounds: str
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,19 +314,28 @@ def _slices(asked: Asked, counted: CountedWindow | None, chosen: Stratum) -> tup
     )
 
 
-def headlines(rows: Sequence[Revision]) -> dict[str, MeasurementRow]:
+def headlines(rows: Sequence[Revision], against: str = "") -> dict[str, MeasurementRow]:
     """Newest kept rows by measure, of each the best truth: settled before nowcast before provisional."""
-    kept = (row for _, row in newest(rows) if not (row.subject or row.against))
+    kept = (row for _, row in newest(rows) if not row.subject and row.against == against)
     return {row.measure: row for row in sorted(kept, key=lambda row: _TRUTHS.index(row.truth))}
 
 
 def _tiles(spec: ModelSpec, results: Sequence[Result], rows: Sequence[Revision]) -> Iterator[Tile]:
     """Headlines: of the counts that are drawn, or, without them, of what is kept."""
     found = {result.measure: result.measurement for result in results if not result.subject}
-    found = found or {name: row.measurement for name, row in headlines(rows).items()}
+    kept, steps = headlines(rows), headlines(rows, REFERENCE)
+    found = found or {name: row.measurement for name, row in kept.items()}
     for name in TILES[spec.reading.task]:
         if name in found and name in BY_NAME and found[name].value is not None:
-            yield Tile(name, value_of(name, found[name].value), bounds_of(name, found[name].interval))
+            before = None
+            if name in kept and name in steps:
+                before = before_of(steps[name].measurement, kept[name].measurement)
+            yield Tile(
+                name,
+                value_of(name, found[name].value),
+                bounds_of(name, found[name].interval),
+                "" if before is None else f"reference {value_of(name, before)}",
+            )
 
 
 def _kept_words(main: Sequence[Revision]) -> str:
