@@ -181,7 +181,7 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
     text = taken.bodies[0]["text"].split("\n")
     assert taken.bodies[0]["title"] == "FIRING warning: late changed, feature:temp and 1 more"
     assert text[0].startswith(
-        "Something changed: feature:temp, level about 22.8 (+2.78 sd), expected 9.25 to "
+        "Something changed: feature:temp, level about 22.8 (+2.78 sd, ×2.3), expected 9.25 to "
     )
     assert "; since 2024-01-22; by chance less than once in a million months; and 1 more: score." in text[0]
     assert "2 of 9 subjects changed in this cycle, the most urgent first." in text
@@ -190,10 +190,10 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
         "To see more: monitor show --model late --subject feature:temp",
     ]
     assert said["feature:temp"].startswith(
-        "Something changed: feature:temp, level about 22 (+2.60 sd), expected "
+        "Something changed: feature:temp, level about 22 (+2.60 sd, ×2.2), expected "
     )
     assert said["score"].startswith(
-        "Something changed: score, level about 0.256 (−0.63 sd), expected 0.34 to 0.436"
+        "Something changed: score, level about 0.256 (−0.63 sd, ×0.66), expected 0.34 to 0.436"
     )
     assert said["score"].endswith("; 90 % of it in shop=north, which has 44 % of the records")
 
