@@ -14,7 +14,7 @@ from monitor.advice.inspect import Inspection, inspect_model
 from monitor.advice.label_counting import LabelCounting, label_counting, wrong_differences
 from monitor.advice.outputs import come_for
 from monitor.advice.samples import label_traffic, sample_records, traffic
-from monitor.advice.silence import silence_warnings
+from monitor.advice.silence import silence_warnings, stopped_warnings
 from monitor.advice.watched import Watching, watching
 from monitor.config.messages import listed
 from monitor.core.clock import DAY, HOUR, floor_to
@@ -208,6 +208,7 @@ def _sound(
     series = expected_series(model, counting, _strata(counting, inspection))
     warnings = [*inspection.warnings, *of_reference, *_to_come(model, inspection.reference, now)]
     warnings += silence_warnings(model, source, inspection.newest)
+    warnings += stopped_warnings(model, inspection.newest, now)
     for _, version in of_versions(resolved):
         warnings += _to_come(version, load_reference(version, source, base), now)
     warnings += [*_too_many(model, series), *_of_store(settings, model, base)]

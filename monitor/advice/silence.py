@@ -5,8 +5,9 @@ from itertools import groupby
 
 from monitor.advice.samples import sortable
 from monitor.alerts.rules import Base
-from monitor.core.clock import DAY, HOUR, SECOND, format_duration
+from monitor.core.clock import DAY, HOUR, SECOND, format_duration, to_iso
 from monitor.core.errors import SourceError
+from monitor.core.text import duration
 from monitor.sources.source import SqlSource
 from monitor.sources.sql.relations import look
 from monitor.sources.sql.statements import Session
@@ -25,11 +26,7 @@ def silence_warnings(model: ModelSpec, source: SqlSource, newest: int | None) ->
     newest
         event time.
     """
-    limits = {
-        rule.name: int(rule.condition.above.amount * SECOND)
-        for rule in model.rules
-        if rule.measure == "log_age" and rule.condition.above and rule.condition.above.base is Base.ONE
-    }
+    limits = _limits(model)
     if newest is None or not limits:
         return
     try:
@@ -45,6 +42,25 @@ def silence_warnings(model: ModelSpec, source: SqlSource, newest: int | None) ->
                 f'default_alerts = true, and a rule of your own: name = "{name}", measure = "log_age", '
                 f'above = {(silent // DAY + 2) * DAY // SECOND}, severity = "critical"'
             )
+
+
+def stopped_warnings(model: ModelSpec, newest: int | None, now: int) -> Iterator[str]:
+    """Warn of a log without events for longer than a rule on its age bears; not of one beyond the horizon."""
+    for name, limit in _limits(model).items():
+        if newest is not None and limit < now - newest <= model.reading.horizon:
+            yield (
+                f"the newest event is of {to_iso(newest)}, {duration((now - newest) / SECOND)} ago: rule "
+                f'"{name}" fires after {format_duration(limit)} unless newer ones are logged'
+            )
+
+
+def _limits(model: ModelSpec) -> dict[str, int]:
+    """Age of the log above which a rule fires, by its name."""
+    return {
+        rule.name: int(rule.condition.above.amount * SECOND)
+        for rule in model.rules
+        if rule.measure == "log_age" and rule.condition.above and rule.condition.above.base is Base.ONE
+    }
 
 
 def longest_silence(session: Session, source: SqlSource, model: ModelSpec, newest: int) -> int:

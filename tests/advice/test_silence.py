@@ -7,7 +7,7 @@ import pytest
 from flight_models import COLUMNS, PREDICTIONS, START, iso, model_of, rows_of
 from source_databases import Database
 
-from monitor.advice.silence import silence_warnings
+from monitor.advice.silence import silence_warnings, stopped_warnings
 from monitor.alerts.rules import Condition, Limit, Rule
 from monitor.core.clock import DAY, HOUR
 from monitor.specs.model import ModelSpec
@@ -54,3 +54,12 @@ def test_a_rule_that_bears_it_is_not_spoken_of(database: Database) -> None:
 
     assert warnings(database, weekly, patient) == []
     assert len(list(silence_warnings(MODEL, database.source(), max(weekly)))) == 1
+
+
+def test_a_log_that_has_stopped_is_warned_of_and_one_of_the_past_is_not() -> None:
+    (warning,) = stopped_warnings(MODEL, START, START + 36 * HOUR + 1)
+
+    assert warning.endswith('1d 12h ago: rule "log_stopped" fires after 36h unless newer ones are logged')
+    assert list(stopped_warnings(MODEL, START, START + 36 * HOUR)) == []
+    assert list(stopped_warnings(MODEL, START, START + MODEL.reading.horizon + 1)) == []
+    assert list(stopped_warnings(MODEL, None, START)) == []
