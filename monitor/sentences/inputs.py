@@ -119,15 +119,21 @@ def _odd(known: Known) -> Iterator[str]:
 
 
 def _moved(row: MeasurementRow) -> str:
-    return f"{named(row.subject)} {value_of(INDEX, _index(row))} ({band_of(_index(row))})"
+    return f"{named(row.subject)} {_with_band(row)}"
+
+
+def _with_band(row: MeasurementRow, *more: str) -> str:
+    """Index with its band, which is left out where it is none, and more in the same brackets."""
+    index, band = _index(row), band_of(_index(row))
+    told = "; ".join((*([] if band == "none" else [band]), *more))
+    return f"{value_of(INDEX, index)} ({told})" if told else value_of(INDEX, index)
 
 
 def _figures(known: Known, row: MeasurementRow) -> str:
     """Index, its band, and the value that chance exceeds in one window of twenty."""
     critical = known.beside(row, f"{INDEX}_critical")
     limit = None if critical is None else critical.measurement.value
-    chance = "" if limit is None else f"; chance gives up to {value_of(INDEX, limit)}"
-    return f"{value_of(INDEX, _index(row))} ({band_of(_index(row))}{chance})"
+    return _with_band(row, *([] if limit is None else [f"chance gives up to {value_of(INDEX, limit)}"]))
 
 
 def _beyond(known: Known, row: MeasurementRow) -> bool:

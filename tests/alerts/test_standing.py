@@ -275,7 +275,7 @@ def test_the_features_that_moved_most_are_named_with_their_index_and_band() -> N
     text = said(replace(HEALTHY, rows=rows), "inputs")
 
     assert "3 of 4 features moved beyond chance, 2 by 0.1 or more, by stability_index: " in text
-    assert ": b 0.420 (significant), c 0.120 (minor) and d 0.020 (none)." in text
+    assert ": b 0.420 (significant), c 0.120 (minor) and d 0.020." in text
 
 
 def figure(measure: str, value: float | None, because: str, window: str = "7d") -> MeasurementRow:

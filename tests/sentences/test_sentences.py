@@ -79,7 +79,7 @@ def test_the_season_is_told_first_and_by_its_own_critical_value() -> None:
 
     season, unknown, reference = inputs(known(*rows))
     far = "1 of 1 features lay further from their season than its periods lie apart, each by less than 0.1"
-    assert season == f"7d to 1970-01-01: {far}, by stability_index: a 0.020 (none)"
+    assert season == f"7d to 1970-01-01: {far}, by stability_index: a 0.020"
     assert unknown == "Whether b did is not known"
     assert reference.endswith(
         "1 of 1 features moved beyond chance, by stability_index: a 5.000 (significant)"
