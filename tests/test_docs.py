@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import click
 import commands_page
 import pytest
+import runbook_page
 import servers
 import sqlalchemy as sa
 from architecture_picture import picture
@@ -107,6 +108,10 @@ def test_the_pages_of_measures_say_what_the_catalogue_says() -> None:
 
 def test_the_page_of_commands_is_what_help_prints() -> None:
     assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == commands_page.markdown()
+
+
+def test_the_runbook_that_the_monitor_shows_is_the_page() -> None:
+    assert (ROOT / runbook_page.TEMPLATE).read_text(encoding="utf-8") == runbook_page.template()
 
 
 def test_the_pictures_of_concepts_are_as_they_are_drawn() -> None:

@@ -5,6 +5,8 @@ from urllib.parse import quote, urlencode
 
 from monitor.alerts.lifecycle import Alert
 
+RUNBOOK = "/runbook"  # page of the runbook, from the root
+
 
 def address(path: Iterable[str], query: Mapping[str, str | int | None]) -> str:
     """Address of a page, from the root; whatever a name holds, it stays one part of the path.

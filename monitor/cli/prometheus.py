@@ -53,6 +53,7 @@ _DEFAULT = Forwarding()
 @exit_on_error
 def export_rules(path: Path, output: Path | None, runbook: str, *, kubernetes: bool, **how: Any) -> None:
     """Write alerting rules for Prometheus: the models' alerts, forwarded, and the monitor itself."""
+    from monitor.alerts.links import RUNBOOK
     from monitor.exposition.forwarding import leads_somewhere
     from monitor.exposition.prometheus_rules import rules_text
 
@@ -62,7 +63,7 @@ def export_rules(path: Path, output: Path | None, runbook: str, *, kubernetes: b
         rule = "where Prometheus has these rules they arrive twice"
         say(f"warning: [[notify]] tells of alerts of {listed(twice)}: {rule}", err=True)
     url = settings.http.url or ""
-    runbook = runbook or (f"{url}/runbook" if url else "")
+    runbook = runbook or (url and f"{url}{RUNBOOK}")
     leads = leads_somewhere(runbook)
     if not leads:
         got = f": got {quoted(runbook)}" if runbook else ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+from monitor.alerts.links import RUNBOOK
 from monitor.alerts.standing import standing
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError, MonitorError
@@ -163,7 +164,6 @@ _PAGES = {
 }
 _PARTS = "model", "rule"  # what stands for a * of a path
 OPENAPI = "/openapi.json"
-RUNBOOK = "/runbook"
 TABS = (
     ("Overview", ("",)),
     ("Performance", ("performance",)),

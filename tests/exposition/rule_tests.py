@@ -300,15 +300,16 @@ def _says(bench: _Bench, model: ModelSpec, rule: Rule) -> _Case:
 def _dies(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
     name, how, labels = alert_name(rule.name), bench.how, _labels(model, rule)
     still = [bench.forwarded(model, rule)]
+
+    def fired(up: str, as_of: str) -> list[Plain]:
+        over = bench.firing(labels, f"1x{_LIFE} stale")
+        return [bench.series("up", up), bench.as_of(model, as_of), over]
+
     word, keep, down = (bench.steps(one) for one in (how.last_word, how.keep_firing_for, how.down_after))
     end = _LIFE + word + keep + 3
     yield _Case(
         f"{model.name}: the monitor dies, what fired is not over",
-        [
-            bench.series("up", f"1x{_LIFE} 0x{end}"),
-            bench.as_of(model, f"1000+1x{_LIFE} stale"),
-            bench.firing(labels, f"1x{_LIFE} stale"),
-        ],
+        fired(f"1x{_LIFE} 0x{end}", f"1000+1x{_LIFE} stale"),
         [
             (_LIFE + 1, name, still),
             (_LIFE + down + 2, name, still),
@@ -321,30 +322,18 @@ def _dies(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
     end = back + keep + 3
     yield _Case(
         f"{model.name}: the monitor comes back and says that it is over",
-        [
-            bench.series("up", f"1x{_LIFE} 0x{down + 2} 1x{end}"),
-            bench.as_of(model, f"1000+1x{_LIFE} stale _x{down + 1} 2000+1x{end}"),
-            bench.firing(labels, f"1x{_LIFE} stale"),
-        ],
+        fired(f"1x{_LIFE} 0x{down + 2} 1x{end}", f"1000+1x{_LIFE} stale _x{down + 1} 2000+1x{end}"),
         [(back - 1, name, still), (end, name, []), (end, itself.DOWN, [])],
     )
     over = _LIFE + keep + 3
     yield _Case(
         f"{model.name}: what was over before the monitor dies stays over",
-        [
-            bench.series("up", f"1x{over} 0x4"),
-            bench.as_of(model, f"1000+1x{over} stale"),
-            bench.firing(labels, f"1x{_LIFE} stale"),
-        ],
+        fired(f"1x{over} 0x4", f"1000+1x{over} stale"),
         [(_LIFE, name, still), (over, name, []), (over + 3, name, [])],
     )
     yield _Case(
         f"{model.name}: the model is monitored no more",
-        [
-            bench.series("up", f"1x{over + 3}"),
-            bench.as_of(model, f"1000+1x{_LIFE} stale"),
-            bench.firing(labels, f"1x{_LIFE} stale"),
-        ],
+        fired(f"1x{over + 3}", f"1000+1x{_LIFE} stale"),
         [(_LIFE, name, still), (over, name, [])],
     )
 

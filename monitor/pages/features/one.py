@@ -36,7 +36,6 @@ from monitor.windows.ends import Window
 _CRITICAL = f"{INDEX}_critical"
 _BESIDE = {INDEX: _CRITICAL}  # what a tile names beside its value
 _TILES = (INDEX, "ks_distance", "mean", "standard_deviation", "missing_rate", "unseen_rate", "invalid_rate")
-_OF_REFERENCE = ("missing_rate", "unseen_rate", "invalid_rate")
 _BEFORE = 180 * DAY
 _MIXED = "Only what was kept is shown: each version has a reference of its own, and cycles mix them."
 Known = Mapping[str, Measurement]
