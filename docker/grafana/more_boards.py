@@ -150,7 +150,7 @@ def alerts() -> Board:
     )
     verdicts = Query(f"sum by (model, rule, verdict) ({series})", "{{model}} {{rule}} {{verdict}}")
     none, many = "Nothing is drawn while none fires.", "How many series each rule judged how."
-    text = "Alerts on changes in the 30 days before, and how many false ones are expected at most."
+    text = "Changes told in the 30 days before, and about how many chance alone would tell at most."
     when = Panel(Kind.STATES, "When it fired", "One line an alert.", shown, NUMBER, 0, 24, 9, red, OF_ALERT)
     over = (
         Panel(Kind.LINES, "Firing by severity", none, (by_severity,), NUMBER, 0, page="/alerts"),

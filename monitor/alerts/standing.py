@@ -293,6 +293,7 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
     pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is State.PENDING})
     rules = f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
     yield "; ".join([rules, *changed.judged(seen.rows)])
+    yield from changed.beside_chance(seen.rows)
     if len(known) < len(seen.rules):
         past = [rule.name for rule in seen.rules if rule not in known]
         yield f"{few(past)} cannot be told of a moment in the past"

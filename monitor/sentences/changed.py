@@ -8,7 +8,7 @@ from typing import TypeAlias
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import BECAUSE, Detail
 from monitor.core.text import number, readable
-from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
+from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGED, EVIDENCE
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import difference_of, value_of, with_minus
 from monitor.sentences.known import few, named
@@ -168,6 +168,21 @@ def judged(rows: Iterable[MeasurementRow]) -> Iterator[str]:
         yield f"of the newest day {subjects - sum(map(len, why.values()))} of {subjects} subjects"
     for reason, names in why.items():
         yield f"not {few(names)}: {_UNVALUED.get(reason, reason)}"
+
+
+def beside_chance(rows: Iterable[MeasurementRow]) -> Iterator[str]:
+    """How many changes were told, true ones and false ones, beside how many chance alone would tell.
+
+    Parameters
+    ----------
+    rows
+        current ones of a model, of any measure; without a budget of false alerts nothing is said.
+    """
+    counts = {row.measure: row.measurement.value for row in rows if row.measure in (ALERTS, BUDGET)}
+    told, allowed = counts.get(ALERTS), counts.get(BUDGET)
+    if told is not None and allowed is not None:
+        many = f"{number(told)} {'change' if told == 1 else 'changes'}"
+        yield f"{many} told in 30 days; chance alone would tell about {number(allowed)} at most"
 
 
 def commands(model: str, subject: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from monitor.core.measurement import BECAUSE, Measurement, Reason
 from monitor.core.text import json_text, number
 from monitor.measures.catalogue.daily import DETECTABLE, EVIDENCE
 from monitor.measures.rows import MeasurementRow
-from monitor.sentences.changed import changed, is_change
+from monitor.sentences.changed import beside_chance, changed, is_change
 from monitor.sentences.known import named
 from monitor.sentences.reasons import why
 from monitor.show.words import aligned, counted
@@ -64,14 +64,10 @@ def budget_lines(spent: Spent) -> Iterator[str]:
     if spent.budget is None:
         yield f"{named(spent.model)}: no budget of false alerts: it states rules of its own"
         return
-    lately, rows = spent.lately, spent.evidence
-    allowed, fired = spent.budget.false_alerts, counted(len(lately), "alert")
-    noun = "false alert" if allowed == 1 else "false alerts"
-    yield (
-        f"{named(spent.model)}: {number(allowed)} {noun} in 30 days, over {counted(len(rows), 'subject')}; "
-        f"{fired} in the last 30 days"
-    )
-    for alert in lately:
+    rows = spent.evidence
+    watched = f"{counted(len(rows), 'subject')} watched"
+    yield f"{named(spent.model)}: {'; '.join([*beside_chance(spent.rows), watched])}"
+    for alert in spent.lately:
         yield f"  {to_iso(alert.fired_at or 0)[:10]} {alert.series.rule} {_subject(alert.series.subject)}"
     yield aligned(
         [

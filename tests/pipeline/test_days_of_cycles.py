@@ -19,7 +19,7 @@ from monitor.alerts.rules import ACCEPTED
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Detail
 from monitor.exposition.alerts import alert_families, alerting
-from monitor.measures.catalogue.daily import EVIDENCE
+from monitor.measures.catalogue.daily import ALERTS, EVIDENCE
 from monitor.notify.webhook import Webhook
 from monitor.records.reading import Task
 from monitor.specs.model import BudgetSpec
@@ -138,6 +138,7 @@ def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_and_alerts(
     assert len(expected["days"]) > 40
     assert Mortal.died
     assert kept(disturbed) == expected
+    assert told_lately(regular) == len(regular.alerts("late", ended=True)) > 0
     found = {alert.series.subject: alert.breach.cause for _, alert in regular.alerts("late", ended=True)}
     assert {name: _segment(cause) for name, cause in found.items()} == {
         "feature:temp": None,  # features are not counted by segment
@@ -153,7 +154,14 @@ def test_what_is_broken_as_the_monitor_begins_is_told_by_its_first_cycle(
 
     lived(source, store, [START + (BROKEN + 3) * DAY + 10 * HOUR])
 
-    assert {"feature:temp", "score"} <= {alert.series.subject for _, alert in store.alerts("late")}
+    found = {alert.series.subject for _, alert in store.alerts("late")}
+    assert {"feature:temp", "score"} <= found
+    assert told_lately(store) == len(found)
+
+
+def told_lately(store: SqlStore) -> float | None:
+    (told,) = [row.measurement.value for _, _, row in store.current("late", frozenset({ALERTS}))]
+    return told
 
 
 def _segment(cause: Detail | None) -> object:

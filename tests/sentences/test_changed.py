@@ -7,7 +7,8 @@ import pytest
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue.daily import CHANGED
-from monitor.sentences.changed import ToldDay, changed, commands, is_change, of_all, told_day
+from monitor.pipeline.sequential.day_rows import budget_rows
+from monitor.sentences.changed import ToldDay, beside_chance, changed, commands, is_change, of_all, told_day
 
 END = 19_787 * DAY  # the day was a Monday
 USUAL: dict[str, Any] = {
@@ -50,6 +51,23 @@ def test_shares_are_told_with_points_areas_with_their_difference_and_counts_with
     assert share.startswith("blue in 31.4 % of the records (+9.4 points), expected 20.0 % to 24.0 % on")
     assert area.startswith("ROC AUC 0.664 (−0.071), expected 0.720 to 0.750 on Mondays")
     assert records.startswith("1,200 records (−64 %), expected 3,000 to 3,600 on Mondays")
+
+
+@pytest.mark.parametrize(
+    ("many", "allowed", "words"),
+    [
+        (9, 1, "9 changes told in 30 days; chance alone would tell about 1 at most"),
+        (1, 1 / 3, "1 change told in 30 days; chance alone would tell about 0.3333 at most"),
+        (0, 3, "0 changes told in 30 days; chance alone would tell about 3 at most"),
+    ],
+)
+def test_changes_told_stand_beside_those_that_chance_would_tell(
+    many: int, allowed: float, words: str
+) -> None:
+    rows = list(budget_rows(END, allowed, many))
+
+    assert list(beside_chance(rows)) == [words]
+    assert list(beside_chance(rows[:1])) == [], "a model without a budget, or of a moment that is past"
 
 
 def test_a_change_that_only_several_days_show_is_told_as_their_mean() -> None:

@@ -53,13 +53,13 @@ DAILY_ROWS = (
     ),
     _row(
         ALERTS,
-        "Changes found in the 30 days up to the newest judged one.",
+        "Changes told in the 30 days up to the newest judged one, true ones and false ones.",
         unit=Unit.RECORDS,
         exposed=Exposure.WHOLE,
     ),
     _row(
         BUDGET,
-        "False alerts that the model may cost in 30 days, as stated.",
+        "False alerts that the model may cost in 30 days, as stated: chance alone tells no more on average.",
         unit=Unit.RECORDS,
         exposed=Exposure.WHOLE,
     ),

@@ -12,6 +12,7 @@ from monitor.evidence.watched import Watch, WatchGroup
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, CHANGED, DETECTABLE, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.records.pane import Part
+from monitor.specs.rows import Day
 
 _SOME = 0.1
 _MONTH = 30  # days
@@ -88,8 +89,8 @@ def rows_of(
             yield _row(DETECTABLE, subject, end, _result(one.detectable, n, None, why))
 
 
-def budget_rows(end: int, allowed: float, found: int) -> Iterator[MeasurementRow]:
-    """What the budget allows in 30 days, and how many changes were found in the last 30.
+def budget_rows(end: int, allowed: float, told: int) -> Iterator[MeasurementRow]:
+    """What the budget allows in 30 days, and how many changes were told in the last 30.
 
     Parameters
     ----------
@@ -97,13 +98,19 @@ def budget_rows(end: int, allowed: float, found: int) -> Iterator[MeasurementRow
         of the newest day, microseconds.
     """
     yield _row(BUDGET, "", end, Measurement(value=allowed, n=0))
-    yield _row(ALERTS, "", end, Measurement(value=float(found), n=0))
+    yield _row(ALERTS, "", end, Measurement(value=float(told), n=0))
 
 
-def found_lately(rows: Sequence[DayRow]) -> int:
-    """Changes that were found in the 30 days up to the newest row's."""
-    lately = [row for row in rows if row.day > rows[-1].day - _MONTH]
-    return sum(int(((row.since > NEVER) & (row.reset == row.day)).sum()) for row in lately)
+def told_lately(days: Iterable[Day], rows: Sequence[DayRow], after: int) -> int:
+    """Changes told in the 30 days up to the newest row's.
+
+    Days due by `after` were learned from alone: the first day that came later told all that stood.
+    """
+    due = zip(days, rows, strict=False)  # the first days have no rows until something is watched
+    told = [row for day, row in due if day.due > after]
+    begun = (((row.reset == row.day) | (row is told[0])) & (row.since > NEVER) for row in told)
+    lately = (row.day > rows[-1].day - _MONTH for row in told)
+    return sum(int(some.sum()) for some, late in zip(begun, lately, strict=True) if late)
 
 
 def with_evidence(rows: Sequence[MeasurementRow], watch: Watch, last: DayRow) -> list[MeasurementRow]:

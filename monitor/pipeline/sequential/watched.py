@@ -24,9 +24,9 @@ from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.day_rows import (
     budget_rows,
-    found_lately,
     learning_rows,
     rows_of,
+    told_lately,
     watched_as,
     with_evidence,
 )
@@ -165,8 +165,9 @@ def judge_days(
         judged.days.extend(days)
     judged.rows.extend(row for part in parts for row in _rows(model, part, parts, as_of))
     end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
-    found = sum(found_lately(one.rows) for one in parts.values())
-    judged.rows.extend(budget_rows(end, model.spec.budget.false_alerts, found))
+    began = (as_of if state.first_as_of is None else state.first_as_of) - max(model.spec.every, DAY)
+    told = sum(told_lately(one.days, one.rows, began) for one in parts.values())
+    judged.rows.extend(budget_rows(end, model.spec.budget.false_alerts, told))
     return judged
 
 
