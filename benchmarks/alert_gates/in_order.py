@@ -79,9 +79,15 @@ SERIES = {
     ),
     "rodents": Series(
         "eighteen years of rodents",
-        "Captures in bursts of two nights a month, some 35 a night: on most days there are none. "
-        "No day of it can be judged; `monitor status` says so. Silence is no sign of health here.",
+        "Captures in bursts of two nights a month, some 35 a night: on most days there are none. The values "
+        "of no day can be judged; `monitor status` says so, and silence is no sign of health here. A feature "
+        "that no row of a night has is told all the same.",
         partial(as_it_is, RODENTS, last=True),
+        happened={
+            "1987-07-25": "no hind foot was measured on the 25th and 26th; on other nights nearly all are",
+            "1990-09-22": "no hind foot was measured on the 22nd and 25th; on other nights nearly all are",
+            "1998-03-01": "no animal was weighed on the 1st and 2nd; on other nights nearly all are",
+        },
     ),
 }
 
