@@ -181,7 +181,7 @@ def _threshold(model: ModelTable) -> Faults:
                 "required where there is a score and no prediction: the prediction is positive from it on",
             )
     elif columns.prediction is not None:
-        yield loc, "a prediction is a column or made by a threshold: got both"
+        yield loc, "a prediction is a column or made by a threshold: got both; leave one of them out"
     elif not lower <= columns.threshold <= upper:
         yield loc, f"must lie in score_range [{lower:g}, {upper:g}]: got {columns.threshold:g}"
 

@@ -12,6 +12,7 @@ from monitor.config.messages import listed
 from monitor.core.clock import DAY, floor_to
 from monitor.core.errors import ConfigurationError, SourceError
 from monitor.core.typing import Ints
+from monitor.notebook.columns import one_sided, probabilities_as_features, require, without_answers
 from monitor.notebook.keys import ANY, NO_ID, NO_TIME
 from monitor.pipeline.caches import Caches
 from monitor.pipeline.model import CountedModel
@@ -22,12 +23,11 @@ from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.differences import Differences
 from monitor.records.pane import PanePart, Part
-from monitor.records.reading import Reading, Task
-from monitor.records.reference import counting_without_reference, reference_of
+from monitor.records.reading import Reading, Task, canonical
+from monitor.records.reference import Reference, counting_without_reference, reference_of
 from monitor.records.rows import times
 from monitor.sentences.windows import THE_FRAME
 from monitor.sources.reference import from_columns, plain
-from monitor.sources.sql.names import nearest
 from monitor.sources.sql.scan import feature_column, of_challenger, outcome
 from monitor.sources.sql.statements import Want
 from monitor.specs.model import ModelSpec, Relation
@@ -83,17 +83,16 @@ def counted_frames(
     SourceError
         if a column is missing or cannot be read, or no label belongs to a prediction.
     """
-    for role, name in spec.predictions.columns:
-        if name not in (NO_ID, NO_TIME):
-            _require(predictions, role, name)
+    _require_columns(spec, predictions)
     counted, early = None, list[str]()
     if reference is not None:
-        if not reference.num_rows:
-            raise SourceError("reference: there is no row")
-        types = {name: str(predictions.schema.field(name).type) for name in predictions.column_names}
-        counted = reference_of(*from_columns(spec, types, reference, "frame"))
+        spec, early = without_answers(spec, predictions)
+        counted = _reference(spec, predictions, reference)
+        early += one_sided(spec, predictions, reference)
+        early += probabilities_as_features(spec, counted.counting.reading.classes, predictions)
         if labels is None:
-            predictions, early = _without_labels(spec, predictions, reference)
+            predictions, unlabelled = _without_labels(spec, predictions, reference)
+            early += unlabelled
     counting = counting_without_reference(spec.reading) if counted is None else counted.counting
     spec = replace(spec, reading=counting.reading)
     records = _records(spec, predictions)
@@ -128,6 +127,29 @@ def counted_frames(
     )
 
 
+def _require_columns(spec: ModelSpec, predictions: pa.Table) -> None:
+    for role, name in spec.predictions.columns:
+        if name not in (NO_ID, NO_TIME):
+            require(predictions, role, name)
+    for name in spec.reading.segments:
+        require(predictions, "segments", name)
+    if not predictions.num_rows:
+        raise SourceError("predictions: there is no row")
+
+
+def _reference(spec: ModelSpec, predictions: pa.Table, reference: pa.Table) -> Reference:
+    """What is compared with; refused are classes without a probability: no sum of theirs would be 1."""
+    if not reference.num_rows:
+        raise SourceError("reference: there is no row")
+    types = {name: str(predictions.schema.field(name).type) for name in predictions.column_names}
+    counted = reference_of(*from_columns(spec, types, reference, "frame"))
+    given = set(map(canonical, spec.reading.probabilities))
+    if lacking := [name for name in counted.counting.reading.classes if given and name not in given]:
+        lacks = f"there is none of {listed(lacking)}, a class of the reference"
+        raise ConfigurationError([f"probabilities: every class has its column: {lacks}"])
+    return counted
+
+
 def _records(spec: ModelSpec, frame: pa.Table) -> pa.Table:
     """Role-named columns of the predictions."""
     reading, columns = spec.reading, dict(spec.predictions.columns)
@@ -146,20 +168,14 @@ def _records(spec: ModelSpec, frame: pa.Table) -> pa.Table:
     )
 
 
-def _column(frame: pa.Table, role: str, name: str, reading: Reading) -> pa.ChunkedArray:
-    _require(frame, role, name)
+def _column(frame: pa.Table, role: str, name: str, reading: Reading, title: str = "frame") -> pa.ChunkedArray:
+    require(frame, role, name, title)
     if role in _TIMES:
         return frame[name]
     try:
         return plain(frame[name], _want(role, reading))
     except pa.ArrowException as error:
         raise SourceError(f'{role}: column "{name}" cannot be read: {str(error).splitlines()[0]}') from error
-
-
-def _require(frame: pa.Table, role: str, name: str) -> None:
-    if name not in frame.column_names:
-        near = nearest(name, frame.column_names)
-        raise ConfigurationError([f'{role}: the frame has no column "{name}"{near}'])
 
 
 def _want(role: str, reading: Reading) -> Want:
@@ -177,16 +193,17 @@ def _labelled(spec: ModelSpec, records: pa.Table, frame: pa.Table) -> tuple[pa.T
     if spec.labels is None:
         return narrow, []
     roles = {role: name for role, name in spec.labels.columns if role != "id"}
-    columns = {role: _column(frame, role, name, spec.reading) for role, name in roles.items()}
+    title = "frame" if spec.labels.table is None else "labels"
+    columns = {role: _column(frame, role, name, spec.reading, title) for role, name in roles.items()}
     if spec.labels.table is None:
         for role, column in columns.items():
             narrow = narrow.append_column(role, column)
         return narrow, []
-    labels = pa.table({"id": _column(frame, "id", _id(spec.labels), spec.reading), **columns})
+    labels = pa.table({"id": _column(frame, "id", _id(spec.labels), spec.reading, title), **columns})
     known = pc.is_in(labels["id"], value_set=narrow["id"].combine_chunks())
     orphans = labels.num_rows - (pc.sum(known).as_py() or 0)
     if orphans == labels.num_rows > 0:
-        first = labels["id"][0].as_py(), narrow["id"][0].as_py() if narrow.num_rows else "none"
+        first = labels["id"][0].as_py(), narrow["id"][0].as_py()
         raise SourceError(
             f'labels: none of the {orphans:,} ids is one of the predictions: got "{first[0]}" there, '
             f'"{first[1]}" here'

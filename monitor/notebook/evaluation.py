@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import pyarrow as pa
 
+from monitor.config.messages import did_you_mean, listed
+from monitor.core.errors import ConfigurationError
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.notebook.counted import CountedFrames, counted_frames
 from monitor.notebook.frames import to_arrow, to_pandas
 from monitor.notebook.keys import ModelKeys, require_measure, spec_of
-from monitor.notebook.oddities import oddities
+from monitor.notebook.oddities import oddities, partial
 from monitor.notebook.page import Html, charts_page, report_page, said
 from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
 from monitor.pipeline.windows.target import Target
@@ -107,8 +109,9 @@ class Evaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on rows that no measure stands on, and on what looks wrong; empty: every row counts."""
-        return (*self.frames.notes, *oddities(self.frames.model.reading, self.rows))
+        """Sentences on what looks wrong, and on rows that no measure stands on; the gravest first."""
+        wrong = oddities(self.frames.model.reading, self.rows)
+        return (*wrong, *self.frames.notes, *partial(self.rows))
 
     def to_arrow(self) -> pa.Table:
         """Measurements as an Arrow table, its columns those of `to_frame`."""
@@ -128,17 +131,38 @@ class Evaluation:
         """
         return to_pandas(self.to_arrow())
 
-    def value(self, measure: str, subject: str = "") -> float | None:
-        """Value of a measure of the whole; None: it has none, or is not of this task.
+    def value(
+        self, measure: str, subject: str = "", *, segment: str | None = None, version: str | None = None
+    ) -> float | None:
+        """Value of a measure; None: it has none, or is not of this task.
+
+        Parameters
+        ----------
+        subject
+            as ``"feature:age"`` or ``"class:dog"``; empty: the model itself.
+        segment, version
+            as ``"country=DE"``; None: the whole.
 
         Raises
         ------
         ConfigurationError
-            if there is no measure of that name.
+            if there is no such measure, segment or version.
         """
         require_measure(measure)
-        rows = (row for row in self.rows if (row.measure, row.subject, row.against) == (measure, subject, ""))
-        return next((row.measurement.value for row in rows if row.of_whole), None)
+        for name, given in {"segment": segment, "version": version}.items():
+            there = sorted({one for row in self.rows if (one := getattr(row, name)) is not None})
+            if given is not None and given not in there:
+                known = f"there are {listed(there)}" if there else f"name the column: {name}s"
+                raise ConfigurationError(
+                    [f'there is no {name} "{given}"{did_you_mean(given, there)}; {known}']
+                )
+        wanted = (measure, subject, segment, version, "")
+        rows = (
+            row
+            for row in self.rows
+            if (row.measure, row.subject, row.segment, row.version, row.against) == wanted
+        )
+        return next((row.measurement.value for row in rows), None)
 
     def report(self) -> Html:
         """What is said of it, its charts and tables: HTML in one file, without script and requests."""
@@ -155,9 +179,9 @@ class Evaluation:
         return charts_page(self.frames, self.rows, titles)
 
     def __str__(self) -> str:
-        """First sentences of the report, and its notes."""
-        told = [(section.title, " ".join(section.sentences)) for section in said(self.frames, self.rows)]
-        told += [("notes", " ".join(self.notes))] if self.notes else []
+        """Notes and first sentences of the report."""
+        told = [("notes", " ".join(self.notes))] if self.notes else []
+        told += [(section.title, " ".join(section.sentences)) for section in said(self.frames, self.rows)]
         return "\n".join(
             fill(text, _WIDE, initial_indent=f"{title.capitalize():13}", subsequent_indent=" " * 13)
             for title, text in told

@@ -31,6 +31,8 @@ def to_arrow(frame: Any, title: str) -> pa.Table:
     SourceError
         if it is none of these, has a name twice, or a column that Arrow cannot read.
     """
+    if hasattr(type(frame), "collect") and hasattr(type(frame), "lazy"):  # of Polars, not yet computed
+        raise SourceError(f"{title}: a {type(frame).__name__} holds no rows yet: give its .collect()")
     if not isinstance(frame, dict) and not any(hasattr(frame, name) for name in _FRAMES):
         raise SourceError(
             f"{title}: must be a data frame (pandas, Polars, Arrow) or a dictionary of columns: "

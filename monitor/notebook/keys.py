@@ -70,6 +70,16 @@ _TABLES = {
 }  # fmt: skip
 _INSIDE = {"classes": "values", "profit": "matrix"}  # keys that the file calls otherwise
 _TABLE_OF = {key: table for table, keys in _TABLES.items() for key in keys}
+_MAPPINGS = {  # keys that are a dictionary, and what it looks like
+    "probabilities": '{"cat": "p_cat", …}', "names": '{"paid": ["approve"], …}',
+    "profit": '{"1": {"1": 10, "0": 0}, …}', "control": "of its keys", "challenger": '{"score": "rival"}',
+    "serving": "of its keys",
+}  # fmt: skip
+_LEVEL = "level=0.9 sets how sure intervals are, resamples=50 makes those of a bootstrap cheaper"
+_INSTEAD = {
+    "intervals": f"values always come with their intervals; {_LEVEL}",
+    **dict.fromkeys(("confidence", "confidence_level", "alpha"), _LEVEL),
+}
 ANY = "1d"  # a window, in whose place the one of all rows is put
 NO_ID, NO_TIME = "row number", "no time"  # columns of frames that have none
 
@@ -89,17 +99,7 @@ def spec_of(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) 
     ConfigurationError
         with every fault.
     """
-    if unknown := [key for key in keys if key not in ModelKeys.__annotations__]:
-        known = list(ModelKeys.__annotations__)
-        near = did_you_mean(unknown[0], known) or f"; there are {listed(known)}"
-        raise ConfigurationError([f"{unknown[0]}: unknown{near}"])
-    given = {key: _plain(value) for key, value in keys.items() if value is not None}
-    if apart and ("id" not in given or "label" not in given):
-        lacks = "id" if "id" not in given else "label"
-        order = "; labels in the order of the predictions are a column of theirs" if lacks == "id" else ""
-        raise ConfigurationError([f"{lacks}: required where labels have a frame of their own{order}"])
-    if "reported_at" in given and "event_time" not in given:
-        raise ConfigurationError(["event_time: required where there is reported_at: delays begin at it"])
+    given = _given(keys, apart=apart)
     table: dict[str, Any] = {"name": "frame", "task": task, "windows": [ANY]}
     table["predictions"] = {"table": "predictions", "id": NO_ID, "event_time": NO_TIME}
     for key, value in given.items():
@@ -112,6 +112,27 @@ def spec_of(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) 
     if compared:
         table["reference"] = {"table": "reference"}
     return model_of(table, _called)
+
+
+def _given(keys: Mapping[str, Any], *, apart: bool) -> dict[str, Any]:
+    """Keys that were given, as a file would hold them; refused are those that it has no place for."""
+    if unknown := [key for key in keys if key not in ModelKeys.__annotations__]:
+        known, key = list(ModelKeys.__annotations__), unknown[0]
+        near = did_you_mean(key, known) or f"; {_INSTEAD.get(key) or f'there are {listed(known)}'}"
+        raise ConfigurationError([f"{key}: unknown{near}"])
+    given = {key: _plain(value) for key, value in keys.items() if value is not None}
+    if apart and ("id" not in given or "label" not in given):
+        lacks = "id" if "id" not in given else "label"
+        order = "; labels in the order of the predictions are a column of theirs" if lacks == "id" else ""
+        raise ConfigurationError([f"{lacks}: required where labels have a frame of their own{order}"])
+    if "reported_at" in given and "event_time" not in given:
+        raise ConfigurationError(["event_time: required where there is reported_at: delays begin at it"])
+    for key, value in given.items():
+        if key in _MAPPINGS and not isinstance(value, Mapping):
+            raise ConfigurationError(
+                [f"{key}: must be a dictionary, {_MAPPINGS[key]}: got {type(value).__name__}"]
+            )
+    return given
 
 
 def require_measure(name: str) -> None:

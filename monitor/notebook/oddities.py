@@ -7,11 +7,18 @@ from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import with_interval
 from monitor.records.reading import Reading, Task
 
+_SEVERAL = {  # measures of rows of one id, and which of them counts
+    "duplicate_records": "{} predictions repeat an id: of each id the first that was logged counts.",
+    "corrected_labels": (
+        "{} labels differ from another of their id: the highest revision counts, then the latest report, "
+        "then the smallest value."
+    ),
+}
 _NO_SKILL = 0.5  # area under the ROC curve of scores that know nothing
 
 
 def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
-    """Sentences on answers that are no value, and on scores that rank the wrong way round.
+    """Sentences on answers that are no value or missing, and on scores that rank the wrong way round.
 
     Parameters
     ----------
@@ -19,11 +26,13 @@ def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
         all measurements of the frames.
     """
     whole = {(row.measure, row.subject): row.measurement for row in rows if row.of_whole and not row.against}
-    for subject in ("score", "prediction"):
-        found = whole.get(("invalid_rate", subject))
-        if found is not None and found.value:
-            rows_of = f"{round(found.value * found.n):,} of {found.n:,} {subject}s"
-            yield f"{rows_of} are {_value(reading, subject)}: they are not measured."
+    for subject in ("score",) if reading.threshold is not None else ("score", "prediction"):
+        for fault in ("invalid", "missing"):
+            found = whole.get((f"{fault}_rate", subject))
+            if found is not None and found.value:
+                rows_of = f"{round(found.value * found.n):,} of {found.n:,} {subject}s"
+                what = _value(reading, subject) if fault == "invalid" else fault
+                yield f"{rows_of} are {what}: they are not measured."
     sums = whole.get(("unusable_probabilities", ""))
     if sums is not None and sums.value:
         yield (
@@ -36,6 +45,23 @@ def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
             f"roc_auc {with_interval('roc_auc', area)} is surely below 0.5: are the scores, or positive and "
             "negative, the wrong way round?"
         )
+
+
+def partial(rows: Sequence[MeasurementRow]) -> Iterator[str]:
+    """Sentences on how many predictions have a label, and on ids that have several rows."""
+    whole = {
+        row.measure: row.measurement for row in rows if row.of_whole and not (row.against or row.subject)
+    }
+    labelled = whole.get("labelled_records")
+    if labelled is not None and labelled.value and labelled.value < labelled.n:
+        yield (
+            f"{labelled.value:,.0f} of {labelled.n:,} predictions have a label: performance is of these "
+            "alone."
+        )
+    for measure, told in _SEVERAL.items():
+        several = whole.get(measure)
+        if several is not None and several.value:
+            yield told.format(f"{several.value:,.0f}")
 
 
 def _value(reading: Reading, subject: str) -> str:

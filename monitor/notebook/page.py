@@ -12,12 +12,15 @@ from monitor.alerts.defaults import MAIN
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.standing import Seen
 from monitor.app.clocks import system_clock
-from monitor.config.messages import did_you_mean, listed
+from monitor.config.messages import listed
 from monitor.core.errors import AddressError, ConfigurationError
+from monitor.core.measurement import Measurement
 from monitor.core.typing import Ints
-from monitor.measures.against import REFERENCE
+from monitor.core.version import DISTRIBUTION, VERSION
+from monitor.measures.against import REFERENCE, difference
+from monitor.measures.evaluate import performance as performance_of
 from monitor.measures.rows import MeasurementRow, Revision
-from monitor.measures.worded import SIZES, band_of, bounds_of, difference_of, value_of
+from monitor.measures.worded import SIZES, band_of, bounds_of, difference_of, value_of, with_interval
 from monitor.notebook.counted import CountedFrames
 from monitor.pages.asked import Asked, CountedWindow, Placed
 from monitor.pages.figures import FigureGroup
@@ -29,13 +32,21 @@ from monitor.records.pane import PanePart, Part
 from monitor.sentences import inputs, performance
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import FEATURE, Known, Section, sections
+from monitor.sentences.reasons import why
 from monitor.show.alerts import ShownAlert
+from monitor.sources.sql.names import nearest
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
 
 MISSING = "missing_rate"
+_FINAL = {  # reasons, of which a service says what to wait for
+    "no_labels": "no prediction has a label",
+    "one_class": "all labels are of one class",
+    "too_few": "there are too few rows or labels",
+}
 _TABLE = re.compile(r"\[models\.(?:\w+\] (?=\w+ = )|(\w+)\])")  # of a configuration, before a key or alone
-_TALL = 720  # pixels of a report in a notebook
+_CURVES = {"roc_auc": "ROC", "ks_separation": "K-S chart", "average_precision": "Precision and recall"}
+_TALL = 1_400  # pixels of a report in a notebook
 _HEAD, _CHART = 60, 380  # pixels around charts, of a row of them
 
 
@@ -48,14 +59,12 @@ class Html:
     text
         of the page.
     tall
-        pixels of its frame in a notebook.
+        pixels of its frame in a notebook, until it is loaded and fits itself; where scripts are refused it
+        stays so, and can be drawn larger.
     """
 
     text: str
     tall: int = _TALL
-
-    def __str__(self) -> str:
-        return self.text
 
     def __repr__(self) -> str:
         return f"<a page of {len(self.text):,} characters: save(path) writes it, a notebook shows it>"
@@ -74,7 +83,9 @@ class Html:
 
     def _repr_html_(self) -> str:
         inside = html.escape(self.text, quote=True)
-        return f'<iframe srcdoc="{inside}" style="width:100%;height:{self.tall}px;border:0"></iframe>'
+        style = f"width:100%;height:{self.tall}px;border:0;resize:vertical"
+        fit = "this.style.height=this.contentDocument.documentElement.offsetHeight+24+'px'"
+        return f'<iframe srcdoc="{inside}" style="{style}" onload="{fit}"></iframe>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +116,14 @@ def said(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[Section]
             ("data", inputs.faulty_values(known)),
         )
     )
-    return [
-        replace(section, sentences=tuple(_TABLE.sub(r"\1", one) for one in section.sentences))
-        for section in told
-    ]
+    return [replace(section, sentences=tuple(map(_of_frame, section.sentences))) for section in told]
+
+
+def _of_frame(sentence: str) -> str:
+    """Sentence for a call: keys by the names that it has for them, and nothing is waited for."""
+    for reason, told in _FINAL.items():
+        sentence = sentence.replace(why(reason), told)
+    return _TABLE.sub(r"\1", sentence)
 
 
 def _known(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Known:
@@ -124,12 +139,14 @@ def charts_page(frames: CountedFrames, rows: Sequence[MeasurementRow], titles: S
         if there is none of a title.
     """
     groups = _window(frames, rows).groups
-    there = {figure.title: figure for group in groups for figure in group.figures}
+    there = {figure.title.lower(): figure for group in groups for figure in group.figures}
     for title in titles:
-        if title not in there:
-            known = listed(there) or "none: charts are of a binary model's scores and labels"
-            raise AddressError(f'no chart "{title}": there are {known}{did_you_mean(title, there)}')
-    chosen = tuple(there[title] for title in titles)
+        if title.lower() not in there:
+            names = [figure.title for figure in there.values()]
+            known = listed(names) or "none: charts are of a binary model's scores and labels"
+            near = nearest(_CURVES.get(title.lower(), title), names)
+            raise AddressError(f'no chart "{title}": there are {known}{near}')
+    chosen = tuple(there[title.lower()] for title in titles)
     if titles:
         groups = (FigureGroup("", "four" if len(chosen) > 1 else "one", chosen),)
     rows_of = -(-len(chosen) // 2)
@@ -156,6 +173,9 @@ def _page(
         heading=_heading(frames, rows),
         told=told,
         shifts=shifts,
+        segments=_segments(frames, rows) if groups is None else (),
+        main=MAIN[frames.model.reading.task],
+        version=f"{DISTRIBUTION} {VERSION}",
         notes=notes,
         charts=groups is not None,
         frame=replace(around, title="evaluation", json="", tabs=(), crumbs=(), report=True),
@@ -175,7 +195,39 @@ def _heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
     records = next(row.measurement.n for row in rows if row.measure == "records" and row.of_whole)
     zone = frames.model.spec.reading.zone
     period = "" if frames.period is None else ", " + " to ".join(day(at, zone) for at in frames.period)
-    return f"{records:,} predictions{period}"
+    labelled = _known(frames, rows).newest("labelled_records", "settled")
+    has = 0 if labelled is None else round(labelled.measurement.value or 0)
+    some = f", {has:,} with a label" if 0 < has < records else ""
+    return f"{records:,} predictions{some}{period}"
+
+
+def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[tuple[str, str, str, str]]:
+    """Segment, labelled records, main measure with its interval, difference from that of the reference's."""
+    main, model = MAIN[frames.model.reading.task], frames.model
+    of_main = {
+        str(row.segment): row.measurement
+        for row in rows
+        if row.measure == main and row.segment and not row.subject
+    }
+    steps: dict[str, str] = {}
+    if model.reference is not None:
+        options = replace(model.spec.options, resamples=0, whole=False)
+        for stratum, labels in model.reference.label_segments.items():
+            if (name := str(stratum.segment)) in of_main:
+                then = next(
+                    one for one in performance_of(model.counting, labels, options) if one.measure == main
+                )
+                step = difference(of_main[name], then.measurement)
+                steps[name] = _difference(main, step)
+    return [
+        (
+            name,
+            f"{found.n:,}",
+            str(found.reason) if found.value is None else with_interval(main, found),
+            steps.get(name, ""),
+        )
+        for name, found in of_main.items()
+    ]
 
 
 def _shifts(known: Known) -> list[ShiftLine]:
@@ -199,15 +251,14 @@ def _shift(known: Known, row: MeasurementRow) -> ShiftLine:
         size="" if index is None or index < SIZES[0] else band_of(index),
         critical="" if critical is None else value_of(INDEX, critical.measurement.value),
         missing="" if missing is None else value_of(MISSING, missing.measurement.value),
-        more="" if more is None else _difference(more),
+        more="" if more is None else _difference(MISSING, more.measurement),
     )
 
 
-def _difference(row: MeasurementRow) -> str:
-    found = row.measurement
+def _difference(measure: str, found: Measurement) -> str:
     if found.value is None:
         return str(found.reason)
-    return f"{difference_of(MISSING, found.value)} {bounds_of(MISSING, found.interval, differs=True)}"
+    return f"{difference_of(measure, found.value)} {bounds_of(measure, found.interval, differs=True)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from monitor.measures.against import SEASON
+from monitor.measures.against import REFERENCE, SEASON
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
 from monitor.measures.rows import MeasurementRow
@@ -78,9 +78,12 @@ def faulty_values(known: Known) -> Iterator[str]:
     """Sentences on missing, invalid and unseen values."""
     worse = []
     compared = 0
+    scores = [one.measurement for name in _FAULTS if (one := known.newest(name, "", "score", REFERENCE))]
     for measure, word in _FAULTS.items():
-        for row in known.features(measure, "reference"):
+        for row in known.subjects(measure, "", "", REFERENCE):
             interval = row.measurement.interval
+            if row.subject == "prediction" and row.measurement in scores:
+                continue  # made by a threshold: it lacks what its score lacks
             compared += row.measurement.value is not None
             if interval is not None and interval.lower > 0:
                 step = f"{difference_of(measure, row.measurement.value)}"
@@ -133,7 +136,11 @@ def _figures(known: Known, row: MeasurementRow) -> str:
     """Index, its band, and the value that chance exceeds in one window of twenty."""
     critical = known.beside(row, f"{INDEX}_critical")
     limit = None if critical is None else critical.measurement.value
-    return _with_band(row, *([] if limit is None else [f"chance gives up to {value_of(INDEX, limit)}"]))
+    if limit is None:
+        return _with_band(row)
+    if value_of(INDEX, limit) == value_of(INDEX, _index(row)):
+        return f"{_index(row):.4g} (chance gives up to {limit:.4g})"
+    return _with_band(row, f"chance gives up to {value_of(INDEX, limit)}")
 
 
 def _beyond(known: Known, row: MeasurementRow) -> bool:

@@ -14,6 +14,7 @@ from monitor.sentences.windows import THE_FRAME, window_of
 
 _REFERENCE = "reference"
 _GUESS = "estimated_"
+_FEW = 0.01  # share of the labelled records below which nothing is judged
 _CONSTANT = {  # of a constant answer: nothing became worse
     "surely better": "surely better than",
     "surely worse": "surely worse than",
@@ -56,11 +57,14 @@ def _constant(known: Known) -> Iterator[str]:
     for truth, word in ((Truth.SETTLED.value, "Settled"), (NOWCAST, "Nowcast")):
         right, often = (known.newest(name, truth) for name in ("accuracy", "majority_accuracy"))
         if right is not None and often is not None and _have_values(right, often):
+            if _base(known, right)[1]:
+                return
             always = known.beside(right, "majority_accuracy") or often
             step = difference(right.measurement, always.measurement)
+            told = known.main == "accuracy"  # with its value, before
+            value = "is" if told else f"{value_of('accuracy', right.measurement.value)},"
             yield (
-                f"{_when(word, right, named=False)}accuracy "
-                f"{value_of('accuracy', right.measurement.value)}, "
+                f"{_when(word, right, named=False)}accuracy {value} "
                 f"{_CONSTANT.get(surely('accuracy', step), 'compared with')} always giving the most frequent "
                 f"answer, {value_of('accuracy', always.measurement.value)}"
             )
@@ -89,8 +93,33 @@ def is_known(known: Known) -> bool:
 
 def _told(known: Known, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference."""
+    base, few = _base(known, row)
     if row.measurement.value is None:
-        return f"{row.measure} is not known: {why_absent(row.measurement)}"
+        none = base and not row.measurement.n  # labels have come: it is the other half that lacks
+        return f"{base}{row.measure} is not known{'' if none else f': {why_absent(row.measurement)}'}"
+    if few:
+        return f"{base}too few of them to judge {row.measure} by"
+    return f"{base}{_compared(known, row)}"
+
+
+def _base(known: Known, row: MeasurementRow) -> tuple[str, bool]:
+    """What a value stands on, where that is not all; whether it is less than a hundredth of the labels."""
+    labelled = known.beside(row, "labelled_records")
+    has = 0 if labelled is None else round(labelled.measurement.value or 0.0)
+    if labelled is None or not has:
+        return "", False
+    n, of, parts = row.measurement.n, labelled.measurement.n, []
+    if row.window == THE_FRAME and has < of:
+        parts.append(f"{has:,} of {of:,} predictions have a label")
+    if n < has:
+        whose = "of them" if parts else f"of {has:,} labelled records have"
+        usable = "score" if row.measure == "roc_auc" else "prediction"
+        parts.append(f"{f'{n:,}' if n else 'none'} {whose} a usable {usable}")
+    return (f"{', '.join(parts)}: " if parts else ""), n < _FEW * has
+
+
+def _compared(known: Known, row: MeasurementRow) -> str:
+    """Value, and how it differs from the reference's."""
     against = known.beside(row, row.measure, _REFERENCE)
     if against is None or against.measurement.value is None:
         reason = why("no_reference") if against is None else why_absent(against.measurement)

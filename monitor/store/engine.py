@@ -80,9 +80,13 @@ def require_kept(url: str) -> None:
             f"store {shown(address)}: there is no such file. If there was one, put it back or restore it: "
             "without it history and decisions are gone. A first cycle makes one (`monitor cycle`)"
         )
-    version = schema_version(_to_read(url))
-    if version != _newest():
-        raise _other_version(address, version)
+    engine = connect(_to_read(url))
+    try:
+        version = _version(engine)
+        if version != _newest():
+            raise _other_version(engine, version)
+    finally:
+        engine.dispose()
 
 
 def migrate(url: str) -> str:
@@ -162,7 +166,7 @@ def _require_newest(engine: Engine) -> None:
     if engine.dialect.name == "sqlite":
         _upgrade(engine)
         return
-    raise _other_version(engine.url, version)
+    raise _other_version(engine, version)
 
 
 def _upgrade(engine: Engine) -> None:
@@ -177,10 +181,14 @@ def _upgrade(engine: Engine) -> None:
         command.upgrade(config, "head")
 
 
-def _other_version(url: URL, version: str | None) -> StoreError:
-    _require_known(url, version)
-    needed = f"version {_newest()} needed: got {version or 'none'}; run `monitor migrate`"
-    return StoreError(f"store {shown(url)}: {needed}")
+def _other_version(engine: Engine, version: str | None) -> StoreError:
+    _require_known(engine.url, version)
+    with reading(engine) as connection:
+        names = inspect(connection).get_table_names()
+    told = f"version {_newest()} needed: got {version or 'none'}; run `monitor migrate`"
+    if names and not METADATA.tables.keys() & set(names):
+        told = "this is no store of monitor: it has tables, and none of ours; is it the log? Name the store"
+    return StoreError(f"store {shown(engine.url)}: {told}")
 
 
 def _require_known(url: URL, version: str | None) -> None:

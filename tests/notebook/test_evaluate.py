@@ -19,6 +19,7 @@ from monitor.config.load import settings_of
 from monitor.core.clock import DAY
 from monitor.core.errors import AddressError, ConfigurationError, MonitorError, SourceError
 from monitor.core.measurement import Measurement
+from monitor.core.version import DISTRIBUTION, VERSION
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.notebook.keys import _INSIDE, _TABLE_OF, ModelKeys
 from monitor.pipeline.whole_details import CELLS, CURVES
@@ -218,17 +219,19 @@ def test_rows_that_do_not_count_are_told_of() -> None:
         "2 of 536 labels have no prediction.",
         "1 of 600 predictions have no id: they are not counted.",
         "1 of 600 predictions have no time: they are not counted.",
+        "533 of 598 predictions have a label: performance is of these alone.",
     )
 
 
 def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluation) -> None:
-    page = str(evaluated.report())
+    page = evaluated.report().text
 
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
     assert "src=" not in page
     assert "default-src &#39;none&#39;" in page
-    assert f"<h1>{made_frames.N} predictions</h1>" in page
+    assert f"<h1>{made_frames.N} predictions, 532 with a label</h1>" in page
+    assert f"<footer> <p>{DISTRIBUTION} {VERSION}</p></footer>" in " ".join(page.split())
     assert "The frame: " in page
     assert re.search(r'<dt>roc_auc</dt><dd>0\.\d+ .*?<span class="bounds">reference 0\.\d{3}</span>', page)
     assert evaluated._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
@@ -247,16 +250,16 @@ def test_names_that_are_markup_stay_text() -> None:
     name = "<script>alert(1)</script>"
     frame = made_frames.reference().rename(columns={"age": name})
 
-    page = str(evaluate(frame, reference=frame, numeric=[name]).report())
+    page = evaluate(frame, reference=frame, numeric=[name]).report().text
 
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
 
 
 def test_the_report_opens_with_the_period_of_its_events() -> None:
-    page = str(evaluate(made_frames.reference(), reference=None, event_time="at", id="id").report())
+    page = evaluate(made_frames.reference(), reference=None, event_time="at", id="id").report().text
 
-    assert f"<h1>{made_frames.N} predictions, 4 Mar 2024 to 10 Mar 2024 21:43</h1>" in page
+    assert f"<h1>{made_frames.N} predictions, 532 with a label, 4 Mar 2024 to 10 Mar 2024 21:43</h1>" in page
     assert ">reference 0." not in page
 
 
@@ -266,9 +269,13 @@ def test_a_chart_is_had_by_its_title(evaluated: monitor.Evaluation, tmp_path: Pa
     page = (tmp_path / "roc.html").read_text(encoding="utf-8")
     assert page.count("<figure") == 1
     assert "ROC curve" in page
-    assert str(evaluated.plot()).count("<figure") > 5
-    with pytest.raises(AddressError, match=r'no chart "ROCK": there are "ROC", .*"Calibration"'):
+    assert evaluated.plot().text.count("<figure") > 5
+    assert evaluated.plot("roc") == evaluated.plot("ROC")
+    assert str(evaluated.plot("ROC")).startswith("<a page of ")
+    with pytest.raises(AddressError, match=r'no chart "ROCK": there are "ROC", .*did you mean "ROC"'):
         evaluated.plot("ROCK")
+    with pytest.raises(AddressError, match=r'did you mean "ROC"'):
+        evaluated.plot("roc_auc")
 
 
 @pytest.mark.parametrize(
@@ -301,6 +308,10 @@ def test_a_chart_is_had_by_its_title(evaluated: monitor.Evaluation, tmp_path: Pa
             'all 600 labels are none of "0", "1": got "y", "x", "z"; name them',
         ),
         ({"classes": ["a", "b"]}, ConfigurationError, "classes: a binary model has none"),
+        ({"prediction": "bad"}, ConfigurationError, "threshold: .* got both; leave one of them out"),
+        ({"segments": ["regoin"]}, ConfigurationError, 'segments: the frame .*; did you mean "region"'),
+        ({"intervals": False}, ConfigurationError, r"intervals: unknown; values always .* level=0\.9 sets"),
+        ({"challenger": ["rival"]}, ConfigurationError, 'must be a dictionary, {"score": "rival"}: got list'),
     ],
     ids=str,
 )
@@ -317,7 +328,7 @@ def test_labels_that_are_no_value_are_told_of() -> None:
 
     notes = evaluate(frame).notes
 
-    assert notes == ('1 labels are none of "0", "1": no measure of performance stands on them.',)
+    assert notes[0] == '1 labels are none of "0", "1": no measure of performance stands on them.'
 
 
 @pytest.mark.parametrize(
@@ -339,9 +350,10 @@ def test_labels_that_are_no_value_are_told_of() -> None:
 def test_what_looks_wrong_is_told(frame: pd.DataFrame, keys: dict[str, Any], said: str) -> None:
     evaluation = evaluate(frame, **keys)
 
-    assert said in evaluation.notes[-1]
-    assert "Notes        " in str(evaluation)
-    assert said in str(evaluation.report())
+    assert said in evaluation.notes[0]
+    assert str(evaluation).startswith("Notes        ")
+    page = evaluation.report().text
+    assert 0 < page.index(said) < page.index("<dt>Performance</dt>")
 
 
 def test_answers_of_other_tasks_that_are_no_value_are_told_of() -> None:
@@ -352,8 +364,137 @@ def test_answers_of_other_tasks_that_are_no_value_are_told_of() -> None:
         frame, task="multiclass", probabilities={"a": "p_a", "b": "p_b"}, label="real_kind"
     )
 
-    assert texts.notes[-1] == "600 of 600 predictions are no number: they are not measured."
-    assert "are incomplete, or do not add up to 1" in halves.notes[-1]
+    assert texts.notes[0] == "600 of 600 predictions are no number: they are not measured."
+    assert "are incomplete, or do not add up to 1" in halves.notes[0]
+
+
+def several(**changed: Any) -> monitor.Evaluation:
+    """Evaluate classes and numbers of the made frames, against a reference."""
+    given: dict[str, Any] = {"task": "multiclass", "label": "real_kind", "reference": made_frames.reference()}
+    return monitor.evaluate(made_frames.reference(), **given | changed)
+
+
+def test_a_class_without_a_probability_is_refused_by_name() -> None:
+    with pytest.raises(ConfigurationError, match='there is none of "c", a class of the reference'):
+        several(probabilities={"a": "p_a", "b": "p_b"})
+
+
+def test_columns_named_as_the_classes_are_asked_about() -> None:
+    (asked, *_) = several(prediction="kind").notes
+
+    assert asked.startswith("p_a, p_b and p_c are counted as features: if they are the probabilities")
+    assert asked.endswith('give probabilities={"a": "p_a", "b": "p_b", "c": "p_c"}.')
+
+
+def test_of_several_classes_accuracy_is_said_once_and_calibration_is_of_right_answers() -> None:
+    pets = several(probabilities={name: f"p_{name}" for name in "abc"})
+
+    assert len(re.findall(r"accuracy \d", " ".join(str(pets).split()))) == 1
+    assert "share that was right" in pets.plot("Calibration").text
+
+
+def test_a_feature_that_one_frame_lacks_is_told_of() -> None:
+    renamed = made_frames.reference().rename(columns={"age": "Age"})
+    both = {"numeric": None, "categorical": None, "exclude": ["amount", "kind", "p_a", "p_b", "p_c", "rival"]}
+
+    found = evaluate(renamed, **both)
+    lacking = evaluate(made_frames.reference(), reference=renamed.drop(columns="Age"), **both)
+
+    lost = "Not compared, because one frame lacks it: age only in the reference, Age only in the predictions."
+    assert found.notes[0] == f"{lost} Was one renamed?"
+    assert found.value("stability_index", "feature:age") is None
+    assert lacking.notes[0] == "Not compared, because one frame lacks it: age only in the predictions."
+
+
+def test_what_the_threshold_makes_of_the_score_is_no_feature() -> None:
+    frame = made_frames.reference().assign(answer=lambda made: made["score"] >= 0.4)
+    found = evaluate(frame, reference=frame, numeric=None, categorical=None)
+
+    said = "answer is true where score is at least 0.4: taken for the prediction, not for a feature."
+    assert said in found.notes
+    assert found.value("stability_index", "feature:answer") is None
+    named = evaluate(frame, reference=frame, categorical=["answer"])
+    assert named.value("stability_index", "feature:answer") == 0
+
+
+def test_missing_scores_are_said_wherever_they_matter() -> None:
+    frame = made_frames.reference()
+    some = evaluate(frame.assign(score=frame["score"].where(frame["score"] < 0.5)))
+    none = evaluate(frame.assign(score=np.nan))
+
+    missing = int((frame["score"] >= 0.5).sum())
+    usable = int((frame["bad"].notna() & (frame["score"] < 0.5)).sum())
+    assert some.notes[0] == f"{missing} of 600 scores are missing: they are not measured."
+    text = " ".join(str(some).split())
+    assert f"532 of 600 predictions have a label, {usable} of them a usable score: roc_auc 0." in text
+    assert re.search(
+        r"Surely more faulty values than the reference: score \+\S+ points \[\S+ \S+\] missing", text
+    )
+    assert "none of them a usable score: roc_auc is not known." in " ".join(str(none).split())
+    assert "wait for" not in str(none)
+
+
+def test_a_few_rows_of_many_are_not_called_worse() -> None:
+    frame = made_frames.predictions(n=2_000).assign(score=lambda made: 100 * made["score"])
+    frame.loc[:3, "score"] = [0.1, 0.9, 0.5, 0.6]
+
+    text = " ".join(str(evaluate(frame, made_frames.labels(frame), id="id")).split())
+
+    assert "of them a usable score" in text
+    assert "surely worse" not in text
+
+
+def test_ids_with_several_rows_are_told_of() -> None:
+    frame = made_frames.predictions()
+    apart = made_frames.labels(frame)
+    twice = pd.concat([apart, apart.head(5).assign(bad=1 - apart["bad"].head(5))])
+
+    notes = evaluate(pd.concat([frame, frame.head(3)]), twice, id="id").notes
+
+    assert notes[-2] == "3 predictions repeat an id: of each id the first that was logged counts."
+    assert notes[-1].startswith("5 labels differ from another of their id: the highest revision counts")
+    assert evaluate(frame, twice, id="id").value("base_rate") == (
+        apart["bad"].where(apart.index >= 5, 0).mean()  # the smallest value of two
+    )
+
+
+def test_a_segment_has_its_values_and_its_line_of_the_report() -> None:
+    found = evaluate(made_frames.reference(), segments=["region"])
+
+    north = evaluate(made_frames.reference().query("region == 'north'"), reference=None)
+    assert found.value("accuracy", segment="region=north") == north.value("accuracy")
+    page = found.report().text
+    (line,) = re.findall(
+        r'<th scope="row">region=north</th><td class="num">(\d+)</td><td>(.*?)</td><td>(.*?)<', page
+    )
+    labelled, value = north.value("labelled_records"), north.value("roc_auc")
+    assert (float(line[0]), line[1][:5], line[2][:5]) == (
+        labelled,
+        f"{value:.3f}",
+        "0.000",
+    )  # as its reference
+    with pytest.raises(ConfigurationError, match=r'there is no segment "north".*"region=north"'):
+        found.value("accuracy", segment="north")
+
+
+def test_labels_without_their_id_and_empty_predictions_are_named() -> None:
+    frame = made_frames.predictions()
+    apart = made_frames.labels(frame)
+
+    with pytest.raises(ConfigurationError, match='id: the labels have no column "id"'):
+        evaluate(frame, apart.drop(columns="id"), id="id")
+    with pytest.raises(SourceError, match="predictions: there is no row"):
+        evaluate(frame.head(0), apart, id="id")
+
+
+def test_a_frame_that_is_not_computed_yet_is_asked_to_be() -> None:
+    class LazyFrame:
+        lazy = collect = columns = None
+
+    with pytest.raises(
+        SourceError, match=r"predictions: a LazyFrame holds no rows yet: give its \.collect\(\)"
+    ):
+        evaluate(LazyFrame())
 
 
 def test_before_labels_come_the_scores_say_what_to_expect(evaluated: monitor.Evaluation) -> None:
@@ -368,7 +509,7 @@ def test_before_labels_come_the_scores_say_what_to_expect(evaluated: monitor.Eva
 
 
 def test_outside_a_notebook_an_evaluation_is_its_first_sentences(evaluated: monitor.Evaluation) -> None:
-    assert repr(evaluated).startswith("Performance  roc_auc 0.")
+    assert "Performance  532 of 600 predictions have a label: roc_auc 0." in repr(evaluated)
     assert max(map(len, str(evaluated).splitlines())) <= 88
     assert "save(path) writes it" in repr(evaluated.report())
     assert evaluated.plot("ROC").tall < evaluated.report().tall

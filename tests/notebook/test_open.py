@@ -119,6 +119,13 @@ def test_what_is_not_there_is_one_clear_error(kept: monitor.OpenedStore, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_log_that_is_opened_as_a_store_is_not_told_to_be_migrated(tmp_path: Path) -> None:
+    made_frames.write(tmp_path)
+
+    with pytest.raises(StoreError, match="this is no store of monitor: it has tables, and none of ours"):
+        monitor.open(tmp_path / "log.db")
+
+
 def test_importing_the_package_imports_no_library() -> None:
     code = "import sys, monitor; print(*{name.partition('.')[0] for name in sys.modules})"
 

@@ -108,7 +108,9 @@ def groups(
     told = {each.measure: each.measurement for each in results if not each.subject}
     error = told.get("expected_calibration_error")
     words = "" if error is None else f"expected error {with_interval('expected_calibration_error', error)}"
-    figure = curves.calibration(ranked, f"the largest probability; {words}", level) if ranked.n else None
+    figure = (
+        curves.calibration(ranked, f"the largest probability; {words}", level, "right") if ranked.n else None
+    )
     if figure is not None:
         yield FigureGroup("Are its probabilities right?", "two", (figure,))
 

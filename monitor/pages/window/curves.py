@@ -182,8 +182,14 @@ def distribution(
     )
 
 
-def calibration(ranked: Ranked, words: str, level: float) -> Figure | None:
-    """Share of positives by mean probability of groups of about equal size; None: too few records."""
+def calibration(ranked: Ranked, words: str, level: float, what: str = "positive") -> Figure | None:
+    """Share of positives by mean probability of groups of about equal size; None: too few records.
+
+    Parameters
+    ----------
+    what
+        the positives are: of several classes, answers that were right.
+    """
     if too_few(ranked.n) or not np.isfinite([ranked.lower.min(), ranked.upper.max()]).all():
         return None
     first, group = merged(ranked)
@@ -209,13 +215,13 @@ def calibration(ranked: Ranked, words: str, level: float) -> Figure | None:
     )
     return Figure(
         title="Calibration",
-        note=f"{words}; share that was positive ↑",
+        note=f"{words}; share that was {what} ↑",
         legend=(
             LegendKey("line", "main", f"{len(means)} groups of about equal size, {100 * level:g} %"),
             LegendKey("line", "chance", "as predicted"),
         ),
         plot=plot,
-        columns=("mean probability", "positive", "interval", "records"),
+        columns=("mean probability", what, "interval", "records"),
         rows=tuple(
             (three(at), three(rate), f"[{low:.3f}, {high:.3f}]", f"{records:,}")
             for at, rate, (_, low, high), (_, records) in zip(means, rates, bars, counts, strict=True)
