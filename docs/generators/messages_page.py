@@ -34,6 +34,7 @@ _RESOLVED = """
 It says why:
 
 * `cleared`: back within the limit;
+* `usual`: the change is still there, but after 28 days it is what is expected;
 * `revised`: later labels or corrections took the breach back;
 * `no_data`: nothing is known any more, which is no all-clear;
 * `accepted`: somebody expects the change;
@@ -99,7 +100,7 @@ def _features(*rows: tuple[float | str | None, ...]) -> Detail:
 
 
 def _changed(*cells: float | str | None) -> Detail:
-    return Detail(CHANGED, ((*cells, None, None),))
+    return Detail(CHANGED, ((*cells, None, None, None),))
 
 
 _AUC = _changed(

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from monitor.alerts.rules import Acceptance, Rule, Series, Severity
-from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, excess
+from monitor.alerts.verdicts import NOT_KEPT, USUAL, Outcome, Verdict, excess
 
 _WORSE = 2.0  # times as far beyond its limit: figures that are kept besides those of the beginning
 
@@ -22,6 +22,7 @@ class Ended(StrEnum):
     """Why an alert was resolved."""
 
     CLEARED = "cleared"
+    USUAL = "usual"
     REVISED = "revised"
     NO_DATA = "no_data"
     REMOVED = "removed"
@@ -117,7 +118,7 @@ def removed(alert: Alert, at: int) -> Alert | None:
 
 def expected(alert: Alert, at: int) -> Alert | None:
     """Alert whose newest breach was accepted: once it is clear it has ended, for that reason."""
-    if alert.ended in (Ended.CLEARED, Ended.REVISED):
+    if alert.ended in (Ended.CLEARED, Ended.USUAL, Ended.REVISED):
         return replace(alert, ended=Ended.ACCEPTED)
     kept = alert.state is State.FIRING and alert.clear_since is not None
     return _ended(alert, Ended.ACCEPTED, at) if kept else alert
@@ -219,7 +220,7 @@ def _cleared(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert | Non
     if verdict.window_end == alert.breach.window_end:
         return _ended(moved, Ended.REVISED, at)
     if alert.state is State.PENDING or at - since >= rule.keep_firing_for:
-        return _ended(moved, Ended.CLEARED, at)
+        return _ended(moved, Ended.USUAL if verdict.reason == USUAL else Ended.CLEARED, at)
     return moved
 
 

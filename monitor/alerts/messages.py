@@ -11,7 +11,7 @@ from typing import Any
 
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.links import link
-from monitor.alerts.phrases import annotations, cause_lines, described, figures, place, said
+from monitor.alerts.phrases import annotations, cause_lines, described, ended, figures, place, said
 from monitor.alerts.rules import Rule, Severity
 from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso
@@ -27,16 +27,6 @@ _MOST_CHANGES = 6  # of days: with what stands around them they are a screen
 _MOST = 10  # alerts of one rule that a text lists; the payload holds them all
 _OWN = ("summary", "action", "runbook_url", "owner")
 _URGENCY = {severity: at for at, severity in enumerate((Severity.INFO, Severity.WARNING, Severity.CRITICAL))}
-_ENDED = {
-    Ended.CLEARED: "back within its limit",
-    Ended.REVISED: "taken back: by what is known now, the same window was within its limit",
-    Ended.NO_DATA: "no longer known: there was nothing to judge for too long. This is no all-clear",
-    Ended.ACCEPTED: "expected: somebody has accepted the change",
-    Ended.REMOVED: "no longer judged: its rule was removed from the configuration",
-}
-_NO_NEWS = (
-    "no longer news: its days are as expected again, or 28 days have passed and they are what is expected"
-)
 _LABELS = {
     Truth.SETTLED: "settled labels",
     Truth.PROVISIONAL: "provisional labels",
@@ -245,15 +235,14 @@ def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> 
     more = f"; and {len(group) - 1} more: {', '.join(others)}" if others else ""
     if kind is NoticeKind.FIRING:
         return f"{breach}{more}."
-    ended = _ENDED if rule is None or rule.measure != EVIDENCE else {**_ENDED, Ended.CLEARED: _NO_NEWS}
-    reasons = dict.fromkeys(ended[alert.ended] for alert in group if alert.ended is not None)
+    reasons = dict.fromkeys(ended(alert) for alert in group)
     now = f" Now {figures(rule, first.verdict)}." if _is_back(first) else ""
     return f"Ended, {'; '.join(reasons)}.{now} It was: {breach}{more}."
 
 
 def _is_back(alert: Alert) -> bool:
     """Whether what is known now is why the alert ended."""
-    return alert.ended in (Ended.CLEARED, Ended.REVISED)
+    return alert.ended in (Ended.CLEARED, Ended.USUAL, Ended.REVISED)
 
 
 def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
@@ -283,7 +272,7 @@ def _line(rule: Rule | None, kind: NoticeKind, alert: Alert) -> str:
     line = figures(rule, alert.breach)
     if kind is NoticeKind.RESOLVED:
         now = f"now {figures(rule, alert.verdict)}; " if _is_back(alert) else ""
-        line = f"{now}it was {line}" + ("" if alert.ended is None else f" ({alert.ended})")
+        line = f"{now}it was {line} ({ended(alert)})"
     return f"{place(alert.series) or 'the whole'}: {line}"
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from monitor.alerts.lifecycle import Alert, State
+from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import EVERY, Base, Rule, Series
 from monitor.alerts.verdicts import COUNTED, NOT_KEPT, WORST, Verdict
 from monitor.core.clock import SECOND, format_duration, to_iso
@@ -29,6 +29,15 @@ from monitor.sentences.changed import changed, is_change
 
 Cell = float | str | None
 
+_ENDED = {
+    Ended.CLEARED: "back within its limit",
+    Ended.USUAL: "still there: after 28 days it is what is expected, and no longer told as a change",
+    Ended.REVISED: "taken back: by what is known now, the same window was within its limit",
+    Ended.NO_DATA: "no longer known: there was nothing to judge for too long. This is no all-clear",
+    Ended.ACCEPTED: "expected: somebody has accepted the change",
+    Ended.REMOVED: "no longer judged: its rule was removed from the configuration",
+}
+_AS_EXPECTED = "gone back: most of the last 3 days are as expected again"
 _MOST = 5  # lines of one table
 _TITLES = {
     "cell": "Cells that moved most",
@@ -69,6 +78,13 @@ def still(alert: Alert) -> str:
     if alert.state is not State.FIRING or alert.clear_since is None:
         return ""
     return f"clear since {to_iso(alert.clear_since)}, kept in case it comes back"
+
+
+def ended(alert: Alert) -> str:
+    """Why an alert ended; empty: it has not."""
+    if alert.ended is Ended.CLEARED and is_change(alert.breach.cause):
+        return _AS_EXPECTED
+    return "" if alert.ended is None else _ENDED[alert.ended]
 
 
 def place(series: Series) -> str:

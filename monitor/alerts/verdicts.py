@@ -14,6 +14,7 @@ from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Direction
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.worded import differs
+from monitor.sentences.changed import usual_since
 
 _TOP = 5  # features, cells or segments that a verdict names
 COUNTED = ("feature", "value", "limit", "beside", "cell", "expected", "actual")
@@ -24,6 +25,7 @@ Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 NOT_KEPT = "what it was judged by then is not kept"  # reason of a verdict that a later one has replaced
+USUAL = "usual"  # reason of one that is clear as the change is what is expected: it did not go back
 
 
 class Outcome(StrEnum):
@@ -44,7 +46,7 @@ class Verdict:
     value, lower, upper, n
         of the measurement; of a share of features the share and their number.
     reason
-        why the outcome is unknown.
+        why the outcome is unknown; `USUAL`: why it is clear.
     limit
         that decided, as a number: of two sides the nearer one; where a size is asked for besides, the further
         one of both.
@@ -174,6 +176,8 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         )
         if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
+        if verdict.outcome is Outcome.CLEAR and usual_since(row.measurement.detail):
+            verdict = replace(verdict, reason=USUAL)
         verdicts[series] = verdict
     return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
 

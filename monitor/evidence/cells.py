@@ -14,7 +14,6 @@ _CLIP = 0.02  # of the mid-ranks: one far value is not more than the outermost 2
 _FLAT = 1e-6  # of the length of a power's part that lower powers do not explain
 _BEYOND = 4.0  # standard deviations that a number beyond the cells may add
 _LOST = 0.2  # share of the numbers beyond the cells, more than usual, of which no spread or shape is known
-_APART = 0.5  # standard deviations between the numbers that a level may mean
 _THIN = 0.005  # mass that a coarse cell is taken to have at least
 _POWERS = 3
 
@@ -34,8 +33,8 @@ class UsualCells:
         mean and standard deviation of the same numbers; deviation 0: not known.
     edges
         between the cells, in the unit of the numbers; none: not known.
-    scale
-        of that unit in the unit of `deviation`.
+    scale, centre
+        a number in that unit is `centre` and `scale` times one in the unit of `middle` and `deviation`.
 
     References
     ----------
@@ -47,6 +46,7 @@ class UsualCells:
     deviation: float = 0.0
     edges: tuple[float, ...] = ()
     scale: float = 1.0
+    centre: float = 0.0
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -114,29 +114,6 @@ class UsualCells:
             powers[1:] = np.nan
             return powers, float("nan")
         return powers, self._shape(away)
-
-    def typical(self, level: float) -> float | None:
-        """About the median of numbers with such a level, in their own unit. None: it is not known.
-
-        The number that a usual day has at the normal score to which the level moves the middle one. Beyond
-        the outermost edges it goes on by the standard deviation. A level may be that of cells, or that of the
-        mean where many numbers lie beyond them: far from usual, where these two mean numbers that differ by
-        more than half a standard deviation, nothing is said.
-
-        >>> normal = scipy.stats.norm(50, 10)
-        >>> edges = tuple(float(edge) for edge in range(20, 81))
-        >>> shares = np.diff(np.concatenate([[0], normal.cdf(edges), [1]]))
-        >>> usual = UsualCells((1e6 * shares).astype(np.int64), edges=edges)
-        >>> [round(usual.typical(level), 1) for level in (0.0, 1.0)]
-        [50.0, 59.7]
-        """
-        middle, deviation = self._of_scores
-        usual, found = self._number(middle), self._number(middle + level * deviation)
-        if usual is None or found is None:
-            return None
-        unit = self.deviation * self.scale
-        apart = abs(found - usual - level * unit)
-        return found if unit == 0 or abs(level) < 1 or apart <= _APART * unit else None
 
     def half_width(self, spread: float, level: float = 0.0) -> float | None:
         """About the standard deviation of numbers with such a spread and level, in their own unit.

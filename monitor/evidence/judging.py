@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from monitor.core.typing import Floats
+from monitor.core.typing import Floats, Ints
 from monitor.evidence.before import Before
 from monitor.evidence.days import NEVER, DayRow, DayValues, History, remembered
 from monitor.evidence.expected import CLIPPED, FEWEST, Expectation, expect
 from monitor.evidence.faults import Faulty, faulty
 from monitor.evidence.gathering import Gathered, gather, so_far, suspected
 from monitor.evidence.sizes import floors
-from monitor.evidence.standing import MOST, WeighedEvidence, with_standing
+from monitor.evidence.standing import MOST, WeighedEvidence, usual_since, with_standing
 from monitor.evidence.watched import Watch
 
 MONTH = 30.0  # days that a budget is stated for
@@ -62,6 +62,8 @@ class Judged:
         of the rows that it was judged by, and its own.
     expectation, gathered, weighed, faults
         what stands behind it, by series and by fault.
+    usual_since
+        shape (subjects,): see `standing.usual_since`.
     """
 
     row: DayRow
@@ -70,6 +72,7 @@ class Judged:
     gathered: Gathered
     weighed: WeighedEvidence
     faults: Faulty
+    usual_since: Ints
 
 
 def step(
@@ -101,13 +104,15 @@ def step(
     reached = gathered.size >= floors(watch.kind, watch.floor, budget.smallest)
     faults, rare = _faults(watch, before, row)
     weighed = WeighedEvidence(evidence, np.where(reached, evidence, 0.0).sum(axis=0), rare / budget.needed)
+    stands = with_standing(watch, [*rows, row], value, weighed, gathered, faults)
     return Judged(
-        with_standing(watch, [*rows, row], value, weighed, gathered, faults),
+        stands,
         tuple(one.day for one in [*rows, row]),
         expectation,
         gathered,
         weighed,
         faults,
+        usual_since([*rows, stands]),
     )
 
 

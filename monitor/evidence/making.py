@@ -215,7 +215,7 @@ def _watch_values(
     regular = counts[:-EXTRA_CELLS]
     if isinstance(grid, NumericGrid):
         if grid.regular > 1:
-            made.cells[name] = UsualCells(regular, *moments, grid.edges, grid.scale)
+            made.cells[name] = UsualCells(regular, *moments, grid.edges, grid.scale, grid.centre)
             known = OF_NUMBERS[: len(made.cells[name].bases)]
             for each in (*known, Trait.SHAPE):
                 made.follow(each, share * WITHIN[each])

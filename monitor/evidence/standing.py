@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -96,6 +97,23 @@ def with_standing(
         reset=np.where(found | ends, row.day, row.reset).astype(np.int32),
         restart=np.where(lasted, row.since, row.restart).astype(np.int32),
     )
+
+
+def usual_since(rows: Sequence[DayRow]) -> Ints:
+    """First day of the change that is now what is expected, by subject: it did not go back. 0: there is none.
+
+    A change that goes back ends too, but what is learned does not begin anew with it.
+
+    Parameters
+    ----------
+    rows
+        the days that are remembered, oldest first, and the judged one.
+    """
+    found = np.full(len(rows[-1].since), NEVER)
+    for before, row in pairwise(rows):
+        taken = (before.since > NEVER) & (row.since == NEVER) & (row.restart == before.since)
+        found = np.select([taken, row.reset == row.day], [row.restart, NEVER], found)
+    return found
 
 
 def _found(

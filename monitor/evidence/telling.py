@@ -1,7 +1,7 @@
 """What is told of each subject of a judged day: plain numbers, or the reason why there are none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -32,6 +32,30 @@ class NotJudged(StrEnum):
     NOT_FOLLOWED = "not_followed"
 
 
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Means of a number that changed, in its own unit: as it is, whatever its level is clipped to.
+
+    Parameters
+    ----------
+    mean, deviation
+        of the numbers of usual days.
+    level
+        of those days.
+    now
+        mean of the judged day; None: not known.
+    """
+
+    mean: float
+    deviation: float
+    level: float = 0.0
+    now: float | None = None
+
+    def at(self, level: float) -> float:
+        """Mean of a day that is expected to have a level."""
+        return self.mean + (level - self.level) * self.deviation
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """What is said of a subject on a day. Nothing in it is NaN or infinite.
@@ -49,6 +73,8 @@ class Judgement:
         a change stands; it was found on this day.
     since
         first day of the change, in days since 1970-01-01; None: none is apparent, nor stands.
+    usual_since
+        first day of the change that no longer stands as it is what is expected now: it has not gone back.
     what
         trait or fault that has most of the evidence; None: nothing is judged.
     level
@@ -64,7 +90,7 @@ class Judgement:
         the band of two standard deviations that such a weekday was expected in, in the same unit; of a fault
         from 0 to the largest share of the days before.
     in_unit
-        of a level or spread: about the median, or the standard deviation, in the numbers' own unit, and the
+        of a level or spread: the mean, or about the standard deviation, in the numbers' own unit, and the
         band that was expected; None: not known, or cells are too coarse to tell them apart.
     size
         of the change, in the unit of `sizes.sizes`; of a fault its share. Positive.
@@ -93,6 +119,7 @@ class Judgement:
     stands: bool
     begins: bool
     since: int | None
+    usual_since: int | None
     what: str | None
     level: str
     rises: bool
@@ -111,9 +138,20 @@ class Judgement:
 
 
 def judgements(
-    watch: Watch, judged: Judged, *, budget: AlertBudget, unusual: bool = False
+    watch: Watch,
+    judged: Judged,
+    *,
+    budget: AlertBudget,
+    unusual: bool = False,
+    means: Mapping[str, Means] | None = None,
 ) -> list[Judgement]:
-    """What is told of every subject, in the order of the watch."""
+    """What is told of every subject, in the order of the watch.
+
+    Parameters
+    ----------
+    means
+        of the numbers whose changes stand, by subject.
+    """
     apparent = _apparent(watch, judged)
     detectable = _detectable(watch, judged, budget)
     return [
@@ -125,6 +163,7 @@ def judgements(
             detectable,
             budget,
             unusual=unusual,
+            means=means or {},
         )
         for subject in range(len(watch.subjects))
     ]
@@ -139,6 +178,7 @@ def _judgement(
     budget: AlertBudget,
     *,
     unusual: bool,
+    means: Mapping[str, Means],
 ) -> Judgement:
     row = judged.row
     series = np.flatnonzero(watch.subject == subject)
@@ -153,7 +193,7 @@ def _judgement(
     if by >= len(watch.series):
         said = _of_fault(watch, judged, by, as_found=float(row.size[subject]) if stands else 0.0)
     else:
-        said = _of_series(watch, judged, by)
+        said = _of_series(watch, judged, by, _means(watch, judged, subject, means, stands=stands))
     weight = float(watch.subject_weight[subject]) if by < len(watch.series) else _weight_of(watch, by)
     found = detectable.get(subject)
     return Judgement(
@@ -164,6 +204,7 @@ def _judgement(
         stands=stands,
         begins=stands and int(row.reset[subject]) == row.day,
         since=int(row.since[subject]) if stands else (said.since if seen > 1 else None),
+        usual_since=int(judged.usual_since[subject]) or None,
         what=said.what,
         level=said.level,
         rises=said.rises,
@@ -198,7 +239,18 @@ class _Said:
     index: float | None = None
 
 
-def _of_series(watch: Watch, judged: Judged, at: int) -> _Said:
+def _means(
+    watch: Watch, judged: Judged, subject: int, known: Mapping[str, Means], *, stands: bool
+) -> Means | None:
+    """What levels of a subject mean; of one that is about as ever that of the first days."""
+    name = watch.subjects[subject]
+    cells = watch.cells.get(name)
+    if stands or judged.usual_since[subject] or cells is None or not cells.deviation:
+        return known.get(name)
+    return Means(cells.centre + cells.middle * cells.scale, cells.deviation * cells.scale)
+
+
+def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _Said:
     if at < 0:
         return _Said()
     one, row = watch.series[at], judged.row
@@ -221,22 +273,36 @@ def _of_series(watch: Watch, judged: Judged, at: int) -> _Said:
         value=plain(one.trait, value) if np.isfinite(value) else None,
         expected=(band[0], band[1]),
         over=over,
-        in_unit=_in_unit(watch, judged, at, (value, low, high)) if np.isfinite(value) else None,
+        in_unit=_in_unit(
+            watch,
+            judged,
+            at,
+            (value, low, high),
+            means if over == 1 or means is None else replace(means, now=None),
+        )
+        if np.isfinite(value)
+        else None,
         size=size,
         index=index(one.trait, size),
     )
 
 
 def _in_unit(
-    watch: Watch, judged: Judged, at: int, figures: tuple[float, float, float]
+    watch: Watch, judged: Judged, at: int, figures: tuple[float, float, float], means: Means | None
 ) -> tuple[float, float, float] | None:
     """A value and its band in the unit of the numbers, where that tells what the value does."""
     one = watch.series[at]
     cells = watch.cells.get(watch.subjects[one.subject])
     if cells is None or one.trait not in (Trait.LEVEL, Trait.SPREAD):
         return None
+    value: float | None
+    low: float | None
+    high: float | None
     if one.trait is Trait.LEVEL:
-        value, low, high = (cells.typical(figure) for figure in figures)
+        if means is None:
+            return None
+        value, low, high = (means.at(figure) for figure in figures)
+        value = value if means.now is None else means.now
     elif figures[0] != judged.row.values[at]:  # of several days, whose levels differ
         return None
     else:

@@ -20,6 +20,8 @@ _SHARES = frozenset({"expected", "actual", "share", "share_before"})
 _VALUES = frozenset({"value", "lower", "upper", "before"})
 _AS_GIVEN = frozenset({Family.VALUES, Family.LOG})  # in the units of a feature; whole numbers
 _LARGE = 1_000  # from here on three decimals say nothing
+_FACTOR = 1.5  # from it on a number is told to be so many times another
+_NEARLY = math.log10(1.05)  # a power of ten, within 5 %: a day differs by chance too
 
 
 def value_of(measure: str, value: float | None) -> str:
@@ -231,6 +233,28 @@ def moment(seconds: float) -> str:
     """
     us = round(seconds) * SECOND if math.isfinite(seconds) else LAST + 1
     return to_iso(us) if FIRST <= us <= LAST else number(seconds)
+
+
+def about(value: float) -> str:
+    """Number to three digits, or whole.
+
+    >>> about(0.012345), about(38.04), about(-3815.39)
+    ('0.0123', '38', '−3,815')
+    """
+    return with_minus(number(float(f"{value:.3g}" if abs(value) < 1_000 else f"{value:.0f}")))
+
+
+def times(value: float, usual: float) -> str:
+    """How many times what is usual a number of the same sign is; empty: by less than a factor of 1.5.
+
+    >>> times(61_000.0, 5_100.0), times(9.0, 8.0), times(9.0, -1.0), times(3_815.0, 38.0)
+    ('×12', '', '', '×100, as in other units')
+    """
+    if value * usual <= 0 or 1 / _FACTOR < (factor := value / usual) < _FACTOR:
+        return ""
+    tens = math.log10(factor)
+    unit = ", as in other units" if abs(tens - round(tens)) < _NEARLY and round(tens) else ""
+    return f"×{number(float(f'{factor:.2g}'))}{unit}"
 
 
 def before_of(result: Measurement, now: Measurement | None) -> float | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import State
 from monitor.alerts.links import episode, page_of
-from monitor.alerts.phrases import figures
+from monitor.alerts.phrases import ended, figures
 from monitor.core.text import readable
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.moments import day
@@ -66,7 +66,7 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         state=alert.state.value,
         what=readable(figures(shown.rule, alert.breach)),
         since=day(alert.since),
-        until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {alert.ended}",
+        until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {ended(alert)}",
         seen_by=shown.seen_by,
         href=asked.link(*page_of(shown.model, series.rule), **episode(alert)),
     )

@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.alerts.lifecycle import Alert
+from monitor.alerts.lifecycle import Alert, Ended
 from monitor.alerts.rules import Severity
 from monitor.alerts.standing import Seen
 from monitor.core.clock import to_iso
@@ -133,11 +133,15 @@ def _alerts(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> I
     there.sort(key=lambda each: (each[1], str(each[0].series)))
     told = [each for each in there if each[0].severity is not Severity.INFO]
     began = [f"{_name(one)} ({one.severity}, {day(at, zone)})" for one, at, _ in told if at >= start]
-    ended = [f"{_name(one)} ({day(end, zone)})" for one, _, end in told if end < last]
+    past = [(one, f"{_name(one)} ({day(end, zone)})") for one, _, end in told if end < last]
+    ended = [text for one, text in past if one.ended is not Ended.USUAL]
+    usual = [text for one, text in past if one.ended is Ended.USUAL]
     stood = [_name(one) for one, at, end in told if at < start and end >= last]
     yield f"Began: {few(began, _MOST)}" if began else "No alert that calls for somebody began"
     if ended:
         yield f"Ended: {few(ended, _MOST)}"
+    if usual:
+        yield f"Still there, but expected by now, and no longer told: {few(usual, _MOST)}"
     if stood:
         yield f"Stood all through: {few(stood, _MOST)}"
     quiet = [(at, end) for one, at, end in there if one.severity is Severity.INFO]

@@ -10,7 +10,7 @@ from monitor.core.measurement import BECAUSE, Detail
 from monitor.core.text import number, readable
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGED, EVIDENCE
 from monitor.measures.rows import MeasurementRow
-from monitor.measures.worded import difference_of, value_of, with_minus
+from monitor.measures.worded import about, difference_of, times, value_of, with_minus
 from monitor.sentences.known import few, named
 
 _Cells: TypeAlias = Mapping[str, float | str | None]
@@ -21,7 +21,7 @@ _NUMBERS = {
     "skew": "skew {} sd from usual",
     "shape": "shape {} from usual, as χ²",
 }
-_OWN = {"level": "level about {} ({} sd{})", "spread": "spread about {} ({} sd{})"}
+_OWN = {"level": "mean", "spread": "spread about"}
 _MEASURES = {  # how a value is told: as that of this measure
     "records": ("records", "{} records"),
     "roc_auc": ("roc_auc", "ROC AUC {}"),
@@ -57,7 +57,6 @@ _UNVALUED = {
 }
 _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
-_FACTOR = 1.5  # from it on a number is told to be so many times what is usual
 _THURSDAY = 3  # 1970-01-01
 
 
@@ -114,6 +113,7 @@ def told_day(detail: Detail | None) -> ToldDay | None:
     kind, level = str(cells["what"]), str(cells["level"])
     what = " of ".join(part for part in (kind.replace("_", " "), level) if part)
     own = _three(cells, "own", "own_low", "own_high")
+    what = _OWN.get(kind, what) if own else what
     numbers = own or _three(cells, "value", "expected_low", "expected_high")
     if numbers is None:
         return None
@@ -127,6 +127,29 @@ def _three(cells: _Cells, *names: str) -> tuple[float, float, float] | None:
     if isinstance(value, float | int) and isinstance(low, float | int) and isinstance(high, float | int):
         return value, low, high
     return None
+
+
+def usual_since(detail: Detail | None) -> str:
+    """First day of the change that is what is expected now: it did not go back. Empty: there is none."""
+    return str(_cells(detail).get("usual_since") or "") if detail is not None and is_change(detail) else ""
+
+
+def not_back(rows: Iterable[MeasurementRow]) -> Iterator[str]:
+    """Changes that are told no longer though they have not gone back: a sentence; none without any.
+
+    Parameters
+    ----------
+    rows
+        current ones of a model, of any measure.
+    """
+    since = {
+        named(row.subject) if row.subject else "performance": day
+        for row in rows
+        if row.measure == EVIDENCE and (day := usual_since(row.measurement.detail))
+    }
+    if since:
+        told = few(f"{name} since {day}" for name, day in since.items())
+        yield f"Changed, not gone back, and no longer told as it is expected by now: {told}"
 
 
 def of_all(detail: Detail, changed: int) -> str:
@@ -213,8 +236,9 @@ def _now(cells: _Cells, end: int) -> str:
         return f"{_FAULTS[what].format(value_of('missing_rate', value))}, {usual} on the days before"
     own = _three(cells, "own", "own_low", "own_high")
     if what in _OWN and own is not None:
-        told, *bounds = (_short(one) for one in own)
-        told = _OWN[what].format(told, _signed(value - (low + high) / 2), _times(*own))
+        told, *bounds = (about(one) for one in own)
+        factor = times(own[0], (own[1] + own[2]) / 2 if own[1] * own[2] > 0 else 0.0)
+        told = f"{_OWN[what]} {told} ({factor or f'{_signed(value - (low + high) / 2)} sd'})"
     elif what in _NUMBERS:
         told, bounds = _NUMBERS[what].format(_signed(value)), [_signed(bound) for bound in (low, high)]
     else:
@@ -244,22 +268,6 @@ def _told(what: str, level: str, value: float, usual: float | None) -> str:
     if what in _RATIOS:
         return f"{told} ({with_minus(f'{100 * (value / usual - 1):+.0f} %')})" if usual else told
     return f"{told} ({difference_of(measure, value - usual)})"
-
-
-def _times(value: float, low: float, high: float) -> str:
-    """How many times what is usual a number of one sign is; empty: by less than a factor of 1.5.
-
-    >>> _times(61_000.0, 4_900.0, 5_300.0), _times(9.0, 8.0, 10.0), _times(9.0, -1.0, 10.0)
-    (', ×12', '', '')
-    """
-    if min(value, low, high) <= 0 or 1 / _FACTOR < (factor := 2 * value / (low + high)) < _FACTOR:
-        return ""
-    return f", ×{number(float(f'{factor:.2g}'))}"
-
-
-def _short(value: float | str | None) -> str:
-    """Number to three digits: it is about so much."""
-    return with_minus(number(float(f"{value:.3g}"))) if isinstance(value, float | int) else ""
 
 
 def _signed(value: float | str | None) -> str:

@@ -6,7 +6,8 @@ from monitor.measures.against import REFERENCE, SEASON
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
 from monitor.measures.rows import MeasurementRow
-from monitor.measures.worded import band_of, bounds_of, difference_of, value_of
+from monitor.measures.worded import about, band_of, before_of, bounds_of, difference_of, times, value_of
+from monitor.sentences.changed import not_back
 from monitor.sentences.known import Known, capital, few, named
 from monitor.sentences.reasons import why, why_absent
 from monitor.sentences.windows import window_of
@@ -21,6 +22,7 @@ def inputs(known: Known) -> Iterator[str]:
     if known.features(INDEX, SEASON):
         yield from _features(known, SEASON)
     yield from _features(known)
+    yield from not_back(known.rows)
     yield from _outputs(known)
 
 
@@ -42,7 +44,7 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         small = ", each by less than 0.1" if against else ", as one in 20 does by chance alone"
         size = some if large else small
         told = f"{len(moved)} of {len(judged)} features {far}{size}"
-        most = few([_moved(row) for row in moved])
+        most = few([f"{named(row.subject)} {_with_band(row, *_means(known, row))}" for row in moved])
         yield f"{where}: {told}, by {INDEX}: {most}"
     if len(judged) < len(rows):
         blind = [named(row.subject) for row in rows if row.measurement.value is None]
@@ -121,8 +123,15 @@ def _odd(known: Known) -> Iterator[str]:
             yield f"{name.replace('_', ' ')} {value_of(name, value)}"
 
 
-def _moved(row: MeasurementRow) -> str:
-    return f"{named(row.subject)} {_with_band(row)}"
+def _means(known: Known, row: MeasurementRow) -> list[str]:
+    """Mean beside the reference's, where it is a multiple of that."""
+    mean = known.beside(row, "mean")
+    value, usual = (
+        (None, None) if mean is None else (mean.measurement.value, before_of(mean.measurement, None))
+    )
+    if value is None or usual is None or not (factor := times(value, usual)):
+        return []
+    return [f"mean {about(value)}, reference {about(usual)}, {factor}"]
 
 
 def _with_band(row: MeasurementRow, *more: str) -> str:

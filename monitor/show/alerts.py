@@ -5,9 +5,10 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.phrases import (
     cause_table,
+    ended,
     heading,
     interval_in_words,
     is_difference,
@@ -32,13 +33,6 @@ _COLUMNS = (
 )  # fmt: skip
 _SEVERITIES = tuple(Severity)
 _STATES = (State.FIRING, State.PENDING, State.RESOLVED)
-_ENDED = {
-    Ended.CLEARED: "clear again",
-    Ended.REVISED: "taken back: the window was revised",
-    Ended.NO_DATA: "no data",
-    Ended.REMOVED: "the rule is gone",
-    Ended.ACCEPTED: "accepted",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,7 @@ def _line(shown: ShownAlert) -> tuple[str, ...]:
     alert = shown.alert
     series, breach = alert.series, alert.breach
     of = ", ".join(part for part in (series.version, series.segment, series.subject) if part)
-    over = "" if alert.ended is None else f"{iso(alert.resolved_at)}: {_ENDED[alert.ended]}"
+    over = "" if alert.ended is None else f"{iso(alert.resolved_at)}: {ended(alert)}"
     return (
         alert.severity.value,
         alert.state.value,

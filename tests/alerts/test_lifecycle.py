@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from monitor.alerts.lifecycle import Alert, Ended, State, known_at, missed, removed, step
 from monitor.alerts.rules import Condition, Limit, Rule, Series
-from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict
+from monitor.alerts.verdicts import NOT_KEPT, USUAL, Outcome, Verdict
 from monitor.core.clock import DAY, HOUR
 
 SERIES = Series("shift", window="7d")
@@ -56,6 +56,19 @@ def test_a_firing_alert_ends_when_its_window_is_clear() -> None:
     assert alert is not None
     assert (alert.state, alert.resolved_at, alert.ended) == (State.RESOLVED, HOUR, Ended.CLEARED)
     assert alert.breach.value == 0.5
+
+
+def test_an_alert_of_a_change_that_became_what_is_expected_does_not_say_that_it_is_clear() -> None:
+    ended = step(
+        AT_ONCE,
+        SERIES,
+        lived(AT_ONCE, Outcome.BREACH),
+        replace(verdict(Outcome.CLEAR, 1), reason=USUAL),
+        HOUR,
+    )
+
+    assert ended is not None
+    assert (ended.state, ended.ended) == (State.RESOLVED, Ended.USUAL)
 
 
 def test_hysteresis_keeps_a_firing_alert() -> None:

@@ -314,7 +314,7 @@ def test_what_changed_in_one_cycle_is_one_notice_of_both_rules_the_most_urgent_f
 
 def changed(rule: Rule, subject: str, evidence: float) -> Alert:
     cells = ("level", "", "rises", 1.4, -0.2, 0.2, 1.9, "2011-01-25", 2e7, 9.0, 41, 1, 91.3, 61.9, 69.4, 21)
-    cause = Detail(CHANGED, ((*cells, "origin=EWR", 0.71, 0.36, None, "2011-01-25"),))
+    cause = Detail(CHANGED, ((*cells, "origin=EWR", 0.71, 0.36, None, "2011-01-25", None),))
     verdict = Verdict(outcome=Outcome.BREACH, window_end=AT, value=evidence, limit=1.0, cause=cause)
     series = Series(rule.name, window="cumulative", subject=subject)
     return firing(series, verdict, AT, severity=rule.severity)

@@ -55,6 +55,17 @@ def test_a_lasting_shift_is_found_once_stands_28_days_and_is_then_what_is_expect
     assert judged[-1].expectation.level[0] == pytest.approx(0.8, abs=0.1)
 
 
+def test_a_change_that_became_what_is_expected_is_told_apart_from_one_that_went_back() -> None:
+    """The one is still there: it must not be said to be over."""
+
+    def usual_since(days: list[DayValues]) -> list[int | None]:
+        found = [judgements(watch(), one, budget=BUDGET)[0] for one in run(watch(), days)]
+        return [None if one.usual_since is None else one.usual_since - MONDAY for one in found]
+
+    assert usual_since(shifted(95, 60, 35, 0.8)) == [*[None] * 88, *[60] * 7]
+    assert usual_since(shifted(95, 60, 6, 0.8)) == [None] * 95
+
+
 def test_a_shift_of_some_days_ends_when_most_of_three_days_are_back() -> None:
     judged = run(watch(), shifted(100, 60, 6, 0.8))
 
@@ -268,7 +279,7 @@ def test_20_records_a_day_are_judged_and_nothing_is_told_of_them() -> None:
 def test_what_is_not_judged_is_counted_and_named(tables: list[pa.Table], told: list[str]) -> None:
     newest = judged_rows(tables, counting())[-1]
 
-    count, *why = judged_sentences(rows_of(0, newest, day=19_787, n=200, subjects=len(newest), held={}))
+    count, *why = judged_sentences(rows_of(0, newest, day=19_787, n=200, subjects=len(newest), standing={}))
 
     unjudged = sum(one.unvalued is not None for one in newest)
     assert unjudged > 0

@@ -9,6 +9,7 @@ import pytest
 from looked_at import END, looking
 from serving import Bench
 
+from monitor.alerts.lifecycle import Ended
 from monitor.alerts.rules import Severity
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.pages.report import _alerts, report
@@ -108,4 +109,8 @@ def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) ->
         "Ended: busy (21 Mar 2024)",
         "For information alone: 0 began, 1 ended",
     ]
+    usual = replace(over, alert=replace(over.alert, ended=Ended.USUAL))
+    assert "Still there, but expected by now, and no longer told: busy (21 Mar 2024)" in list(
+        _alerts([usual], day, day + DAY, "UTC")
+    )
     assert list(_alerts([over], day + DAY, day + 2 * DAY, "UTC")) == told[:1]

@@ -22,6 +22,7 @@ from monitor.exposition.alerts import alert_families, alerting
 from monitor.measures.catalogue.daily import ALERTS, EVIDENCE
 from monitor.notify.webhook import Webhook
 from monitor.records.reading import Task
+from monitor.sentences.changed import changed
 from monitor.specs.model import BudgetSpec
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import Event
@@ -189,7 +190,7 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
     text = taken.bodies[0]["text"].split("\n")
     assert taken.bodies[0]["title"] == "FIRING warning: late changed, feature:temp and 1 more"
     assert text[0].startswith(
-        "Something changed: feature:temp, level about 22.8 (+2.78 sd, ×2.3), expected 9.25 to "
+        "Something changed: feature:temp, mean 27.8 (×2.8), expected 9.11 to 10.8 on Mondays"
     )
     assert "; since 2024-01-22; by chance less than once in a million months; and 1 more: score." in text[0]
     assert "2 of 9 subjects changed in this cycle, the most urgent first." in text
@@ -198,12 +199,37 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
         "To see more: monitor show --model late --subject feature:temp",
     ]
     assert said["feature:temp"].startswith(
-        "Something changed: feature:temp, level about 22 (+2.60 sd, ×2.2), expected "
+        "Something changed: feature:temp, mean 27.2 (×2.7), expected 9.11 to 10.8"
     )
     assert said["score"].startswith(
-        "Something changed: score, level about 0.256 (−0.63 sd, ×0.66), expected 0.34 to 0.436"
+        "Something changed: score, mean 0.283 (−0.63 sd), expected 0.357 to 0.444"
     )
     assert said["score"].endswith("; 90 % of it in shop=north, which has 44 % of the records")
+
+
+def test_a_number_in_other_units_is_told_by_its_mean_as_it_is_beside_the_mean_that_was_expected(
+    new_store: NewStore,
+) -> None:
+    log, store = log_of(DAYS, per_day=150), new_store()
+    table, at = log.predictions, np.asarray(log.predictions["event_time"])
+    values = np.asarray(table["feature:temp"])
+    temp = np.where(at >= START + BROKEN * DAY, 100 * values, values)
+    table = table.set_column(table.column_names.index("feature:temp"), "feature:temp", pa.array(temp))
+    shop = pa.array(["north"] * len(at))
+    source = MemorySource(table.append_column("segment:shop", shop), log.labels)
+    midnight = START + (BROKEN + 1) * DAY + HOUR
+
+    lived(source, store, [*REGULAR[: REGULAR.index(START + BROKEN * DAY) : 8], midnight])
+
+    (found,) = [one for _, one in store.alerts("late") if one.series.subject == "feature:temp"]
+    of_day = (at >= START + BROKEN * DAY) & (at < START + (BROKEN + 1) * DAY)
+    before = (at >= START + (BROKEN - 7) * DAY) & (at < START + BROKEN * DAY)
+    cause = found.breach.cause
+    assert cause is not None
+    cells = dict(zip(cause.columns, cause.rows[0], strict=True))
+    assert cells["own"] == pytest.approx(temp[of_day].mean(), rel=1e-6)
+    assert cells["own_low"] < values[before].mean() < cells["own_high"]
+    assert changed(cause, midnight).startswith("mean 1,027 (×100, as in other units), expected 9.")
 
 
 def test_what_is_accepted_ends_with_the_next_cycle_and_not_with_the_next_day(

@@ -35,9 +35,15 @@ def told(**cells: Any) -> str:
 def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_was_expected() -> None:
     in_unit = told(own=91.342, own_low=61.86, own_high=69.44)
 
-    assert in_unit.split(";")[0] == "level about 91.3 (+1.40 sd), expected 61.9 to 69.4 on Mondays"
+    assert in_unit.split(";")[0] == "mean 91.3 (+1.40 sd), expected 61.9 to 69.4 on Mondays"
     assert told(own=61_000.0, own_low=4_900.0, own_high=5_300.0).startswith(
-        "level about 61,000 (+1.40 sd, ×12)"
+        "mean 61,000 (×12), expected 4,900 to 5,300 on"
+    )
+    assert told(own=3_815.2, own_low=37.21, own_high=38.84).startswith(
+        "mean 3,815 (×100, as in other units), expected 37.2 to 38.8 on"
+    )
+    assert told(what="spread", own=0.0101, own_low=9.8, own_high=10.2).startswith(
+        "spread about 0.0101 (×0.001, as"
     )
     assert "×" not in told(own=9.0, own_low=-1.0, own_high=4.0), "of numbers of both signs no factor is told"
     assert told().split(";")[0] == "level +1.40 sd from usual, expected −0.20 to +0.20 on Mondays"
@@ -113,7 +119,7 @@ def test_what_was_kept_before_a_column_was_there_is_still_told() -> None:
         ({"what": "level"}, ToldDay("level", "sd", "", 1.4, -0.2, 0.2)),
         (
             {"what": "level", "own": 91.0, "own_low": 62.0, "own_high": 69.0},
-            ToldDay("level", "", "", 91.0, 62.0, 69.0),
+            ToldDay("mean", "", "", 91.0, 62.0, 69.0),
         ),
         ({"what": "shape"}, ToldDay("shape", "χ²", "", 1.4, -0.2, 0.2)),
         ({"what": "share", "level": "JFK"}, ToldDay("share of JFK", "", "missing_rate", 1.4, -0.2, 0.2)),

@@ -7,13 +7,14 @@ from monitor.measures.catalogue.measure import Exposure, Family, Measure, Unit
 CHANGED = (
     *("what", "level", "way", "value", "expected_low", "expected_high", "size", "since"),
     *("months", "apparent", "days", "over", "own", "own_low", "own_high"),
-    *("subjects", "segment", "held", "of_records", "unvalued", "day"),
+    *("subjects", "segment", "held", "of_records", "unvalued", "day", "usual_since"),
 )
 """Columns of the detail of evidence: which statistic or fault has most of it, and what was expected.
 
 `value` is the mean of so many days as `over` says; `own` is it in the numbers' own unit. Of all `subjects`
 that are judged this is one; the segment holds such a share of the change, and of the records. `unvalued`
-says why the values were not judged. `day` is its date where the model is.
+says why the values were not judged. `day` is its date where the model is. With
+`usual_since` a change began that is no longer told: it lasted, or was accepted, and is what is expected.
 """
 EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
 ALERTS, BUDGET = "alerts_30d", "false_alert_budget"

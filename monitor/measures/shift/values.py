@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
+from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.core.typing import Counts, Ints
+from monitor.measures.against import FIGURES
 from monitor.measures.options import Result
 from monitor.measures.shift.cells import Expected
 from monitor.measures.statistics.intervals import Moments, moments_of, normal, rate, welch
@@ -53,7 +54,9 @@ def _of_moments(
         return
     value, variance = grid.centre + grid.scale * now.mean, now.variance * grid.scale * grid.scale
     interval = normal(value, variance / n, level) if n > 1 else None
-    yield Result("mean", subject, Measurement(value=value, n=n, interval=interval))
+    usual = (grid.centre + grid.scale * then.mean, None, None, int(then.n))
+    beside = None if then.reason is not None else Detail(FIGURES, (usual,))
+    yield Result("mean", subject, Measurement(value=value, n=n, interval=interval, detail=beside))
     spread = Measurement.absent(Reason.OUT_OF_RANGE if n > 1 else Reason.UNDEFINED, n=n)
     if math.isfinite(variance):
         spread = Measurement(value=math.sqrt(variance), n=n)

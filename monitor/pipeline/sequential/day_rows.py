@@ -11,6 +11,7 @@ from monitor.evidence.telling import Judgement, NotJudged
 from monitor.evidence.watched import Watch, WatchGroup
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, CHANGED, DETECTABLE, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
+from monitor.pipeline.sequential.standing import StandingChange
 from monitor.records.pane import Part
 from monitor.specs.rows import Day
 
@@ -59,7 +60,7 @@ def rows_of(
     day: int,
     n: int,
     subjects: int,
-    held: Mapping[str, HoldingSegment | None],
+    standing: Mapping[str, StandingChange],
 ) -> Iterator[MeasurementRow]:
     """What is said of a day's subjects.
 
@@ -73,14 +74,15 @@ def rows_of(
         its records.
     subjects
         of the model that are watched.
-    held
-        by subject the segment that holds the change that stands.
+    standing
+        by subject the changes that stand.
     """
     for one in told:
         subject = "" if one.subject == PERFORMANCE else one.subject
         reason = None if one.unjudged is None else _REASONS.get(one.unjudged)
         judged = reason is None or one.stands  # faults may, whatever the series
-        detail = _detail(one, day, subjects, held.get(one.subject))
+        change = standing.get(one.subject)
+        detail = _detail(one, day, subjects, None if change is None else change.held)
         yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, detail))
         size = one.size if one.index is None else one.index
         yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason))
@@ -142,8 +144,9 @@ def _detail(one: Judgement, day: int, subjects: int, held: HoldingSegment | None
     told = (what, one.level, way, one.value, low, high, size, since, one.months, one.apparent, one.days)
     own = (None, None, None) if one.in_unit is None else one.in_unit
     where = (None, None, None) if held is None else (held.segment, held.of_change, held.of_records)
+    usual = None if one.usual_since is None else _date(one.usual_since)
     unvalued = None if one.unvalued is None else one.unvalued.value
-    return Detail(CHANGED, ((*told, one.over, *own, subjects, *where, unvalued, _date(day)),))
+    return Detail(CHANGED, ((*told, one.over, *own, subjects, *where, unvalued, _date(day), usual),))
 
 
 def _date(day: int) -> str:

@@ -14,7 +14,6 @@ from monitor.evidence.days import REMEMBERED, DayRow, DayValues, pack, unpack
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import AlertBudget, Judged, accept, step
 from monitor.evidence.making import watch_of
-from monitor.evidence.segments import HoldingSegment
 from monitor.evidence.telling import judgements
 from monitor.evidence.watched import Watch
 from monitor.measures.catalogue.daily import EVIDENCE
@@ -31,7 +30,7 @@ from monitor.pipeline.sequential.day_rows import (
     with_evidence,
 )
 from monitor.pipeline.sequential.days import DueDay, JudgedUntil, counts_of, due_days
-from monitor.pipeline.sequential.segments import held_now
+from monitor.pipeline.sequential.standing import StandingChange, standing_now
 from monitor.records.codec import decode, encode
 from monitor.records.pane import PanePart, Part
 from monitor.specs.model import BudgetSpec
@@ -59,8 +58,8 @@ class WatchedPart:
         rows of the days before the newest one.
     newest
         the newest day, judged.
-    held
-        by subject the segment that holds the change that stands.
+    standing
+        by subject what is counted of the change that stands; None: not of the newest day yet.
     """
 
     days: tuple[Day, ...] = ()
@@ -68,7 +67,7 @@ class WatchedPart:
     watch: Watch | None = None
     history: tuple[DayRow, ...] = ()
     newest: Judged | None = None
-    held: Mapping[str, HoldingSegment | None] = field(default_factory=dict)
+    standing: Mapping[str, StandingChange] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[DayRow]:
@@ -145,18 +144,18 @@ def judge_days(
     judged = JudgedDays(watched=parts)
     known = JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
 
-    def with_held(one: WatchedPart) -> WatchedPart:
+    def with_standing(one: WatchedPart) -> WatchedPart:
         if one.watch is None or one.newest is None:
             return one
-        of = one.days, one.watch, one.newest.row, one.held
-        return replace(one, held=held_now(model, panes, *of, as_of, uncounted))
+        of = one.days, one.watch, one.rows, one.standing
+        return replace(one, standing=standing_now(model, panes, *of, as_of, uncounted))
 
-    parts.update({part: with_held(one) for part, one in parts.items()})
+    parts.update({part: with_standing(one) for part, one in parts.items()})
     for due in due_days(model, panes, state, known, as_of):
         renew(model, lease)
         strata = counts_of(model, panes, due, as_of, uncounted)
         entered, days = _entered(model, parts[due.part], due, strata, accepted)
-        parts[due.part] = entered = with_held(entered)
+        parts[due.part] = entered = with_standing(entered)
         if due.at > told_after:
             rows = _rows(model, due.part, parts, as_of)
             judged.rounds.append((due.at, rows))
@@ -178,11 +177,12 @@ def _rows(model: Model, part: Part, parts: Mapping[Part, WatchedPart], as_of: in
     if watched.watch is None or watched.newest is None or budget is None:
         return list(learning_rows(part, end, len(watched.first)))
     unusual = _unusual(budget, watched.newest.row.day)
-    told = judgements(watched.watch, watched.newest, budget=_budget(budget), unusual=unusual)
+    means = {name: one.means for name, one in watched.standing.items() if one.means is not None}
+    told = judgements(watched.watch, watched.newest, budget=_budget(budget), unusual=unusual, means=means)
     n = int(watched.newest.row.samples[0])
     subjects = sum(len(one.watch.subjects) for one in parts.values() if one.watch is not None)
     day = watched.newest.row.day
-    return list(rows_of(end, told, day=day, n=n, subjects=subjects, held=watched.held))
+    return list(rows_of(end, told, day=day, n=n, subjects=subjects, standing=watched.standing))
 
 
 def _parts(model: Model) -> Sequence[Part]:
