@@ -15,8 +15,8 @@ from monitor.config.load import examine
 from monitor.core.clock import SECOND, to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
-from monitor.core.text import json_text
-from monitor.show.words import counted, iso, say, say_lines
+from monitor.core.text import json_text, readable
+from monitor.show.words import counted, iso, room, say, say_lines
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import filled, has_short_password
 from monitor.web.files import certificate, secrets
@@ -160,14 +160,13 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
     for fault in checked.faults:
         say(str(fault), err=True)
     for model in checked.models if explain else ():
-        for line in explained(model):
-            say(line)
+        say_lines("\n".join(map(readable, explained(model))), width=room())
     if checked.faults:
         return
     notes = [(model.name, _notes(model)) for model in checked.models]
     notes += [(name, told(watched)) for name, watched in checked.unseen]
     for name, line in ((name, line) for name, lines in notes for line in lines):
-        say(f'model "{name}": {line}')
+        say_lines(readable(f'model "{name}": {line}'), width=room())
     warned = counted(len(checked.warnings), "warning")
     say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
 

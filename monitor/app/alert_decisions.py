@@ -21,7 +21,7 @@ from monitor.measures.rows import newest as newest_revisions
 from monitor.records.reading import Task
 from monitor.show.alerts import ShownAlert, alerts_as_table, plain_alert
 from monitor.show.budget import Spent
-from monitor.show.words import aligned
+from monitor.show.columns import aligned
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event
 from monitor.store import LIVE
@@ -287,7 +287,7 @@ def _since(alert: Alert) -> str:
 
 def tried(
     kept: KeptRun, model: str, rule: str | None, span: tuple[int, int]
-) -> tuple[list[Summary], list[Alert]]:
+) -> tuple[list[Summary], list[ShownAlert]]:
     """How rules would have done, and each alert that would have fired.
 
     Raises
@@ -303,14 +303,15 @@ def tried(
         rules = tuple(each for each in rules if each.name == rule)
     rows = kept.store.kept_of(model, needed(rules), span)
     alerts, judged = backtest(rules, newest(rows))
-    return summaries(rules, alerts, judged, span), alerts
+    by_name = {each.name: each for each in rules}
+    shown = [ShownAlert(model, alert, rule=by_name[alert.series.rule]) for alert in alerts]
+    return summaries(rules, alerts, judged, span), shown
 
 
-def as_report(model: str, summed: list[Summary], alerts: list[Alert]) -> str:
+def as_report(summed: list[Summary], alerts: list[ShownAlert], width: int | None = None) -> str:
     """Tables: a line for each rule, a line for each alert."""
-    text = aligned([_HEAD, *(_line(summary) for summary in summed)])
-    shown = [ShownAlert(model, alert) for alert in alerts]
-    return f"{text}\n\n{alerts_as_table(shown)}" if shown else text
+    text = aligned([_HEAD, *(_line(summary) for summary in summed)], width)
+    return f"{text}\n\n{alerts_as_table(alerts, width=width)}" if alerts else text
 
 
 def _line(summary: Summary) -> tuple[str, ...]:
@@ -328,7 +329,7 @@ def _line(summary: Summary) -> tuple[str, ...]:
     )
 
 
-def as_plain(model: str, summed: list[Summary], alerts: list[Alert], span: tuple[int, int]) -> str:
+def as_plain(model: str, summed: list[Summary], alerts: list[ShownAlert], span: tuple[int, int]) -> str:
     """JSON of both."""
     rules = [
         {
@@ -341,6 +342,6 @@ def as_plain(model: str, summed: list[Summary], alerts: list[Alert], span: tuple
         }
         for summary in summed
     ]
-    shown = [plain_alert(ShownAlert(model, alert)) for alert in alerts]
+    shown = [plain_alert(alert) for alert in alerts]
     start, end = map(to_iso, span)
     return json_text({"model": model, "from": start, "to": end, "rules": rules, "alerts": shown}, indent=1)

@@ -19,7 +19,7 @@ from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.demo.loading import flights, load_logs
 from monitor.demo.months import months
-from monitor.show.words import say, say_lines
+from monitor.show.words import room, say, say_lines
 from monitor.specs.protocols import CycleReport
 from monitor.specs.urls import sqlite_url
 from monitor.store.engine import migrate
@@ -68,7 +68,7 @@ def run_demo(
                 raise MonitorError(f"the demo stopped: {report.error}")
         if not app.store.events(MODEL, PAST):
             app.store.record([Decision(stop, "demo", "flights of 2013: no cycle is late").event(MODEL, PAST)])
-        say_lines(months(chosen_rows(app, model=MODEL, window="month", history=True)))
+        say_lines(months(chosen_rows(app, model=MODEL, window="month", history=True), room()))
         say(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:
             return 0
@@ -105,5 +105,5 @@ def _further(config: Path, *given: str | None) -> str:
     program = sys.argv[0] if Path(sys.argv[0]).name == "monitor" else "monitor"
     names = ("MONITOR_DEMO_SOURCE", "MONITOR_DEMO_STORE")
     needed = [f"{name}=… " for name, url in zip(names, given, strict=True) if url is not None]
-    command = [program, "show", "--config", str(config), "--history", "--window", "month"]
+    command = [program, "status", "--config", str(config)]
     return "".join(needed) + shlex.join(command)

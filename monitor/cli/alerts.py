@@ -8,7 +8,7 @@ import click
 
 from monitor.cli import options
 from monitor.cli.options import MomentType, exit_on_error, read_settings, refuse_empty
-from monitor.show.words import say, say_lines
+from monitor.show.words import room, say, say_lines, width
 
 _OF_ONE_ALERT = (
     options.config,
@@ -67,9 +67,9 @@ def alerts(
         case "csv":
             text = alerts_as_csv(listing)
         case _:
-            text = f"\n{alerts_as_table(listing, explain=explain)}"
-            options.say_styled(heads(models, options.width()))
-    say_lines(text)
+            text = f"\n{alerts_as_table(listing, explain=explain, width=room())}"
+            options.say_styled(heads(models, width()))
+    say_lines(text, width=room() if form == "table" else None)
     sys.exit(code_of(models) if exit_code else 0)
 
 
@@ -131,6 +131,7 @@ def backtest(
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         for name in kept.names(model):
             summed, fired = tried(kept, name, rule, (start, end))
-            text = as_report(name, summed, fired)
-            plain = as_plain(name, summed, fired, (start, end))
-            say_lines(plain if form == "json" else f"{name}\n{text}")
+            if form == "json":
+                say_lines(as_plain(name, summed, fired, (start, end)))
+            else:
+                say_lines(f"{name}\n{as_report(summed, fired, room())}", width=room())

@@ -6,7 +6,7 @@ import click
 
 from monitor.cli import options
 from monitor.cli.options import exit_on_error, read_settings
-from monitor.show.words import say_lines
+from monitor.show.words import room, say_lines
 
 _FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 
@@ -43,5 +43,6 @@ def _told(path: Path, model: str | None, run_name: str, form: str, *, changes: b
     if form == "json":
         say_lines(as_plain(models))
         return
-    lines = change_lines if changes else budget_lines
-    say_lines("\n".join(line for one in models for line in lines(one)))
+    wide = room()
+    lines = (change_lines(one) if changes else budget_lines(one, wide) for one in models)
+    say_lines("\n".join(line for of_model in lines for line in of_model), width=wide)

@@ -18,7 +18,7 @@ from monitor.cli import options
 from monitor.cli.options import DurationType, MomentType, exit_on_error, progress, read_settings, refuse_empty
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.version import VERSION
-from monitor.show.words import counted, say, say_lines, tell_python
+from monitor.show.words import counted, room, say, say_lines, tell_python, width
 from monitor.specs import HOST, PORT
 from monitor.store import LIVE
 
@@ -188,7 +188,8 @@ def replay(
 @click.option("--segments", is_flag=True, help="Also each segment in the table.")
 @click.option("--versions", is_flag=True, help="Also each version of the model in the table.")
 @click.option("--as-of", type=MomentType(), help="What was known then.")
-@click.option("--history", is_flag=True, help="All kept revisions.")
+@click.option("--history", is_flag=True, help="All kept revisions; on a terminal the newest 100 rows.")
+@click.option("--last", type=click.IntRange(min=1), help="Only the newest rows, so many.")
 @click.option("--explain", is_flag=True, help="Also the tables behind the values: what moved, curves.")
 @click.option("--provenance", is_flag=True, help="Also what stands behind the numbers.")
 @click.option("--all", "everything", is_flag=True, help="Every measure, feature, version and segment.")
@@ -207,7 +208,7 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
     settings, named = read_settings(path, outside=False), asked["measure"]
     asked["measure"] = BEHIND.get(named, named)
     chosen = {name: asked[name] for name in ("subject", "segment", "version")}
-    table = partial(tables_behind, named) if named in BEHIND else options.table_of(**asked)
+    table = partial(tables_behind, named, width=room()) if named in BEHIND else options.table_of(**asked)
     with to_read(settings, path.parent, run_name) as kept:
         refuse_unknown(kept, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(kept, **{name: asked[name] for name in _OF_ROWS})
@@ -216,9 +217,9 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
         text = with_provenance(kept.store, rows, form, table) if provenance else forms[form](rows)
         if form == "table" and options.is_overview(**asked) and not kept.is_history(asked["model"]):
-            options.say_styled(heads(standings(kept, asked["model"], system_clock()), options.width()))
+            options.say_styled(heads(standings(kept, asked["model"], system_clock()), width()))
             say("")
-    say_lines(text)
+    say_lines(text, width=room() if form == "table" else None)
 
 
 @main.command()

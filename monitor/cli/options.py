@@ -2,7 +2,6 @@
 
 import logging
 import os
-import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from monitor.core.clock import from_iso, parse_duration, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError, described
 from monitor.core.secrets import hide
 from monitor.core.text import readable
-from monitor.show.words import say, say_lines
+from monitor.show.words import room, say, say_lines
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ _OF_CLICK = (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPip
 _UNEXPECTED = "a fault of this program"
 _HOW = "`monitor --debug` and the same command print where: please report it"
 _CHOSEN = ("measure", "subject", "segment", "version")  # what names some of the rows
+_NEWEST = 100  # rows of a history that a terminal shows
 _TELL = 30.0  # seconds between lines of a log
 
 P = ParamSpec("P")
@@ -115,11 +115,6 @@ def read_settings(path: Path, *, outside: bool = True) -> "Settings":
     return settings_of(path, os.environ, outside=outside)
 
 
-def width() -> int:
-    """Characters of a line of the terminal; of a pipe those that COLUMNS gives, else 80."""
-    return shutil.get_terminal_size().columns
-
-
 def say_styled(lines: "Iterable[Styled]") -> None:
     """Print lines, on a terminal with their colours; NO_COLOR takes these away."""
     plain = bool(os.environ.get("NO_COLOR"))
@@ -134,7 +129,7 @@ def is_overview(*, history: bool, as_of: int | None, **asked: Any) -> bool:
 
 
 def table_of(
-    *, explain: bool, everything: bool, segments: bool, versions: bool, **asked: Any
+    *, explain: bool, everything: bool, segments: bool, versions: bool, last: int | None, **asked: Any
 ) -> "Callable[[Sequence[Shown]], str]":
     """How rows become a table: of whole models, and of the versions and segments that were asked for."""
     from monitor.show.details import with_details
@@ -143,11 +138,13 @@ def table_of(
     all_of_them = everything or asked["history"] or any(asked[name] is not None for name in _CHOSEN)
     with_segments = everything or segments or asked["segment"] is not None
     with_versions = everything or versions or asked["version"] is not None
+    wide = room()
+    most = last or (_NEWEST if asked["history"] and wide else None)
 
     def table(rows: "Sequence[Shown]") -> str:
         shown = of_strata(rows, segments=with_segments, versions=with_versions)
         form = with_details if explain else as_table
-        return form(shown, everything=all_of_them)
+        return form(shown, everything=all_of_them, width=wide, most=most)
 
     return table
 

@@ -7,7 +7,7 @@ import click
 
 from monitor.cli import options
 from monitor.cli.options import MomentType, exit_on_error, read_settings
-from monitor.show.words import say_lines
+from monitor.show.words import say_lines, width
 
 
 @click.command()
@@ -43,5 +43,5 @@ def status(
     if form == "json":
         say_lines(as_plain(models))
     else:
-        options.say_styled(as_lines(models, options.width(), whole=whole))
+        options.say_styled(as_lines(models, width(), whole=whole))
     sys.exit(code_of(models) if exit_code else 0)

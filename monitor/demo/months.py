@@ -6,11 +6,11 @@ from datetime import timedelta
 from monitor.core.clock import to_datetime
 from monitor.core.text import number
 from monitor.measures.rows import MeasurementRow, Truth
+from monitor.show.columns import aligned
 from monitor.show.plain import Shown
-from monitor.show.words import aligned
 
 
-def months(rows: Iterable[Shown]) -> str:
+def months(rows: Iterable[Shown], width: int | None = None) -> str:
     """Month by month, one line a window."""
     latest: dict[int, dict[tuple[str, str], MeasurementRow]] = {}
     for _, _, row in rows:
@@ -21,7 +21,7 @@ def months(rows: Iterable[Shown]) -> str:
         "accuracy (majority)", "profit", "SI score (critical)", "most shifted features (SI)",
         "late: control / treatment", "truth",
     )  # fmt: skip
-    return aligned([header, *(_month(end, measured) for end, measured in sorted(latest.items()))])
+    return aligned([header, *(_month(end, measured) for end, measured in sorted(latest.items()))], width)
 
 
 def _month(end: int, measured: dict[tuple[str, str], MeasurementRow]) -> tuple[str, ...]:

@@ -6,26 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert, State
-from monitor.alerts.phrases import (
-    cause_table,
-    ended,
-    heading,
-    interval_in_words,
-    is_difference,
-    limit_in_words,
-    said,
-    still,
-    worded,
-)
+from monitor.alerts.phrases import cause_table, ended, figures, heading, place, said, still
 from monitor.alerts.rules import Rule, Severity
 from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
-from monitor.core.text import json_text, number, readable
+from monitor.core.text import json_text, readable
 from monitor.measures.against import FIGURES
+from monitor.measures.rows import CUMULATIVE
+from monitor.sentences.changed import is_change
+from monitor.show.columns import aligned, indented
 from monitor.show.plain import flat, records_of
-from monitor.show.words import aligned, iso
+from monitor.show.words import iso, when
 
-_HEAD = ("severity", "state", "model", "rule", "of", "window", "value", "interval", "limit", "n", "since", "")
+_HEAD = ("severity", "state", "model", "rule", "of", "found", "")
 _COLUMNS = (
     "model", "rule", "version", "segment", "window", "subject", "severity", "state", "since", "fired_at",
     "resolved_at", "reason", "value", "lower", "upper", "limit", "n", "window_end", "as_of", "verdict",
@@ -89,44 +82,41 @@ def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
     return out.getvalue()
 
 
-def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False) -> str:
-    """A line for each alert, the most urgent first; what is behind them below, if asked for."""
+def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False, width: int | None = None) -> str:
+    """A line for each alert, the most urgent first, and what it says; all that is behind it, if asked for."""
     ordered = _ordered(alerts)
     if not ordered:
         return "no alert is pending or firing"
-    text = aligned([_HEAD, *(_line(shown) for shown in ordered)])
-    return "\n\n".join([text, *(_explained(shown) for shown in ordered if explain)])
+    text = aligned([_HEAD, *(_line(shown, explain=explain) for shown in ordered)], width)
+    return "\n\n".join([text, *(_explained(shown, width) for shown in ordered if explain)])
 
 
-def _line(shown: ShownAlert) -> tuple[str, ...]:
-    alert = shown.alert
-    series, breach = alert.series, alert.breach
-    of = ", ".join(part for part in (series.version, series.segment, series.subject) if part)
-    over = "" if alert.ended is None else f"{iso(alert.resolved_at)}: {ended(alert)}"
+def _line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
+    alert, series = shown.alert, shown.alert.series
+    over = "" if alert.ended is None else f"ended {when(alert.resolved_at or 0)}, {ended(alert)}"
+    seen = f"acknowledged by {shown.seen_by}" if shown.seen_by else ""
+    window = (
+        "" if series.window in ("", CUMULATIVE) else f"{series.window} to {when(alert.breach.window_end)}"
+    )
+    says = "" if explain else ": ".join(part for part in (window, figures(shown.rule, alert.breach)) if part)
     return (
         alert.severity.value,
         alert.state.value,
         shown.model,
         series.rule,
-        of,
-        f"{series.window} to {to_iso(breach.window_end)}".strip() if series.window else "",
-        f"{'difference ' if is_difference(shown.rule) else ''}{worded(shown.rule, breach.value)}",
-        interval_in_words(shown.rule, breach),
-        limit_in_words(shown.rule, breach.limit),
-        number(breach.n),
-        to_iso(alert.since),
-        "; ".join(part for part in (over, shown.seen_by) if part),
+        place(series),
+        when(alert.since),
+        "; ".join(part for part in (over, seen, says) if part),
     )
 
 
-def _explained(shown: ShownAlert) -> str:
+def _explained(shown: ShownAlert, width: int | None) -> str:
     """What an alert says, and the segments, cells or features behind it, under a heading."""
     alert, cause = shown.alert, shown.alert.breach.cause
-    lines = [readable(f"{shown.model}, {alert.series}"), f"  {said(shown.rule, alert.series, alert.breach)}"]
+    lines = [readable(f"{shown.model}, {alert.series}"), f"  {said(shown.rule, alert.series, alert.breach)}."]
     lines += [f"  It is {kept}." for kept in (still(alert),) if kept]
-    if cause is not None and cause.rows:
-        table = aligned(cause_table(shown.rule, cause)).split("\n")
-        lines += [f"  {readable(_title(cause))}:", *(f"    {line}" for line in table)]
+    if cause is not None and cause.rows and not is_change(cause):  # of a change the sentence says it all
+        lines += [f"  {readable(_title(cause))}:", indented(cause_table(shown.rule, cause), 4, width)]
     return "\n".join(lines)
 
 

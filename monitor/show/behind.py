@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from monitor.core.measurement import Detail
-from monitor.core.text import readable
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import cell_of, value_of, with_interval
+from monitor.show.columns import indented
 from monitor.show.plain import Shown, ordered
 from monitor.show.table import Line
-from monitor.show.words import aligned
 
 BEHIND = {
     "gain": "lift_top_decile",
@@ -27,7 +26,7 @@ _COLUMNS = {
 _RATES = ("gain", "cumulative_gain")
 
 
-def tables_behind(name: str, rows: Sequence[Shown]) -> str:
+def tables_behind(name: str, rows: Sequence[Shown], *, width: int | None = None) -> str:
     """The table of a name, of each window of whole models.
 
     Parameters
@@ -41,12 +40,13 @@ def tables_behind(name: str, rows: Sequence[Shown]) -> str:
     text = []
     for heading, group in groupby(whole, key=lambda line: line.heading):
         of_window = [line.row for line in group]
-        tables = _matrix(of_window) if name == "confusion_matrix" else _details(name, of_window)
+        of_matrix = name == "confusion_matrix"
+        tables = _matrix(of_window, width) if of_matrix else _details(name, of_window, width)
         text += [f"{heading}\n", *tables]
     return "\n".join(text).rstrip("\n") or f"there is no {name.replace('_', ' ')} behind these values"
 
 
-def _details(name: str, rows: Sequence[MeasurementRow]) -> Iterator[str]:
+def _details(name: str, rows: Sequence[MeasurementRow], width: int | None) -> Iterator[str]:
     for row in rows:
         detail = row.measurement.detail
         if row.subject or row.against:
@@ -54,14 +54,15 @@ def _details(name: str, rows: Sequence[MeasurementRow]) -> Iterator[str]:
         if detail is None:
             yield f"  {row.measure}: {with_interval(row.measure, row.measurement)}, no table is kept\n"
             continue
-        yield f"  {row.measure}: {with_interval(row.measure, row.measurement)}\n{_table(name, detail)}\n"
+        value = with_interval(row.measure, row.measurement)
+        yield f"  {row.measure}: {value}\n{_table(name, detail, width)}\n"
 
 
-def _table(name: str, detail: Detail) -> str:
+def _table(name: str, detail: Detail, width: int | None) -> str:
     columns = _COLUMNS.get(name, detail.columns)
     places = [detail.columns.index(column) for column in columns]
     cells = [[_cell(detail.columns[at], row[at]) for at in places] for row in detail.rows]
-    return _indented([list(columns), *cells])
+    return indented([list(columns), *cells], 4, width)
 
 
 def _cell(column: str, value: float | str | None) -> str:
@@ -72,7 +73,7 @@ def _cell(column: str, value: float | str | None) -> str:
     return cell_of(column, value)
 
 
-def _matrix(rows: Sequence[MeasurementRow]) -> Iterator[str]:
+def _matrix(rows: Sequence[MeasurementRow], width: int | None) -> Iterator[str]:
     """Records by actual class, a row each, and by predicted class."""
     counts: dict[tuple[str, str], float] = {}
     for row in rows:
@@ -87,8 +88,4 @@ def _matrix(rows: Sequence[MeasurementRow]) -> Iterator[str]:
     for name in names:
         records = [counts.get((name, said), 0.0) for said in names]
         table.append([name, *(f"{count:,.0f}" for count in records), f"{sum(records):,.0f}"])
-    yield f"{_indented([[readable(cell) for cell in line] for line in table])}\n"
-
-
-def _indented(cells: list[list[str]]) -> str:
-    return "\n".join(f"    {line}" for line in aligned(cells).split("\n"))
+    yield f"{indented(table, 4, width)}\n"

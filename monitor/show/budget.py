@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert
-from monitor.core.clock import DAY, to_iso
+from monitor.core.clock import DAY
 from monitor.core.measurement import BECAUSE, Measurement, Reason
 from monitor.core.text import json_text, number
 from monitor.measures.catalogue.daily import DETECTABLE, EVIDENCE
@@ -12,7 +12,8 @@ from monitor.measures.rows import MeasurementRow
 from monitor.sentences.changed import beside_chance, changed, is_change
 from monitor.sentences.known import named
 from monitor.sentences.reasons import why
-from monitor.show.words import aligned, counted
+from monitor.show.columns import aligned
+from monitor.show.words import counted, when
 from monitor.specs.model import BudgetSpec
 
 MONTH = 30 * DAY
@@ -59,7 +60,7 @@ class Spent:
         return next(found, Measurement.absent(Reason.LEARNING, n=0))
 
 
-def budget_lines(spent: Spent) -> Iterator[str]:
+def budget_lines(spent: Spent, width: int | None = None) -> Iterator[str]:
     """The budget of a model, and a line for each subject."""
     if spent.budget is None:
         yield f"{named(spent.model)}: no budget of false alerts: it states rules of its own"
@@ -68,13 +69,9 @@ def budget_lines(spent: Spent) -> Iterator[str]:
     watched = f"{counted(len(rows), 'subject')} watched"
     yield f"{named(spent.model)}: {'; '.join([*beside_chance(spent.rows), watched])}"
     for alert in spent.lately:
-        yield f"  {to_iso(alert.fired_at or 0)[:10]} {alert.series.rule} {_subject(alert.series.subject)}"
-    yield aligned(
-        [
-            ("subject", "evidence", "found in 7 days from", "days", "note"),
-            *(_line(spent, row) for row in rows),
-        ]
-    )
+        yield f"  {when(alert.fired_at or 0)} {alert.series.rule} {_subject(alert.series.subject)}"
+    heads = ("subject", "evidence", "found in 7 days from", "days", "note")
+    yield aligned([heads, *(_line(spent, row) for row in rows)], width)
 
 
 def change_lines(spent: Spent) -> Iterator[str]:
@@ -84,12 +81,11 @@ def change_lines(spent: Spent) -> Iterator[str]:
         yield f"{named(spent.model)}: nothing moves that the last weeks do not lead one to expect"
     for row in moving:
         detail = row.measurement.detail
-        share = number(min(_apparent(row.measurement), _MOST))
         words = "" if detail is None else changed(detail, row.window_end)
         stands = (
             "an alert stands"
             if (row.measurement.value or 0.0) > 1
-            else f"{share} of the evidence of an alert"
+            else f"{100 * _apparent(row.measurement):.0f} % of the evidence of an alert"
         )
         yield f"{named(spent.model)}: {_subject(row.subject)}: {words} ({stands})"
 
@@ -99,7 +95,7 @@ def as_plain(models: Iterable[Spent]) -> str:
     return json_text([_plain(spent) for spent in models], indent=1)
 
 
-_SOME, _MOST = 0.1, 1e6
+_SOME, _MOST = 0.1, 1_000.0
 
 
 def _plain(spent: Spent) -> dict[str, object]:
@@ -130,7 +126,8 @@ def _words(row: MeasurementRow) -> str:
 
 def _line(spent: Spent, row: MeasurementRow) -> tuple[str, ...]:
     result, smallest = row.measurement, spent.detectable(row.subject)
-    evidence = "" if result.value is None else number(min(result.value, _MOST))
+    evidence = "" if result.value is None else number(result.value)
+    evidence = f"> {_MOST:,.0f}" if (result.value or 0.0) > _MOST else evidence
     told = "" if smallest.value is None else number(smallest.value)
     return (_subject(row.subject), evidence, told, str(_days(result)), _note(result, smallest))
 

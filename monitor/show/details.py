@@ -9,15 +9,15 @@ from monitor.measures.against import FIGURES, contributes_to
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import cell_of, compared, differs, value_of, with_interval
+from monitor.show.columns import indented
 from monitor.show.plain import Shown, ordered
 from monitor.show.table import Line, as_table
-from monitor.show.words import aligned
 
 _FEW = 3  # subjects of one measure
 _MOST = 12  # lines of one table
 
 
-def explained(rows: Sequence[Shown]) -> str:
+def explained(rows: Sequence[Shown], width: int | None = None) -> str:
     """Tables behind the values of whole models, window by window.
 
     First the segments that contribute most to a fall; of a measure of many subjects the three largest values.
@@ -26,23 +26,25 @@ def explained(rows: Sequence[Shown]) -> str:
     lines = [Line(*shown) for shown in ordered(whole)]
     text = []
     for heading, group in groupby(lines, key=lambda line: line.heading):
-        texts = list(_tables([line.row for line in group]))
+        texts = list(_tables([line.row for line in group], width))
         text += [f"{heading}\n", *texts] if texts else []
     return "\n".join(text).rstrip("\n") or "there is no detail behind these values"
 
 
-def with_details(rows: Sequence[Shown], *, everything: bool = True) -> str:
+def with_details(
+    rows: Sequence[Shown], *, everything: bool = True, width: int | None = None, most: int | None = None
+) -> str:
     """Rows as a table, and what stands behind their values."""
-    return f"{as_table(rows, everything=everything)}\n\n{explained(rows)}"
+    return f"{as_table(rows, everything=everything, width=width, most=most)}\n\n{explained(rows, width)}"
 
 
-def _tables(rows: Sequence[MeasurementRow]) -> Iterator[str]:
+def _tables(rows: Sequence[MeasurementRow], width: int | None) -> Iterator[str]:
     """Tables of one window."""
     values = {(row.measure, row.subject, row.against): row.measurement.value for row in rows}
     for row, detail in _chosen(rows):
         critical = BY_NAME[row.measure].critical if row.measure in BY_NAME else None
         limit = None if critical is None else values.get((critical, row.subject, row.against))
-        yield f"  {_title(row, limit)}\n{_table(detail)}\n"
+        yield f"  {_title(row, limit)}\n{_table(detail, width)}\n"
 
 
 def _chosen(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementRow, Detail]]:
@@ -73,13 +75,12 @@ def _title(row: MeasurementRow, limit: float | None) -> str:
     return readable(", ".join(part for part in parts if part))
 
 
-def _table(detail: Detail) -> str:
+def _table(detail: Detail, width: int | None) -> str:
     of = contributes_to(detail)
     cells = [
         [cell_of(column, value, of) for column, value in zip(detail.columns, row, strict=True)]
         for row in detail.rows[:_MOST]
     ]
     more = len(detail.rows) - len(cells)
-    lines = aligned([list(detail.columns), *cells]).split("\n")
-    lines += [f"… {more} more: --format json"] if more else []
-    return "\n".join(f"    {line}" for line in lines)
+    table = indented([list(detail.columns), *cells], 4, width)
+    return f"{table}\n    … {more} more: --format json" if more else table

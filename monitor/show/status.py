@@ -1,21 +1,18 @@
 """How models stand, for people: a line a model, or one model on one screen; JSON."""
 
-import re
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.standing import Need, Standing, ranked
-from monitor.core.text import json_text, readable
+from monitor.core.text import json_text
 from monitor.sentences.known import Section, named
+from monitor.show.columns import wrapped
 from monitor.show.words import iso
 
 NARROWEST, WIDEST = 80, 120
 MOST_LINES = 25  # of one model
 _TITLE = 13
-_FIXED = "\N{NO-BREAK SPACE}"
-_TOGETHER = re.compile(r"\[[^][ ]+ [^][ ]+\]|[\d>] (%|points)|[<>] \d|\d[dhm] \d|\d{4}-\d\d-\d\d \d\d:")
 _COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magenta", Need.NOTHING: "green"}
 _WORDS = {Need.NEEDED: "somebody is needed"}
 _REASONS = 8  # lines of the head
@@ -82,7 +79,7 @@ def _head(one: Standing, columns: tuple[int, ...], width: int) -> list[Styled]:
     more = len(one.because) - 1
     start, end = f"{named(one.model):{names}}  {one.need:{needs}}  ", f" (+{more} more)" if more > 0 else ""
     others = " " * (len(start) if len(start) <= width // 2 else 4)
-    lines = _wrapped(one.because[0] + end, width, start, others)
+    lines = wrapped(one.because[0] + end, width, start, others)
     if len(lines) > _REASONS:
         lines = [*lines[: _REASONS - 1], _cut(lines[_REASONS - 1], width, f" …{end}")]
     return [Styled(line, _COLOURS[one.need]) for line in lines]
@@ -91,7 +88,7 @@ def _head(one: Standing, columns: tuple[int, ...], width: int) -> list[Styled]:
 def _screen(one: Standing, width: int, *, whole: bool) -> Iterator[Styled]:
     """Head, and a paragraph a section: cut so that all of it is on one screen, unless all is asked for."""
     yield Styled(f"{named(one.model)}: {verdict_of(one.need)}", _COLOURS[one.need])
-    all_of = [line for reason in one.because for line in _wrapped(reason, width, "  ", "    ")]
+    all_of = [line for reason in one.because for line in wrapped(reason, width, "  ", "    ")]
     head = all_of if whole else _reasons(one.because, width)
     yield from map(Styled, head)
     most = sys.maxsize if whole else MOST_LINES - 1 - len(head)
@@ -105,7 +102,7 @@ def _reasons(because: Sequence[str], width: int) -> list[str]:
     """The first reasons, each whole, as far as there is room, and how many more there are."""
     told: list[str] = []
     for at, reason in enumerate(because):
-        lines = _wrapped(reason, width, "  ", "    ")
+        lines = wrapped(reason, width, "  ", "    ")
         left = len(because) - at
         if len(told) + len(lines) + (left > 1) <= _REASONS:
             told += lines
@@ -146,16 +143,7 @@ def _shortened(section: Section, width: int) -> Section:
 
 
 def _paragraph(section: Section, width: int) -> list[str]:
-    return _wrapped(" ".join(section.sentences), width, f"{section.title:{_TITLE}}", _TITLE * " ")
-
-
-def _wrapped(text: str, width: int, first: str, others: str) -> list[str]:
-    """Lines of a text; a number stays together with its unit, and an interval with itself."""
-    whole = _TOGETHER.sub(lambda part: part[0].replace(" ", _FIXED), readable(text))
-    lines = textwrap.wrap(
-        whole, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
-    )
-    return [line.replace(_FIXED, " ") for line in lines]
+    return wrapped(" ".join(section.sentences), width, f"{section.title:{_TITLE}}", _TITLE * " ")
 
 
 def _cut(text: str, width: int, end: str = "") -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from monitor.core.clock import to_iso
 from monitor.core.measurement import BECAUSE, WHEN, Measurement
 from monitor.core.text import duration, readable
 from monitor.measures.against import contributes_to
@@ -14,8 +13,9 @@ from monitor.measures.catalogue.measure import Family, Unit
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import band_of, bounds_of, compared, difference_of, differs, value_of
 from monitor.sentences.inputs import INDEX
+from monitor.show.columns import aligned, rows_of
 from monitor.show.plain import Shown, ordered
-from monitor.show.words import aligned
+from monitor.show.words import when
 
 NOTHING_YET = "nothing has been measured yet"
 _NEGLIGIBLE = 1e-9
@@ -54,7 +54,7 @@ class Line:
     def heading(self) -> str:
         """Window, truth, coverage and as of: what a group of lines has in common."""
         row = self.row
-        window = f"{row.window} to {to_iso(row.window_end)}" if row.window else "the log itself"
+        window = f"{row.window} to {when(row.window_end)}" if row.window else "the log itself"
         parts = (
             self.model,
             window,
@@ -62,7 +62,7 @@ class Line:
             row.segment or "",
             row.truth.value,
             "" if row.coverage is None else f"coverage {row.coverage:.1%}",
-            f"as of {to_iso(self.as_of)}",
+            f"as of {when(self.as_of)}",
         )
         return readable(", ".join(part for part in parts if part))
 
@@ -96,7 +96,9 @@ def of_strata(rows: Sequence[Shown], *, segments: bool, versions: bool) -> list[
     ]
 
 
-def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:
+def as_table(
+    rows: Iterable[Shown], *, everything: bool = True, width: int | None = None, most: int | None = None
+) -> str:
     """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
 
     One measure of several windows or revisions is a line for each of them instead. What a value is compared
@@ -107,16 +109,29 @@ def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:
     everything
         False: headline measures of the whole model, and of its few most shifted features and most frequent
         classes; how many lines are left out is said.
+    width
+        of the terminal: see `rows_of`.
+    most
+        how many lines are shown, the newest ones: it is said of how many; None: all.
     """
     measured = lines_of(rows)
     if not measured:
         return NOTHING_YET
+    if most is not None and len(measured) > most:
+        newest = sorted(range(len(measured)), key=lambda at: -measured[at].as_of)[:most]
+        text = _as_table([measured[at] for at in sorted(newest)], everything, width)
+        of = f"the newest {most:,} of {len(measured):,} rows"
+        return f"{text}\n\n… {of}: --last {len(measured)}, or into a pipe or a file"
+    return _as_table(measured, everything, width)
+
+
+def _as_table(measured: Sequence[Line], everything: bool, width: int | None) -> str:  # noqa: FBT001
     if len(measured) > 1 and len({(line.row.measure, line.row.subject) for line in measured}) == 1:
-        return _one_measure(measured)
+        return _one_measure(measured, width)
     shown = measured if everything else _overview(measured)
     indent = "    " if len({line.family for line in shown}) > 1 else "  "
     header = (f"{indent}measure", "subject", "value", "interval", "n", "note")
-    texts = iter(aligned([header, *(_cells(line, indent) for line in shown)]).split("\n"))
+    texts = iter(rows_of([header, *(_cells(line, indent) for line in shown)], width))
     text, left = [next(texts)], Counter(line.heading for line in measured)
     for heading, group in groupby(shown, key=lambda line: line.heading):
         lines = list(group)
@@ -178,7 +193,7 @@ def _few(lines: Iterable[Line], kind: str) -> list[str]:
     return sorted(leading, key=lambda subject: -leading[subject])[:_FEW]
 
 
-def _one_measure(lines: Sequence[Line]) -> str:
+def _one_measure(lines: Sequence[Line], width: int | None) -> str:
     """A line for each row under a title that says what all of them have in common."""
     places = [_place_in_words(line) for line in lines]
     common = [
@@ -191,7 +206,8 @@ def _one_measure(lines: Sequence[Line]) -> str:
         (*(words[name] for name in rest), *_cells(line)[2:])
         for words, line in zip(places, lines, strict=True)
     ]
-    return f"{title}\n\n{aligned([header, *texts])}" if title else aligned([header, *texts])
+    table = aligned([header, *texts], width)
+    return f"{title}\n\n{table}" if title else table
 
 
 def _place_in_words(line: Line) -> dict[str, str]:
@@ -201,12 +217,12 @@ def _place_in_words(line: Line) -> dict[str, str]:
         "measure": row.measure,
         "subject": row.subject,
         "window": row.window or "the log itself",
-        "to": to_iso(row.window_end).removesuffix("T00:00:00Z"),
+        "to": when(row.window_end),
         "version": row.version or "",
         "segment": row.segment or "",
         "truth": row.truth.value,
         "coverage": "" if row.coverage is None else f"{row.coverage:.1%}",
-        "as of": to_iso(line.as_of).removesuffix("T00:00:00Z"),
+        "as of": when(line.as_of),
     }
 
 

@@ -1,10 +1,9 @@
-"""Words for people: aligned columns, signs, bounds, moments; lines that do not act on the terminal."""
+"""Words for people: numbers with nouns, moments; lines that do not act on the terminal."""
 
-import re
+import shutil
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
 from types import TracebackType
 
 import click
@@ -12,23 +11,7 @@ import click
 from monitor.core.clock import to_iso
 from monitor.core.secrets import hide
 from monitor.core.text import brief, readable, readable_lines
-
-_NUMBER = re.compile(r"([<>] )?[-−]?([\d,.]*( %)?|\d+[dhm]( \d+[hms])?|[\d.]+s)")
-
-
-def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width, numbers to the right; every cell is readable."""
-    lines = [[readable(cell) for cell in line] for line in lines]
-    columns = list(zip(*lines, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    right = [len(lines) > 1 and all(map(_NUMBER.fullmatch, column[1:])) for column in columns]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in lines
-    )
+from monitor.show.columns import paragraphs
 
 
 def counted(count: int, word: str) -> str:
@@ -45,6 +28,25 @@ def iso(us: int | None) -> str | None:
     return None if us is None else to_iso(us)
 
 
+def when(us: int) -> str:
+    """A moment as short as it can be written: a midnight is its day.
+
+    >>> when(0), when(3_600_000_000)
+    ('1970-01-01', '1970-01-01T01:00:00Z')
+    """
+    return to_iso(us).removesuffix("T00:00:00Z")
+
+
+def width() -> int:
+    """Characters of a line of the terminal; of a pipe those that COLUMNS gives, else 80."""
+    return shutil.get_terminal_size().columns
+
+
+def room() -> int | None:
+    """Characters of a line of the terminal that is written to; None: a pipe or a file, where all is whole."""
+    return width() if sys.stdout.isatty() else None
+
+
 def say(line: object, *, err: bool = False) -> None:
     """Print one line; an end of line within it came from somewhere else, and is shown as an escape.
 
@@ -54,9 +56,15 @@ def say(line: object, *, err: bool = False) -> None:
     click.echo(brief(text) if err else text, err=err)
 
 
-def say_lines(text: str, *, err: bool = False) -> None:
-    """Print text whose ends of line are our own."""
-    click.echo(readable_lines(text.rstrip("\n")), err=err)
+def say_lines(text: str, *, err: bool = False, width: int | None = None) -> None:
+    """Print text whose ends of line are our own.
+
+    Parameters
+    ----------
+    width
+        of the terminal: longer lines go on below; None: each line as it is.
+    """
+    click.echo(paragraphs(readable_lines(text.rstrip("\n")), width), err=err)
 
 
 def tell_python() -> None:

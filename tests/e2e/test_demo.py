@@ -1,14 +1,17 @@
 """The demo's commands, over the first weeks of its log."""
 
+import io
 import json
 import shlex
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import process
 import pytest
 import servers
@@ -77,6 +80,35 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     return Demo(directory, standing.log_file.read_text(encoding="utf-8"), served, code)
 
 
+class Terminal(io.StringIO):
+    """What a command writes to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+READING = (
+    "show --segments", "show --measure gain", "show --measure confusion_matrix", "show --explain",
+    "show --measure roc_auc --history --provenance", "status", "alerts --history --explain",
+    "changes", "budget", "backtest --model late --from 2013-03-30 --to 2013-04-01",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_no_line_of_a_reading_command_is_wider_than_the_terminal(
+    demo: Demo, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    for line in READING:
+        with redirect_stdout(Terminal()) as terminal, suppress(SystemExit):
+            main([*line.split(), "--config", str(demo.directory / "config.toml")])
+
+        lines = click.unstyle(terminal.getvalue()).splitlines()
+        assert lines, line
+        assert [one for one in lines if len(one) > columns] == [], line
+
+
 def test_the_standing_daemon_serves_the_last_commit_until_ctrl_c(demo: Demo) -> None:
     model = process.labelled({"model": "late"})
 
@@ -85,7 +117,7 @@ def test_the_standing_daemon_serves_the_last_commit_until_ctrl_c(demo: Demo) -> 
     assert "338,510 rows of the logs loaded" in demo.printed
     assert "look at http://0.0.0.0:" in demo.printed
     config = shlex.quote(str(demo.directory / "config.toml"))
-    assert f"ask on: monitor show --config {config} --history --window month\n" in demo.printed
+    assert f"ask on: monitor status --config {config}\n" in demo.printed
 
 
 def test_the_printed_month_the_kept_one_and_the_page_agree(demo: Demo) -> None:

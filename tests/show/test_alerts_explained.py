@@ -22,7 +22,9 @@ def explained(name: str, breach: Verdict, subject: str = "") -> list[str]:
     rule = RULES[name]
     alert = firing(Series(name, window=rule.window, subject=subject or rule.subject), breach, 0)
     table, text = alerts_as_table([ShownAlert("late", alert, rule=rule)], explain=True).split("\n\n")
-    assert alerts_as_table([ShownAlert("late", alert, rule=rule)]) == table
+    said = text.split("\n")[1].strip().removesuffix(".").partition(": ")[2]
+    assert alerts_as_table([ShownAlert("late", alert, rule=rule)]).startswith(table)
+    assert all(part in said for part in (subject, rule.measure))
     return text.split("\n")
 
 
@@ -48,7 +50,7 @@ def test_without_contributions_the_worst_segments_are_named() -> None:
 
     _, says, heading, _, first, second = explained("performance", fall)
 
-    assert says.endswith("; segment region=North is worst, 0.600 [0.550, 0.650]")
+    assert says.endswith("; segment region=North is worst, 0.600 [0.550, 0.650].")
     assert heading.strip() == "Segments, the surely worst first:"
     assert first.split() == ["region=North", "0.600", "0.550", "0.650", "300"]
     assert second.split() == ["region=South", "0.700", "unknown", "unknown", "20"]
@@ -103,7 +105,7 @@ def test_an_alert_that_is_kept_though_it_is_clear_says_so() -> None:
 def test_without_a_cause_the_line_that_says_it_all_is_there() -> None:
     _, says = explained("log_stopped", replace(BREACH, value=151_200.0, n=0, limit=129_600.0))
 
-    assert says == "  The log has stopped: log_age 1d 18h, limit 1d 12h"
+    assert says == "  The log has stopped: log_age 1d 18h, limit 1d 12h."
 
 
 def test_what_a_value_is_compared_with_has_a_heading_of_its_own() -> None:

@@ -104,5 +104,15 @@ def test_comparisons_that_go_on_stand_before_the_windows_under_a_heading_of_thei
     text = as_table([*ROWS, (model, as_of, replace(row, window="cumulative"))])
 
     headings = [line for line in text.splitlines() if line.startswith("late, ")]
-    assert headings[0] == "late, cumulative to 1970-01-01T00:00:00Z, settled, as of 1970-01-01T00:00:00Z"
+    assert headings[0] == "late, cumulative to 1970-01-01, settled, as of 1970-01-01"
     assert len(headings) > 1
+
+
+def test_of_a_history_the_newest_rows_are_shown_and_it_is_said_how_many_there_are() -> None:
+    history = [("late", as_of, row) for as_of in (3, 1, 2) for _, _, row in [shown("accuracy", as_of / 10)]]
+
+    text = as_table(history, most=2)
+
+    assert [line.split()[1] for line in text.splitlines() if "00.00000" in line] == ["20.0", "30.0"]
+    assert text.endswith("… the newest 2 of 3 rows: --last 3, or into a pipe or a file")
+    assert as_table(history, most=3) == as_table(history)

@@ -1,0 +1,150 @@
+"""Columns and paragraphs that fit a terminal: nothing is cut, what does not fit goes on below."""
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from monitor.core.text import readable
+
+Cells = Sequence[Sequence[str]]
+
+_NUMBER = re.compile(r"([<>] )?[-−]?([\d,.]*( %)?|\d+[dhm]( \d+[hms])?|[\d.]+s)")
+_FIXED = "\N{NO-BREAK SPACE}"
+_TOGETHER = re.compile(r"\[[^][ ]+ [^][ ]+\]|[\d>] (%|points)|[<>] \d|\d[dhm] \d|\d{4}-\d\d-\d\d \d\d:")
+_GAP = 2
+_LEAST = 12  # characters that a column of texts is narrowed to
+_DEEPER = 4  # what goes on below a row
+
+
+def aligned(lines: Cells, width: int | None = None) -> str:
+    """Columns of equal width, numbers to the right: see `rows_of`."""
+    return "\n".join(rows_of(lines, width))
+
+
+def rows_of(lines: Cells, width: int | None = None) -> list[str]:
+    r"""Text of each row of a table, the headings first; every cell is readable and whole.
+
+    Where the table is wider than the terminal its last column, if of texts, goes on below each row. Then
+    columns of texts become narrower: a longer cell moves those behind it to the next line. What still has no
+    room goes below too, each value with its heading.
+
+    Parameters
+    ----------
+    width
+        of the terminal in characters; None: as wide as the table is.
+
+    Examples
+    --------
+    >>> table = [("of", "n", "note"), ("score", "7", "it moves by itself")]
+    >>> print("\n".join(rows_of(table, 80)))
+    of     n  note
+    score  7  it moves by itself
+    >>> print("\n".join(rows_of(table, 20)))
+    of     n
+    score  7
+        it moves by
+        itself
+    """
+    rows = [[readable(cell) for cell in line] for line in lines]
+    columns = list(zip(*rows, strict=True))
+    right = [len(rows) > 1 and all(map(_NUMBER.fullmatch, column[1:])) for column in columns]
+    sizes = _sizes(columns, right, width)
+    names = [*rows[0][:-1], rows[0][-1] if right[-1] else ""][len(sizes) :]
+    return ["\n".join(_lines(row, sizes, right, names if at else (), width)) for at, row in enumerate(rows)]
+
+
+def indented(lines: Cells, by: int, width: int | None = None) -> str:
+    """Columns as `aligned` has them, each line some characters further in."""
+    text = aligned(lines, None if width is None else width - by)
+    return textwrap.indent(text, by * " ")
+
+
+def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
+    """Lines of a text; a number stays together with its unit, and an interval with itself."""
+    whole = _TOGETHER.sub(lambda part: part[0].replace(" ", _FIXED), readable(text))
+    lines = textwrap.wrap(
+        whole, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
+    )
+    return [line.replace(_FIXED, " ") for line in lines]
+
+
+def paragraphs(text: str, width: int | None) -> str:
+    """Text whose lines go on below where they are longer than the terminal is wide."""
+    if width is None:
+        return text
+    lines = []
+    for line in text.split("\n"):
+        start = _indent(line)
+        lines += [line] if len(line) <= width else wrapped(line.lstrip(), width, start, start + _DEEPER * " ")
+    return "\n".join(lines)
+
+
+def _sizes(columns: Cells, right: Sequence[bool], width: int | None) -> list[int]:
+    """Width of each column that stands in the line: of all of them, or of the first ones."""
+    sizes = [max(map(len, column)) for column in columns]
+    if width is None or _over(sizes, width) <= 0:
+        return sizes
+    told = len(columns) - (not right[-1])
+    if _over(sizes[:told], width) <= 0:
+        return sizes[:told]
+    for many in range(told, 1, -1):
+        narrow = _narrowed(columns[:many], right, sizes[:many], width)
+        if _over(narrow, width) <= 0:
+            return narrow
+    return sizes[:1]
+
+
+def _over(sizes: Sequence[int], width: int) -> int:
+    return sum(sizes) + _GAP * (len(sizes) - 1) - width
+
+
+def _narrowed(columns: Cells, right: Sequence[bool], sizes: list[int], width: int) -> list[int]:
+    """Columns of texts made narrower, again and again the one in which that moves the fewest cells.
+
+    A long cell moves none where the next one is empty: it takes its place.
+    """
+    lengths = [
+        Counter(len(cell) for cell, after in zip(column, behind, strict=True) if after)
+        for column, behind in zip(columns, [*columns[1:], columns[-1]], strict=True)
+    ]
+    while (over := _over(sizes, width)) > 0:
+        steps = []
+        for at, size in enumerate(sizes):
+            if not right[at] and size > _LEAST:
+                shorter = max([_LEAST, *(length for length in lengths[at] if length < size)])
+                steps.append((lengths[at][size] / (size - shorter), at, shorter))
+        if not steps:
+            break
+        _, at, shorter = min(steps)
+        now = max(shorter, sizes[at] - over)
+        lengths[at][now] += lengths[at].pop(sizes[at], 0)
+        sizes[at] = now
+    return sizes
+
+
+def _lines(
+    row: Sequence[str], sizes: Sequence[int], right: Sequence[bool], names: Sequence[str], width: int | None
+) -> Iterator[str]:
+    """One row: the cells that fit in their columns, the others on lines of their own."""
+    line, start = "", 0
+    deeper = (len(row[0]) - len(row[0].lstrip()) + _DEEPER) * " "
+    for cell, size, to_right in zip(row, sizes, right, strict=False):
+        if cell:
+            if line and len(line) > start - _GAP:
+                yield line
+                line = ""
+            line = f"{line:{start}}{cell.rjust(size) if to_right else cell}"
+            if width is not None and len(line) > width:
+                alone = start > 0 and line.lstrip() == cell
+                *full, line = wrapped(line.lstrip(), width, deeper if alone else _indent(line), deeper)
+                yield from full
+        start += size + _GAP
+    yield line
+    rest = [f"{name} {cell}".lstrip() for name, cell in zip(names, row[len(sizes) :], strict=False) if cell]
+    if rest and width is not None:
+        yield from wrapped("; ".join(rest), width, deeper, deeper)
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
