@@ -259,12 +259,12 @@ def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
 def _times(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[str]:
     since = min(alert.since for alert in group)
     if kind is NoticeKind.FIRING and is_change(group[0].breach.cause):
-        return  # the first line says since when
+        return  # the first line says when it began
     if kind is NoticeKind.FIRING:
-        lasting = f", {_span(at - since)} before it was told" if at > since else ""
-        yield f"In breach since {to_iso(since)}{lasting}."
+        told = f" and told {_span(at - since)} later" if at > since else ""
+        yield f"Found {to_iso(since)}{told}."
     else:
-        yield f"In breach from {to_iso(since)} to {to_iso(at)}, {_span(at - since)}."
+        yield f"Found {to_iso(since)}, ended {to_iso(at)}, {_span(at - since)} later."
 
 
 def _line(rule: Rule | None, kind: NoticeKind, alert: Alert) -> str:

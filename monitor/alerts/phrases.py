@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import EVERY, Base, Rule, Series
 from monitor.alerts.verdicts import COUNTED, NOT_KEPT, WORST, Verdict
-from monitor.core.clock import SECOND, format_duration, to_iso
+from monitor.core.clock import SECOND, format_duration
 from monitor.core.measurement import Detail, Interval
 from monitor.core.text import number, readable
 from monitor.measures.against import FIGURES, contributes_to
@@ -26,6 +26,7 @@ from monitor.measures.worded import (
     with_minus,
 )
 from monitor.sentences.changed import changed, is_change
+from monitor.sentences.windows import at
 
 Cell = float | str | None
 
@@ -77,7 +78,7 @@ def still(alert: Alert) -> str:
     """That an alert fires on though its newest verdicts are clear; empty where it does not."""
     if alert.state is not State.FIRING or alert.clear_since is None:
         return ""
-    return f"clear since {to_iso(alert.clear_since)}, kept in case it comes back"
+    return f"within its limit again from {at(alert.clear_since)} on, kept in case it comes back"
 
 
 def ended(alert: Alert) -> str:
@@ -151,7 +152,7 @@ def described(rule: Rule) -> str:
     'label_age: above 1h.'
     """
     if rule.measure == EVIDENCE:
-        return "the evidence of days, within the budget of false alerts."
+        return "each day by the days before it, within the budget of false alerts."
     many = rule.features == "share"
     subject = f" of {rule.subject}" if rule.subject and not many else ""
     window = f" of {rule.window}" if rule.window else ""

@@ -175,15 +175,15 @@ def _stale(seen: Seen) -> str | None:
 
 
 def _fires(seen: Seen, alert: Alert, seen_by: str = "") -> str:
-    """One alert that fires: what, since when, and who has it."""
+    """One alert that fires: what, when it was found, and who has it."""
     rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
     place = [part for part in (alert.series.version, alert.series.segment, _subject(alert)) if part]
     of = f" ({', '.join(map(named, place))})" if place else ""
     if alert.breach.reason == NOT_KEPT:
-        return readable(f"{alert.series.rule}{of} has fired since {at(alert.since)}; {NOT_KEPT}")
+        return readable(f"{alert.series.rule}{of} fires, found {at(alert.since)}; {NOT_KEPT}")
     what = readable(f"{alert.series.rule}{of}: {figures(rule, alert.breach)}")
-    since = "" if is_change(alert.breach.cause) else f", since {at(alert.since)}"
-    return f"{what}{since}" + (f"; {readable(seen_by)}" if seen_by else "")
+    found = "" if is_change(alert.breach.cause) else f", found {at(alert.since)}"
+    return f"{what}{found}" + (f"; acknowledged by {readable(seen_by)}" if seen_by else "")
 
 
 def _subject(alert: Alert) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert, State, accepted
+from monitor.alerts.phrases import place
 from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Accepted, matches, read_accepted
 from monitor.alerts.standing import Seen, Standing, standing
 from monitor.alerts.verdicts import needed
@@ -22,6 +23,7 @@ from monitor.records.reading import Task
 from monitor.show.alerts import ShownAlert, alerts_as_table, plain_alert
 from monitor.show.budget import Spent
 from monitor.show.columns import aligned
+from monitor.show.words import when
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event
 from monitor.store import LIVE
@@ -233,11 +235,18 @@ def _accepting(
     seen = kept.store.state(spec.name).as_of or 0
     acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
     event = decision.event(model, ACCEPTED, subject=str(alert.series), detail=acceptance.text())
-    then = "for ever" if until is None else f"until {to_iso(until)}"
-    judged = "no breach" if window is None else f"judged against the window that ends {to_iso(end)}"
-    settled = any(rule.name == alert.series.rule and rule.truth == "settled" for rule in spec.rules)
-    begins = "from the next window on that settles or is revised" if settled else "from the next cycle on"
-    return event, f"{model}: {alert.series} is {judged} {then}, {begins}"
+    rules = [rule for rule in spec.rules if rule.name == alert.series.rule]
+    if alert.series.rule in _daily(spec):
+        return event, (
+            f"{model}: {_called(alert)} is accepted. From the next cycle on its days are what is expected; "
+            "a later change is told anew."
+        )
+    settled = any(rule.truth == "settled" for rule in rules)
+    begins = "From the next window on that settles or is revised" if settled else "From the next cycle on"
+    judged = "no breach" if window is None else f"judged by the window that ends {when(end)}"
+    again = "This does not end by itself: to end it, accept again with --until"
+    ends = again if until is None else f"This ends at {when(until)}"
+    return event, f"{model}: {_called(alert)} is accepted. {begins} it is {judged}. {ends}."
 
 
 def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
@@ -248,7 +257,7 @@ def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | No
     MonitorError
         as `accept`.
     """
-    meant = _meant(kept, model, **of)
+    meant, who = _meant(kept, model, **of), decision.who
     kept.store.record(
         [
             decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=_since(alert))
@@ -256,9 +265,15 @@ def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | No
         ]
     )
     return [
-        f"{model}: {alert.series}, {alert.state} since {to_iso(alert.since)}: {decision.who} looks after it"
+        f"{model}: {_called(alert)}, found {when(alert.since)}, is acknowledged by {who}. It fires on."
         for alert in meant
     ]
+
+
+def _called(alert: Alert) -> str:
+    """Rule of an alert, and which part of the model it is about."""
+    part = place(alert.series)
+    return f"{alert.series.rule} ({part})" if part else alert.series.rule
 
 
 def _meant(kept: KeptRun, model: str, **of: str | None) -> list[Alert]:

@@ -15,10 +15,10 @@ _OF_ONE_ALERT = (
     click.option("--model", required=True, help="Name of the model."),
     click.option("--rule", required=True, help="Name of the rule."),
     click.option(
-        "--subject", help="Of several alerts the one of this subject; 'feature:*': of all features."
+        "--subject", help="Which of several alerts: that of this subject. 'feature:*': those of all features."
     ),
-    click.option("--segment", help="The one of this segment."),
-    click.option("--model-version", "version", help="The one of this version."),
+    click.option("--segment", help="Which of several: that of this segment."),
+    click.option("--model-version", "version", help="Which of several: that of this version."),
     options.run,
     options.who,
     options.required_why,
@@ -30,8 +30,8 @@ _OF_ONE_ALERT = (
 @options.model
 @options.run
 @click.option("--history", is_flag=True, help="Also those that are over.")
-@click.option("--as-of", type=MomentType(), help="As they were then.")
-@click.option("--explain", is_flag=True, help="Also which cells, segments or features are behind them.")
+@click.option("--as-of", type=MomentType(), help="As they stood at that time.")
+@click.option("--explain", is_flag=True, help="Also the cells, segments or features behind them.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @options.exit_code
 @click.pass_context
@@ -47,7 +47,10 @@ def alerts(
     exit_code: bool,
     **asked: Any,
 ) -> None:
-    """Print the alerts that are pending or firing; `accept` and `ack` keep what is decided of them."""
+    """Print the alerts that are pending or firing.
+
+    `accept` takes one for the new normal, `ack` says who looks after it.
+    """
     if context.invoked_subcommand is not None:
         return
     from monitor.alerts.standing import exit_code as code_of
@@ -81,10 +84,18 @@ def _on_one_alert(command: Any) -> Any:
 
 @alerts.command()
 @_on_one_alert
-@click.option("--until", type=MomentType(), help="Then the rule judges as before; left out: for ever.")
+@click.option(
+    "--until",
+    type=MomentType(),
+    help="When this ends; left out: never by itself.",
+)
 @exit_on_error
 def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **alert: Any) -> None:
-    """Mark what an alert speaks of as expected: from now on the rule judges against its window."""
+    """Accept what an alert shows as the new normal.
+
+    From the next cycle on the rule judges against the window of the alert; of `changed`, its days are what is
+    expected. The alert ends, and a further change is told. Accepting ends at --until, where you give it.
+    """
     from monitor.app.alert_decisions import Decision
     from monitor.app.alert_decisions import accept as accept_alert
     from monitor.app.clocks import system_clock
@@ -100,7 +111,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 @_on_one_alert
 @exit_on_error
 def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
-    """Say that somebody looks after an alert; it fires on. To silence it is Alertmanager's."""
+    """Acknowledge an alert: say who looks after it. It fires on; silence it in Alertmanager."""
     from monitor.app.alert_decisions import Decision, acknowledge
     from monitor.app.clocks import system_clock
     from monitor.app.kept import to_read
@@ -123,7 +134,10 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
 def backtest(
     path: Path, model: str | None, run_name: str, rule: str | None, start: int, end: int, form: str
 ) -> None:
-    """Say when the rules would have fired on what was kept, how often, and for how long."""
+    """Try the rules on what was kept.
+
+    It prints when each would have fired, how often, and for how long.
+    """
     from monitor.app.alert_decisions import as_plain, as_report, tried
     from monitor.app.kept import to_read
 

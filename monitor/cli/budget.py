@@ -18,7 +18,10 @@ _FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), 
 @_FORMAT
 @exit_on_error
 def budget(path: Path, model: str | None, run_name: str, form: str) -> None:
-    """Say what false alerts may cost, what fired lately, and how small a change would be found."""
+    """Print the budget of false alerts, and what it has cost.
+
+    For each subject it says how small a change would be found within a week.
+    """
     _told(path, model, run_name, form, changes=False)
 
 
@@ -29,7 +32,10 @@ def budget(path: Path, model: str | None, run_name: str, form: str) -> None:
 @_FORMAT
 @exit_on_error
 def changes(path: Path, model: str | None, run_name: str, form: str) -> None:
-    """Say what moves, whether or not it is an alert: the most evident first."""
+    """Print what moves, whether or not it is an alert.
+
+    The most evident change comes first.
+    """
     _told(path, model, run_name, form, changes=True)
 
 

@@ -30,21 +30,22 @@ _OF_ROWS = ("model", "window", "measure", "subject", "segment", "version", "as_o
 
 
 _CODES = """\b
-Exit codes: 0 done, 1 something failed, 2 usage or configuration;
-status and alerts with --exit-code: 3 somebody is needed, 4 it cannot be judged.
+Exit codes: 0 done, 1 something failed, 2 usage or configuration.
+With --exit-code, status and alerts: 3 somebody is needed, 4 cannot tell.
 
 \b
 MONITOR_CONFIG names the configuration file, NO_COLOR takes colours away.
-Completion: eval "$(_MONITOR_COMPLETE=bash_source monitor)", or zsh_source, fish_source."""
+Completion: eval "$(_MONITOR_COMPLETE=bash_source monitor)"
+(zsh_source, fish_source for these shells)."""
 
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120}, epilog=_CODES
 )
 @click.version_option(VERSION)
-@click.option("--debug", is_flag=True, help="Print the traceback of a failure that nobody expected.")
+@click.option("--debug", is_flag=True, help="Print the traceback of an unexpected failure.")
 def main(**_debug: bool) -> None:
-    """Watch deployed models: still as good as they were, and still fed as they were."""
+    """Watch deployed models: whether they are still good, and still fed as they were."""
     tell_python()
     gc.set_threshold(20_000)  # thousands of small rows a cycle: the default costs 5 % of a replay
     if logging.lastResort is not None:
@@ -53,21 +54,28 @@ def main(**_debug: bool) -> None:
 
 @main.command()
 @click.option(
-    "--url", required=True, help="Database of the tables; may hold ${NAME}. Secrets are not written."
+    "--url",
+    required=True,
+    help="Database of the tables. ${NAME} stands for a variable; secrets are not written.",
 )
 @click.option("--predictions", required=True, help="Table or view of the prediction log.")
-@click.option("--labels", help="Table or view of the labels, if they have one of their own.")
-@click.option("--labels-where", help="SQL condition on the labels, of a table that several models share.")
-@click.option("--name", help="Of the model; default: that of the table.")
+@click.option("--labels", help="Table or view of the labels, if they are in another one.")
+@click.option("--labels-where", help="SQL condition on the labels, if several models share their table.")
+@click.option("--name", help="Name of the model. Default: that of the table.")
 @click.option(
     "--reference",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Your test set, or the out-of-fold scores: a Parquet or CSV file.",
+    help="Parquet or CSV file of your test set, or of the out-of-fold scores.",
 )
-@click.option("--output", type=click.Path(path_type=Path), help="File to write; never an existing one.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="New file to write. Default: standard output."
+)
 @exit_on_error
 def init(output: Path | None, **asked: Any) -> None:
-    """Look at tables and write a short, commented configuration for them."""
+    """Write a first configuration for your tables.
+
+    It looks at the tables, and gives the reason of each guess in a comment.
+    """
     from monitor.app.clocks import system_clock
     from monitor.setup.first_config import run_init
 
@@ -76,13 +84,19 @@ def init(output: Path | None, **asked: Any) -> None:
 
 @main.command()
 @options.config
-@click.option("--offline", is_flag=True, help="Look at the file only, at no database.")
-@click.option("--strict", is_flag=True, help="Exit with 1 on warnings.")
-@click.option("--explain", is_flag=True, help="Show each query with its plan, rows, reads and series.")
+@click.option("--offline", is_flag=True, help="Look at the file alone, at no database.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings.")
+@click.option(
+    "--explain", is_flag=True, help="Print each query with its plan and its cost, and the number of series."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @exit_on_error
 def check(path: Path, **options: Any) -> None:
-    """Name every fault of the configuration and of the tables."""
+    """Find faults in the configuration and the tables.
+
+    Then it says what will be watched, and from when on. Exit codes: 0 no fault, 1 warnings with --strict,
+    2 faults.
+    """
     from monitor.advice.report import run_check
     from monitor.app.clocks import system_clock
 
@@ -93,7 +107,10 @@ def check(path: Path, **options: Any) -> None:
 @options.config
 @exit_on_error
 def run(path: Path) -> None:
-    """Run the daemon: cycles on schedule, metrics and health over HTTP."""
+    """Run the daemon.
+
+    It runs cycles on schedule, and serves pages, metrics and health over HTTP.
+    """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves: it is about to read the file anyway
     with _kept():
         from monitor.app.serving import serve
@@ -110,11 +127,14 @@ def run(path: Path) -> None:
 @options.config
 @options.model
 @options.run
-@click.option("--as-of", type=MomentType(), help="Default: the last tick.")
-@click.option("--dry-run", is_flag=True, help="Say which panes changed; count and write nothing.")
+@click.option("--as-of", type=MomentType(), help="Moment of the cycle. Default: the last tick.")
+@click.option("--dry-run", is_flag=True, help="Only say which panes changed; write nothing.")
 @exit_on_error
 def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dry_run: bool) -> None:
-    """Run one cycle now, and send the notices that wait; those of other runs than live nobody is sent."""
+    """Run one cycle now, and send the notices that wait.
+
+    Of other runs than live no notices are sent.
+    """
     from monitor.app.clocks import system_clock
     from monitor.app.model_history import rename_models
     from monitor.app.notifying import deliver_once
@@ -146,15 +166,18 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
 @main.command()
 @options.config
 @options.model
-@click.option("--run", "run_name", help="History to write; default: live, if the model has none yet.")
-@click.option("--from", "start", type=MomentType(), required=True)
-@click.option("--to", "end", type=MomentType(), required=True)
-@click.option("--every", type=DurationType(), help="Default: the model's own.")
+@click.option("--run", "run_name", help="History to write. Default: live, if it is empty.")
+@click.option("--from", "start", type=MomentType(), required=True, help="Begin of the time.")
+@click.option("--to", "end", type=MomentType(), required=True, help="End of the time.")
+@click.option("--every", type=DurationType(), help="Time between cycles. Default: the model's own.")
 @exit_on_error
 def replay(
     path: Path, model: str | None, run_name: str | None, start: int, end: int, every: int | None
 ) -> None:
-    """Walk a virtual clock over the past and run real cycles."""
+    """Run the cycles of a past time, one after the other.
+
+    Each sees only what was known at its moment.
+    """
     from monitor.app.clocks import system_clock
     from monitor.app.model_history import rename_models
     from monitor.app.run_lock import Held
@@ -180,23 +203,34 @@ def replay(
 @options.config
 @options.model
 @options.run
-@click.option("--window", help="As configured: 7d, month.")
-@click.option("--measure", help="A measure: roc_auc. Or a table: gain, lift, roc_curve, confusion_matrix, …")
-@click.option("--subject", help="score, prediction, feature:NAME, class:NAME; empty: the model itself.")
-@click.option("--segment", help="Only this one: column=value; empty: the whole.")
-@click.option("--model-version", "version", help="Only this one; empty: all of them together.")
-@click.option("--segments", is_flag=True, help="Also each segment in the table.")
-@click.option("--versions", is_flag=True, help="Also each version of the model in the table.")
-@click.option("--as-of", type=MomentType(), help="What was known then.")
-@click.option("--history", is_flag=True, help="All kept revisions; on a terminal the newest 100 rows.")
-@click.option("--last", type=click.IntRange(min=1), help="Only the newest rows, so many.")
+@click.option("--window", help="Only this window, as configured: 7d, month.")
+@click.option(
+    "--measure", help="Only this measure: roc_auc. Or a table: gain, lift, roc_curve, confusion_matrix, …"
+)
+@click.option(
+    "--subject", help="Only this: score, prediction, feature:NAME, class:NAME. Empty: the model itself."
+)
+@click.option("--segment", help="Only this segment: COLUMN=VALUE. Empty: the whole.")
+@click.option("--model-version", "version", help="Only this version. Empty: all together.")
+@click.option("--segments", is_flag=True, help="Also every segment.")
+@click.option("--versions", is_flag=True, help="Also every version of the model.")
+@click.option("--as-of", type=MomentType(), help="What was known at that time.")
+@click.option(
+    "--history", is_flag=True, help="Every kept revision. A terminal shows the newest 100 rows: see --last."
+)
+@click.option("--last", type=click.IntRange(min=1), help="Show so many rows, the newest ones.")
 @click.option("--explain", is_flag=True, help="Also the tables behind the values: what moved, curves.")
-@click.option("--provenance", is_flag=True, help="Also what stands behind the numbers.")
+@click.option(
+    "--provenance", is_flag=True, help="Also data, code, configuration and decisions behind the numbers."
+)
 @click.option("--all", "everything", is_flag=True, help="Every measure, feature, version and segment.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @exit_on_error
 def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any) -> None:
-    """Print measurements of whole models: as a table the headlines, unless more is asked for."""
+    """Print measurements.
+
+    A table shows the headlines of whole models, unless you ask for more.
+    """
     from monitor.app.alert_decisions import standings
     from monitor.app.clocks import system_clock
     from monitor.app.kept import chosen_rows, refuse_absent, refuse_unknown, to_read
@@ -227,20 +261,23 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @options.model
 @options.run
-@click.option("--window", help="As configured: 7d, month.")
-@click.option("--measure", help="Name of a measure: roc_auc.")
-@click.option("--from", "start", type=MomentType(), help="Windows that end after it.")
-@click.option("--to", "end", type=MomentType(), help="Windows that end at it or before.")
-@click.option("--as-of", type=MomentType(), help="What was known then, not all revisions.")
+@click.option("--window", help="Only this window, as configured: 7d, month.")
+@click.option("--measure", help="Only this measure: roc_auc.")
+@click.option("--from", "start", type=MomentType(), help="Only windows that end after it.")
+@click.option("--to", "end", type=MomentType(), help="Only windows that end by it.")
+@click.option("--as-of", type=MomentType(), help="What was known at that time. Default: every revision.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["parquet", "csv", "openmetrics"]),
-    help="By default as FILE ends; openmetrics: of each window the newest revision, for promtool.",
+    help="Default: as FILE ends. openmetrics: the newest revision of each window, for promtool.",
 )
 @exit_on_error
 def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: Any) -> None:
-    """Write kept measurements to FILE: .parquet or .csv, or as OpenMetrics with timestamps for Prometheus."""
+    """Write kept measurements to FILE.
+
+    It ends in .parquet or .csv, or holds OpenMetrics with timestamps for Prometheus.
+    """
     from monitor.app.exports.files import Chosen
     from monitor.app.exports.files import export as write
     from monitor.app.exports.openmetrics import export_openmetrics
@@ -259,13 +296,16 @@ def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: An
 @options.config
 @click.option("--model", required=True, help="Name of the model.")
 @options.run
-@click.option("--from", "start", type=MomentType(), required=True)
-@click.option("--to", "end", type=MomentType(), required=True)
+@click.option("--from", "start", type=MomentType(), required=True, help="Begin of the time.")
+@click.option("--to", "end", type=MomentType(), required=True, help="End of the time.")
 @options.who
 @options.why
 @exit_on_error
 def recount(path: Path, model: str, run_name: str, start: int, end: int, **decided: str) -> None:
-    """Count the panes of a time again, whole, at once: after rows were deleted or mended."""
+    """Count the panes of a time again, whole and at once.
+
+    Use it after rows were deleted or repaired.
+    """
     from monitor.app.alert_decisions import Decision
     from monitor.app.clocks import system_clock
     from monitor.app.model_history import recount as count_again
@@ -280,13 +320,16 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
 
 @main.command()
 @options.config
-@click.option("--model", required=True, help="Name of the model; it need not be configured any more.")
+@click.option("--model", required=True, help="Name of the model, which may be gone from the configuration.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.who
 @options.why
 @exit_on_error
 def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
-    """Delete the history of a model, in every run; its configurations, references and events are kept."""
+    """Delete the history of a model, in every run.
+
+    Its configurations, references and events are kept.
+    """
     from monitor.app.alert_decisions import Decision
     from monitor.app.clocks import system_clock
     from monitor.app.model_history import forget_model
@@ -323,20 +366,23 @@ def migrate(path: Path) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     default="monitor-demo",
     show_default=True,
-    help="Where the demo keeps its databases and its configuration.",
+    help="Where databases and configuration are kept.",
 )
-@click.option("--exit", "leave", is_flag=True, help="End after the table.")
-@click.option("--until", type=MomentType(), help="Replay to this date, then run real cycles to the end.")
+@click.option("--exit", "leave", is_flag=True, help="End after the table of months.")
+@click.option("--until", type=MomentType(), help="Replay to this date; cycles at --pace do the rest.")
 @click.option(
-    "--pace", type=DurationType(), default="10s", show_default=True, help="Real time between these cycles."
+    "--pace", type=DurationType(), default="10s", show_default=True, help="Time between these cycles."
 )
 @click.option("--source-url", envvar="MONITOR_DEMO_SOURCE", show_envvar=True, help="Database for the logs.")
 @click.option("--store-url", envvar="MONITOR_DEMO_STORE", show_envvar=True, help="Database for the results.")
-@click.option("--host", default=HOST, show_default=True)
-@click.option("--port", type=int, default=PORT, show_default=True)
+@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
+@click.option("--port", type=int, default=PORT, show_default=True, help="Port to listen on.")
 @exit_on_error
 def demo(directory: Path, **options: Any) -> None:
-    """Replay ten months of real flights, show them month by month, and stay up as the daemon."""
+    """Show the monitor at work on ten months of real flights.
+
+    It replays them, prints a table of months, and stays up as the daemon.
+    """
     from monitor.app.demo import run_demo
 
     sys.exit(run_demo(directory, progress=progress, **options))

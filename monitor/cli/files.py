@@ -12,7 +12,10 @@ from monitor.show.words import counted, say
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @exit_on_error
 def files(directory: Path) -> None:
-    """Write examples below DIRECTORY: configuration, schema, dashboards, Prometheus, Kubernetes, systemd."""
+    """Write example files below DIRECTORY.
+
+    They are configuration, schema, dashboards, and files for Prometheus, Kubernetes and systemd.
+    """
     from monitor.setup.example_files import write_files
 
     written = write_files(directory)

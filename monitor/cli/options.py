@@ -86,9 +86,11 @@ config = click.option(
     help="Configuration file; `monitor init` writes a first one.",
 )
 model = click.option("--model", help="Only this model.")
-run = click.option("--run", "run_name", default=LIVE, show_default=True, help="History in the store.")
+run = click.option(
+    "--run", "run_name", default=LIVE, show_default=True, help="History in the store: live, or a replay's."
+)
 exit_code = click.option(
-    "--exit-code", is_flag=True, help="Exit with 3 if somebody is needed, 4 if it cannot be judged."
+    "--exit-code", is_flag=True, help="Exit with 3 if somebody is needed, 4 if it cannot tell, else 0."
 )
 who = click.option(
     "--by",
@@ -96,10 +98,10 @@ who = click.option(
     "who",
     default=getuser,
     show_default="the user",
-    help="Who decides it: kept with the decision.",
+    help="Who decides; it is kept.",
 )
-required_why = click.option("--why", required=True, help="Why: kept with the decision.")
-why = click.option("--why", default="", help="Why: kept with the decision.")
+required_why = click.option("--why", required=True, help="Why; it is kept.")
+why = click.option("--why", default="", help="Why; it is kept.")
 
 
 def read_settings(path: Path, *, outside: bool = True) -> "Settings":

@@ -14,11 +14,16 @@ from monitor.show.words import say
 @click.command()
 @options.config
 @options.run
-@click.option("--host", help="Address to listen on; default: that of the configuration.")
-@click.option("--port", type=int, help="0 takes a free one; default: that of the configuration.")
+@click.option("--host", help="Address to listen on. Default: that of the configuration.")
+@click.option(
+    "--port", type=int, help="Port to listen on, 0 for a free one. Default: that of the configuration."
+)
 @exit_on_error
 def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
-    """Show the pages of a store in the browser: no cycle is run, no source is opened."""
+    """Show the pages of a store in the browser.
+
+    It runs no cycle and opens no source.
+    """
     from monitor.app.pages.viewing import view as serve_pages
     from monitor.app.wiring import opened_to_read
 
@@ -30,16 +35,21 @@ def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
 @options.config
 @click.option("--model", required=True, help="Name of the model.")
 @options.run
-@click.option("--window", help="As configured: 7d, month.")
-@click.option("--end", type=MomentType(), help="End of the window, exclusive; default: the newest one.")
-@click.option("--as-of", type=MomentType(), help="What was known then.")
+@click.option("--window", help="Window as configured: 7d, month, quarter.")
+@click.option(
+    "--end", type=MomentType(), help="Which window: the moment it ends, exclusive. Default: the newest."
+)
+@click.option("--as-of", type=MomentType(), help="What was known at that time.")
 @click.option("--format", "form", type=click.Choice(["html", "json"]), default="html")
 @click.option(
     "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File to write."
 )
 @exit_on_error
 def report(path: Path, run_name: str, output: Path, form: str, **asked: Any) -> None:
-    """Write a report of a model: one file for people who do not reach the pages; it prints to A4."""
+    """Write a report of a model, as one file.
+
+    It is for people who do not reach the pages, and prints to A4.
+    """
     from monitor.app.pages.reporting import written
     from monitor.app.wiring import opened_to_read
 

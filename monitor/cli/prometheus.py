@@ -19,40 +19,43 @@ _DEFAULT = Forwarding()
 
 @click.command("export-rules")
 @options.config
-@click.option("--output", type=_FILE, help="File of rules to write; default: standard output.")
+@click.option("--output", type=_FILE, help="File to write. Default: standard output.")
 @click.option(
-    "--job", default=_DEFAULT.job, show_default=True, help="Under which Prometheus scrapes monitors."
+    "--job", default=_DEFAULT.job, show_default=True, help="Job under which Prometheus scrapes monitors."
 )
-@click.option("--kubernetes", is_flag=True, help="As a PrometheusRule, for the Prometheus Operator.")
+@click.option("--kubernetes", is_flag=True, help="Write a PrometheusRule, for the Prometheus Operator.")
 @click.option(
     "--runbook",
     default="",
-    help="Address of a runbook: alerts point to its sections. Without: the page of [http] url.",
+    help="Address of your runbook, to which alerts lead. Default: the monitor's own page, by [http] url.",
 )
 @click.option(
     "--last-word",
     type=DurationType(),
     default=format_duration(_DEFAULT.last_word),
     show_default=True,
-    help="For how long the alerts of a monitor that is silent stand.",
+    help="How long the alerts of a silent monitor stand.",
 )
 @click.option(
     "--keep-firing-for",
     type=DurationType(),
     default=format_duration(_DEFAULT.keep_firing_for),
     show_default=True,
-    help="For how long an alert fires on that nobody reports any more.",
+    help="How long an alert fires on that nobody reports any more.",
 )
 @click.option(
     "--down-after",
     type=DurationType(),
     default=format_duration(_DEFAULT.down_after),
     show_default=True,
-    help="For how long no monitor answers before that is an alert.",
+    help="How long no monitor answers before that is an alert.",
 )
 @exit_on_error
 def export_rules(path: Path, output: Path | None, runbook: str, *, kubernetes: bool, **how: Any) -> None:
-    """Write alerting rules for Prometheus: the models' alerts, forwarded, and the monitor itself."""
+    """Write alerting rules for Prometheus.
+
+    They forward the alerts of the models, and watch the monitor itself.
+    """
     from monitor.alerts.links import RUNBOOK
     from monitor.exposition.forwarding import leads_somewhere
     from monitor.exposition.prometheus_rules import rules_text

@@ -14,10 +14,8 @@ from monitor.show.words import say_lines, width
 @options.config
 @options.model
 @options.run
-@click.option("--as-of", type=MomentType(), help="What was known then.")
-@click.option(
-    "--all", "whole", is_flag=True, help="Every reason and sentence of one model, not only one screen."
-)
+@click.option("--as-of", type=MomentType(), help="What was known at that time.")
+@click.option("--all", "whole", is_flag=True, help="All that is known of one model, not one screen.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @options.exit_code
 @exit_on_error
@@ -31,7 +29,10 @@ def status(
     whole: bool,
     exit_code: bool,
 ) -> None:
-    """Say who is needed: a line a model, or all that matters of one, on one screen."""
+    """Say who is needed, and what is known.
+
+    It prints a line for each model, or one screen where there is one model.
+    """
     from monitor.alerts.standing import exit_code as code_of
     from monitor.app.alert_decisions import standings
     from monitor.app.clocks import system_clock

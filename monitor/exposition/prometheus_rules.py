@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from monitor.alerts.links import address, page_of
 from monitor.alerts.phrases import described, has_places
 from monitor.alerts.rules import EVERY, Rule, Severity
-from monitor.core.clock import SECOND, format_duration
+from monitor.core.clock import MINUTE, SECOND, format_duration
 from monitor.exposition.forwarding import (
     OWN_RULE,
     RUNBOOK,
@@ -42,6 +42,8 @@ ITSELF = (
     *(STALE, NEVER_RAN, CYCLES_FAIL, MISSING_COLUMNS, NO_DATA),
 )
 _WARNING, _CRITICAL = {"severity": "warning"}, {"severity": "critical"}
+
+_RETRIED = 5 * MINUTE  # a cycle that failed is tried again within it
 
 ALERT = "ModelAlert"
 FIRING = "model_monitor:alert_firing"
@@ -96,14 +98,9 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     yield _own(how, STALE, stale, f"{age} > {limit // SECOND}", critical)
     never = f"{model.name}: no cycle has succeeded since it is to be watched."
     yield _own(how, NEVER_RAN, never, f"absent_over_time({succeeded})", critical, limit)
-    failed, well = (
-        f"sum by (job, model) (increase({cycles}[{format_duration(later)}])) > 0"
-        for cycles in (
-            how.of(f"{PREFIX}cycles_total", mine, f"outcome={quoted(outcome)}")
-            for outcome in ("failure", "success")
-        )
-    )
-    failing = f"{failed}\nunless\n{well}"
+    failures = how.of(f"{PREFIX}cycles_total", mine, f"outcome={quoted('failure')}")
+    failed = f"sum by (job, model) (increase({failures}[{format_duration(later)}])) > 0"
+    failing = f"{failed}\nunless\n{age} < {_RETRIED // SECOND}"
     yield _own(
         how, CYCLES_FAIL, f"{model.name}: its cycles fail, and none succeeds.", failing, warning, later
     )
@@ -170,7 +167,7 @@ def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
     given = {name: literal(text) for name, text in told.items()}
     return AlertingRule(
         name=alert_name(rule.name),
-        expr=f"{FIRING}{{{is_model(model)}, rule={quoted(rule.name)}}}",
+        expr=how.of(FIRING, is_model(model), f"rule={quoted(rule.name)}"),
         labels={"model": model.name, "rule": rule.name},
         annotations=texts | given,
         keep=how.keep_firing_for,
@@ -215,14 +212,14 @@ def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
     for model in models:
         if model.rules:
             names = "|".join(re.escape(rule.name) for rule in model.rules)
-            selectors.append(f"{FIRING}{{{is_model(model)}, rule=~{quoted(names)}}}")
+            selectors.append(how.of(FIRING, is_model(model), f"rule=~{quoted(names)}"))
     texts = {
         "summary": "{{ $labels.model }}: " + _said(how, "{{ $labels.rule }}"),
         "description": "These rules of Prometheus do not know this rule: write them again.",
         **how.section(OWN_RULE),
         **how.page(f"/models/{_escaped('model')}/alerts/{_escaped('rule')}{_WHICH}"),
     }
-    expr = "\nunless ".join([FIRING, *selectors])
+    expr = "\nunless ".join([how.of(FIRING), *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)
 
 

@@ -17,7 +17,7 @@ _SEVERITIES = ("critical", "warning", "info")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertLine:
-    """An alert in a list, in words."""
+    """An alert in a list, in words; `told`: when, if later than it was found."""
 
     model: str
     rule: str
@@ -26,6 +26,7 @@ class AlertLine:
     state: str
     what: str
     since: str
+    told: str
     until: str
     seen_by: str
     href: str
@@ -66,6 +67,7 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         state=alert.state.value,
         what=readable(figures(shown.rule, alert.breach)),
         since=day(alert.since),
+        told="" if alert.fired_at in (None, alert.since) else day(alert.fired_at),
         until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {ended(alert)}",
         seen_by=shown.seen_by,
         href=asked.link(*page_of(shown.model, series.rule), **episode(alert)),

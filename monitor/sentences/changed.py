@@ -66,7 +66,7 @@ def is_change(detail: Detail | None) -> bool:
 
 
 def changed(detail: Detail, end: int) -> str:
-    """What changed, how much, what was expected, since when, how rare by chance, which segment holds it.
+    """What changed, how much, what was expected, when it began, how rare by chance, which segment holds it.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ def changed(detail: Detail, end: int) -> str:
 
     >>> row = ("records", "", "falls", 1200.0, 3000.0, 3600.0, 0.9, "2024-03-03", 4321.0, 1.5, 56)
     >>> changed(Detail(CHANGED[:11], (row,)), 19_787 * DAY)  # doctest: +NORMALIZE_WHITESPACE
-    '1,200 records (−64 %), expected 3,000 to 3,600 on Mondays; since 2024-03-03; by chance once in 4,300
+    '1,200 records (−64 %), expected 3,000 to 3,600 on Mondays; began 2024-03-03; by chance once in 4,300
     months'
     """
     cells = _cells(detail)
-    parts = [_now(cells, end), _since(cells), _chance(cells), _where(cells)]
+    parts = [_now(cells, end), _began(cells), _chance(cells), _where(cells)]
     return readable("; ".join(part for part in parts if part))
 
 
@@ -281,8 +281,8 @@ def _weekday(cells: _Cells, end: int) -> str:
     return _WEEKDAYS[(at // DAY + _THURSDAY) % 7]
 
 
-def _since(cells: _Cells) -> str:
-    return f"since {cells['since']}" if cells["since"] else ""
+def _began(cells: _Cells) -> str:
+    return f"began {cells['since']}" if cells["since"] else ""
 
 
 def _where(cells: _Cells) -> str:

@@ -94,6 +94,7 @@ def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False, widt
 def _line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
     alert, series = shown.alert, shown.alert.series
     over = "" if alert.ended is None else f"ended {when(alert.resolved_at or 0)}, {ended(alert)}"
+    told = "" if alert.fired_at in (None, alert.since) else f"told {when(alert.fired_at)}"
     seen = f"acknowledged by {shown.seen_by}" if shown.seen_by else ""
     window = (
         "" if series.window in ("", CUMULATIVE) else f"{series.window} to {when(alert.breach.window_end)}"
@@ -106,7 +107,7 @@ def _line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
         series.rule,
         place(series),
         when(alert.since),
-        "; ".join(part for part in (over, seen, says) if part),
+        "; ".join(part for part in (told, over, seen, says) if part),
     )
 
 

@@ -116,7 +116,7 @@ def test_a_text_says_what_where_since_when_how_sure_and_what_to_do() -> None:
         "\n"
         "Model late, rule missing, warning. It judges missing_rate of feature:* of 7d: above 0.05.\n"
         "Window 7d up to 2011-01-26T00:00:00Z.\n"
-        "In breach since 2011-01-25T22:00:00Z, 2h 0m before it was told.\n"
+        "Found 2011-01-25T22:00:00Z and told 2h 0m later.\n"
         "\n"
         "What to do: Look."
     )

@@ -90,7 +90,7 @@ def test_who_looks_after_an_alert_is_told_with_it(monitor: Monitor) -> None:
     done = monitor("ack", *ASKED)
 
     assert done.exit_code == 0
-    assert "ada looks after it" in done.stdout
+    assert "is acknowledged by ada. It fires on." in done.stdout
     (plain,) = json.loads(monitor("--format", "json").stdout)
     assert (plain["state"], plain["acknowledged"]) == ("firing", "ada: a campaign")
 
@@ -98,7 +98,10 @@ def test_who_looks_after_an_alert_is_told_with_it(monitor: Monitor) -> None:
 def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor) -> None:
     done = monitor("accept", *ASKED, "--until", "2024-03-06")
     assert done.exit_code == 0, done.stderr
-    assert "until 2024-03-06T00:00:00Z" in done.stdout
+    assert done.stdout == (
+        "late: busy is accepted. From the next cycle on it is judged by the window that ends 2024-03-02T23:00:00Z. "
+        "This ends at 2024-03-06.\n"
+    )
     bench.database.insert("predictions", predictions(50, END, END + DAY, prefix="q"))
     bench.database.insert("predictions", predictions(60, END + DAY, END + 2 * DAY, prefix="r"))
 
@@ -116,6 +119,12 @@ def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor
     assert (event.who, event.why, event.subject) == ("ada", "a campaign", "busy/1d")
 
 
+def test_accepting_without_an_end_says_how_to_end_it(monitor: Monitor) -> None:
+    told = monitor("accept", *ASKED).stdout
+
+    assert told.endswith("This does not end by itself: to end it, accept again with --until.\n")
+
+
 def test_an_alert_that_does_not_stand_is_not_decided_of(monitor: Monitor) -> None:
     result = monitor("accept", *[one.replace("busy", "calm") for one in ASKED])
 
@@ -126,6 +135,6 @@ def test_an_alert_that_does_not_stand_is_not_decided_of(monitor: Monitor) -> Non
 def test_a_star_decides_of_all_that_it_means_and_a_wrong_segment_is_named(monitor: Monitor) -> None:
     several = [one.replace("busy", "b*") for one in ASKED]
 
-    assert "busy/1d" in monitor("ack", *several).stdout
+    assert "late: busy, found 2024-03-03, is acknowledged" in monitor("ack", *several).stdout
     wrong = monitor("ack", *ASKED, "--segment", "x=1")
     assert 'no alert of the rule "busy", segment "x=1" is pending or firing; those' in wrong.stderr

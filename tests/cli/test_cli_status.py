@@ -42,7 +42,7 @@ def test_a_model_is_one_screen_with_its_verdict_first(monitor: Monitor) -> None:
     lines = done.stdout.splitlines()
 
     assert (done.exit_code, lines[0]) == (0, "late: somebody is needed")
-    assert lines[1].startswith("  busy: records 50, limit 10, n 50, since 2024-03-03.")
+    assert lines[1].startswith("  busy: records 50, limit 10, n 50, found 2024-03-03.")
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
 

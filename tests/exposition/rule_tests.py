@@ -24,7 +24,7 @@ from monitor.exposition.forwarding import (
 )
 from monitor.exposition.names import ALERT_FIRING, ALERT_SAID, AS_OF, PREFIX, RULE_SERIES
 from monitor.exposition.plain_yaml import Plain, as_yaml
-from monitor.exposition.prometheus_rules import ALERT, alert_name, forwarded, unknown
+from monitor.exposition.prometheus_rules import ALERT, FIRING, alert_name, forwarded, unknown
 from monitor.specs.model import ModelSpec
 
 _LONGEST_STEP = 5 * MINUTE  # a series is seen for so long
@@ -205,6 +205,7 @@ def _down(bench: _Bench, at: int) -> tuple[int, str, Sequence[Plain]]:
 def _of_model(bench: _Bench, model: ModelSpec) -> Iterator[_Case]:
     yield _healthy(bench, model)
     yield _in_trouble(bench, model)
+    yield _fails_now(bench, model)
     told = _told(model)
     if not told:
         return
@@ -258,6 +259,24 @@ def _in_trouble(bench: _Bench, model: ModelSpec) -> _Case:
     return _Case(f"{model.name}: cycles fail, columns are gone", series, checks)
 
 
+def _fails_now(bench: _Bench, model: ModelSpec) -> _Case:
+    """Cycles of each minute begin to fail: told after a quarter of an hour without any, not after two."""
+    own, wait = {"model": model.name}, bench.steps(bench.how.trouble_after)
+    end, seconds = _LIFE + 3 * wait, bench.step // SECOND
+    alerts = {alert.name: alert for alert in itself.of_cycles(model, bench.how)}
+    told = _LIFE + bench.steps(5 * MINUTE) + wait + 1
+    last = f"0+{seconds}x{_LIFE} {_LIFE * seconds}x{end}"
+    series = [
+        bench.series("up", f"1x{end}"),
+        bench.series(f"{PREFIX}last_success_timestamp_seconds", last, **own),
+        bench.series(f"{PREFIX}cycles_total", f"0x{_LIFE} 1+1x{end}", **own, outcome="failure"),
+        bench.series(f"{PREFIX}cycles_total", f"0+1x{_LIFE} {_LIFE}x{end}", **own, outcome="success"),
+    ]
+    failing = [bench.expected(alerts[itself.CYCLES_FAIL], own)]
+    checks = [(_LIFE + wait - 1, itself.CYCLES_FAIL, []), (told, itself.CYCLES_FAIL, failing)]
+    return _Case(f"{model.name}: cycles begin to fail", series, checks)
+
+
 def _all_fire(bench: _Bench, model: ModelSpec) -> _Case:
     end = _LIFE
     added = {"model": model.name, "rule": "added_later", "severity": "info"}
@@ -267,6 +286,7 @@ def _all_fire(bench: _Bench, model: ModelSpec) -> _Case:
         bench.as_of(model, f"1000x{end}"),
         *(bench.firing(_labels(model, rule), f"1x{end}") for rule in _told(model)),
         bench.firing(added, f"1x{end}"),
+        {"series": f'{FIRING}{{job="another", model="{model.name}", rule="x"}}', "values": f"1x{end}"},
     ]
     expected: dict[str, list[Plain]] = {ALERT: [bench.expected(unknown(bench.models, bench.how), added)]}
     for rule, alert in zip(_told(model), alerts, strict=True):

@@ -76,7 +76,7 @@ def test_what_a_firing_alert_says_is_shown_with_the_moment_it_was_judged() -> No
     assert shown(ALERT)["model_monitor_alert_said_timestamp_seconds"] == [(labels, ALERT.judged_at / 1e6)]
     kept = replace(ALERT, clear_since=AS_OF)
     ((labels, _),) = shown(kept)["model_monitor_alert_said_timestamp_seconds"]
-    assert "n 100; clear since " in labels["text"]
+    assert "n 100; within its limit again from " in labels["text"]
     pending = replace(ALERT, state=State.PENDING)
     assert shown(pending)["model_monitor_alert_said_timestamp_seconds"] == []
 

@@ -32,7 +32,7 @@ RULE = Rule(
     annotations=(("summary", "It moved: {value}"), ("action", "Look.\nTwice."), ("runbook_url", RUNBOOK)),
 )
 LINES = (
-    *("It moved: 0.2", "", "Model late, rule shifted, warning.", "Window 7d up to ", "In breach since ", ""),
+    *("It moved: 0.2", "", "Model late, rule shifted, warning.", "Window 7d up to ", "Found ", ""),
     *("- ", "- ", "", "Cells that moved most of ", "- ", "- ", ""),
     *("What to do: Look.", "Twice.", f"Runbook: {RUNBOOK}"),
 )
@@ -182,7 +182,7 @@ def test_nothing_in_a_name_acts_on_a_chat(found: Receiver, chat: str, names: lis
     open_channel(chat).send(notice_of(*names))
 
     said = [text.replace("\\", "").replace("\r\n", "\n") for text in texts(found.bodies)]
-    (message,) = (text for text in said if "In breach since" in text)
+    (message,) = (text for text in said if "Found " in text)
     assert f"\nRunbook: {RUNBOOK}\n" in message
     own = message.replace(f"\nRunbook: {RUNBOOK}\n", "\n", 1)
     for sign in _OF_APPRISE:

@@ -85,11 +85,11 @@ def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
         then = pages.at(f"{address}&as_of={to_iso(END - 6 * DAY)}")
         told = pages.at(f"/alerts.json?as_of={to_iso(END - 6 * DAY)}").plain()
 
-    assert "1 Apr 2024 to 8 Apr 2024, back within its limit" in now.words
+    assert "found 1 Apr 2024, ended 8 Apr 2024, back within its limit" in now.words
     assert "Ann: mine" in now.words
-    assert "firing since 1 Apr 2024" in then.words
-    assert "back within" not in then.words
-    assert "Who has it nobody yet" in then.words
+    assert "firing: found 1 Apr 2024" in then.words
+    assert "cleared" not in then.words
+    assert "Acknowledged by nobody yet" in then.words
     assert "records 30, limit 20" in now.words
     assert "records 25, limit 20" in then.words
     assert "records 30, limit 20" not in then.words
