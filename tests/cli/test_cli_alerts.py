@@ -99,8 +99,8 @@ def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor
     done = monitor("accept", *ASKED, "--until", "2024-03-06")
     assert done.exit_code == 0, done.stderr
     assert done.stdout == (
-        "late: busy is accepted. From the next cycle on it is judged by the window that ends 2024-03-02T23:00:00Z. "
-        "This ends at 2024-03-06.\n"
+        "late: busy is accepted. From the next cycle on it is judged by the window that ends "
+        "2024-03-02T23:00:00Z. This ends at 2024-03-06.\n"
     )
     bench.database.insert("predictions", predictions(50, END, END + DAY, prefix="q"))
     bench.database.insert("predictions", predictions(60, END + DAY, END + 2 * DAY, prefix="r"))
