@@ -85,7 +85,7 @@ def test_backtests_and_replays_and_decisions_are_quiet(hostile: Hostile) -> None
     one = ["--segment", json.loads(hostile.run("alerts", "--format", "json").stdout)[0]["segment"]]
     done = CliRunner().invoke(main, ["alerts", "ack", "--config", str(hostile.config), *decided, *one])
     assert_quiet(done.output)
-    assert "looks after it" in done.output
+    assert "is acknowledged by" in done.output
     several = CliRunner().invoke(main, ["alerts", "ack", "--config", str(hostile.config), *decided])
     assert_quiet(several.output)
     assert "alerts are meant" in several.output

@@ -7,6 +7,7 @@ from monitor.cli.files import files
 from monitor.cli.pages import report, view
 from monitor.cli.prometheus import export_rules
 from monitor.cli.status import status
+from monitor.cli.upkeep import forget, migrate, recount
 
 main.add_command(alerts)
 main.add_command(backtest)
@@ -14,6 +15,9 @@ main.add_command(budget)
 main.add_command(changes)
 main.add_command(export_rules)
 main.add_command(files)
+main.add_command(forget)
+main.add_command(migrate)
+main.add_command(recount)
 main.add_command(report)
 main.add_command(status)
 main.add_command(view)

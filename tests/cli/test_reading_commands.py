@@ -167,7 +167,7 @@ def test_a_store_of_another_version_is_left_alone(served: Path, tmp_path: Path) 
 def test_help_names_exit_codes_and_the_environment() -> None:
     whole, one = (CliRunner().invoke(main, line) for line in (["--help"], ["show", "--help"]))
 
-    assert "Exit codes: 0 done, 1 something failed, 2 usage or configuration;" in whole.stdout
+    assert "Exit codes: 0 done, 1 something failed, 2 usage or configuration." in whole.stdout
     assert "_MONITOR_COMPLETE=bash_source" in whole.stdout
     assert "env var: MONITOR_CONFIG" in one.stdout
 
