@@ -4,13 +4,14 @@
 of the last ninety.
 Behind them one log that grows from the shortest history to the longest; windows of different lengths over the
 same history. Real cycles, on a log and a store in SQLite; rows and labels are added before each cycle, as a
-serving system does.
+serving system does. Garbage is collected as in the daemon.
 Rows of records are compared, with ==, with those of the panes that changed; of labels no more may be read
 than those of panes that are counted whole, and 3 for each label. Ends with 1 where they differ.
 python benchmarks/cycles.py DIRECTORY [HISTORY …]
 """
 
 import contextlib
+import gc
 import statistics
 import sys
 import tempfile
@@ -31,6 +32,7 @@ from timing import child, save, tell
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
+from monitor.cli.commands import NEW_OBJECTS
 from monitor.core.clock import DAY, HOUR
 from monitor.records.pane import Part
 from monitor.specs.protocols import CycleReport
@@ -193,6 +195,7 @@ def _tick(log: Log) -> int:
 def main() -> int:
     """Measure, check, print."""
     if sys.argv[1] == "--only":
+        gc.set_threshold(NEW_OBJECTS)
         tell(lambda: lived(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], sys.argv[6:]))
         return 0
     directory = Path(sys.argv[1])
