@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from row_examples import firing, row_of
 
-from monitor.alerts.rules import Series, Severity
+from monitor.alerts.rules import ACKNOWLEDGED, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.app.exports.files import _batch, _Csv
 from monitor.cli import main
@@ -29,7 +29,7 @@ from monitor.core.measurement import Detail, Measurement
 from monitor.core.text import double_quoted
 from monitor.daemon.log import LogFormat, configure
 from monitor.measures.rows import MeasurementRow
-from monitor.show.alerts import ShownAlert, alerts_as_csv, alerts_as_json, alerts_as_table
+from monitor.show.alerts import Decided, ShownAlert, alerts_as_csv, alerts_as_json, alerts_as_table
 from monitor.show.details import with_details
 from monitor.show.plain import as_csv, as_json
 from monitor.show.table import as_table
@@ -190,7 +190,8 @@ def test_alerts_of_an_old_store_are_told_quietly_and_as_json_exactly(text: str, 
     verdict = Verdict(outcome=Outcome.BREACH, window_end=DAY, value=-0.2, n=9, limit=0.05, cause=cause)
     series = Series("moved", version=text, segment=f"{other}={text}", window="1d", subject=f"feature:{other}")
     alert = firing(series, verdict, 0, severity=Severity.INFO, judged_at=DAY)
-    told = [ShownAlert("late", alert, f"{text}: {other}")]
+    seen = Decided(DAY, ACKNOWLEDGED, text, other)
+    told = [ShownAlert("late", alert, decisions=(seen,))]
 
     for shown in (alerts_as_table(told, explain=True), alerts_as_csv(told), alerts_as_json(told)):
         assert_quiet(shown)

@@ -1,5 +1,6 @@
 """Alerts and how models stand, as commands see them; what people decide of them. No source is opened."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,7 @@ from monitor.measures.catalogue.daily import DAILY, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.rows import newest as newest_revisions
 from monitor.records.reading import Task
-from monitor.show.alerts import ShownAlert, alerts_as_table, plain_alert
+from monitor.show.alerts import Decided, ShownAlert, alerts_as_table, plain_alert
 from monitor.show.budget import Spent
 from monitor.show.columns import aligned
 from monitor.show.words import when
@@ -65,20 +66,26 @@ def shown_alerts(
     store: SqlStore, model: str | None, *, history: bool, as_of: int | None = None
 ) -> list[ShownAlert]:
     """Alerts of a store, each with who has seen it; as of a moment in the state that they had then."""
-    seen = [event for event in store.events(model, ACKNOWLEDGED) if as_of is None or event.at <= as_of]
+    events = [*store.events(model, ACKNOWLEDGED), *store.events(model, ACCEPTED)]
+    known = [event for event in events if as_of is None or event.at <= as_of]
     return [
-        ShownAlert(name, alert, _seen_by(name, alert, seen))
+        ShownAlert(name, alert, decisions=tuple(_decisions(name, alert, known)))
         for name, alert in store.alerts(model, ended=history, as_of=as_of)
     ]
 
 
-def _seen_by(model: str, alert: Alert, seen: Iterable[Event]) -> str:
-    mine = [
-        event
-        for event in seen
-        if (event.model, event.subject) == (model, str(alert.series)) and event.detail == _since(alert)
-    ]
-    return f"{mine[-1].who}: {mine[-1].why}" if mine else ""
+def _decisions(model: str, alert: Alert, events: Iterable[Event]) -> Iterator[Decided]:
+    """What was decided of one episode: accepted is what stood at the cycle that whoever decided had seen."""
+    mine = [event for event in events if (event.model, event.subject) == (model, str(alert.series))]
+    for event in sorted(mine, key=lambda one: one.at):
+        found, until = json.loads(event.detail), None
+        if event.kind == ACCEPTED:
+            over, until = alert.resolved_at, found["until"]
+            if not alert.since <= found["since"] or (over is not None and over <= found["since"]):
+                continue
+        elif event.detail != _since(alert):
+            continue
+        yield Decided(event.at, event.kind, event.who, event.why, until)
 
 
 def standings(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[Standing]:

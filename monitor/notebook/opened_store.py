@@ -39,6 +39,7 @@ _ALERTS = {
     "severity": _TEXT, "state": _TEXT, "since": _TIME, "fired_at": _TIME, "resolved_at": _TIME,
     "reason": _TEXT, "value": _NUMBER, "lower": _NUMBER, "upper": _NUMBER, "limit": _NUMBER, "n": pa.int64(),
     "window_end": _TIME, "as_of": _TIME, "verdict": _TEXT, "cause": _TEXT, "acknowledged": _TEXT,
+    "decisions": _TEXT,
 }  # fmt: skip
 
 
@@ -134,7 +135,9 @@ class OpenedStore:
         with self._store() as store:
             moment = None if as_of is None else moment_of(as_of)
             rows = [plain_alert(each) for each in shown_alerts(store, model, history=True, as_of=moment)]
-        return _frame([row | {"cause": _json(row["cause"])} for row in rows], _ALERTS)
+        return _frame(
+            [row | {name: _json(row[name]) for name in ("cause", "decisions")} for row in rows], _ALERTS
+        )
 
     def curve(
         self,

@@ -1,5 +1,6 @@
 """Lists of alerts: those that stand, and those that are over."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import State
@@ -34,18 +35,40 @@ class AlertLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertList:
-    """Alerts of one model or of all; `left_out`: how many older ones are not listed."""
+    """Alerts of one model or of all.
+
+    Parameters
+    ----------
+    left_out
+        how many older ones are not listed.
+    period
+        of a report, whose alerts alone they are; empty: they are all.
+    """
 
     model: str
     standing: tuple[AlertLine, ...]
     over: tuple[AlertLine, ...]
     left_out: int
+    period: str = ""
 
 
 def alert_list(data: PageData, asked: Asked, model: str | None) -> AlertList:
     """Page of the alerts of a model, or of all."""
     asked.only()
-    alerts = sorted(data.alerts(model, asked.as_of, ended=True), key=_place)
+    return listed_alerts(data.alerts(model, asked.as_of, ended=True), asked, model)
+
+
+def listed_alerts(
+    alerts: Iterable[ShownAlert], asked: Asked, model: str | None, span: tuple[int, int] | None = None
+) -> AlertList:
+    """Alerts in their order: of a span those that stood in it.
+
+    Parameters
+    ----------
+    span
+        None: all.
+    """
+    alerts = sorted((shown for shown in alerts if span is None or _stood(shown, span)), key=_place)
     over = [shown for shown in alerts if shown.alert.state is State.RESOLVED]
     standing = [shown for shown in alerts if shown.alert.state is not State.RESOLVED]
     return AlertList(
@@ -65,13 +88,28 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         of=", ".join(part for part in (series.version, series.segment, series.subject) if part),
         severity=alert.severity.value,
         state=alert.state.value,
-        what=readable(figures(shown.rule, alert.breach)),
+        what=readable(_figures(shown)),
         since=day(alert.since),
         told="" if alert.fired_at in (None, alert.since) else day(alert.fired_at),
         until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {ended(alert)}",
         seen_by=shown.seen_by,
         href=asked.link(*page_of(shown.model, series.rule), **episode(alert)),
     )
+
+
+def _figures(shown: ShownAlert) -> str:
+    """Figures of the newest breach; where it was told with others, those first."""
+    last = figures(shown.rule, shown.alert.breach)
+    told = [one for one in shown.alert.told if one[0] == shown.alert.fired_at] or shown.alert.told[:1]
+    first = figures(shown.rule, told[0][1]) if told else last
+    if first == last:
+        return last
+    return f"told first, {day(told[0][0])}: {first}. Last, {day(shown.alert.judged_at)}: {last}"
+
+
+def _stood(shown: ShownAlert, span: tuple[int, int]) -> bool:
+    over = shown.alert.resolved_at
+    return shown.alert.since < span[1] and (over is None or over >= span[0])
 
 
 def _place(shown: ShownAlert) -> tuple[int, int, int, str]:

@@ -1,5 +1,6 @@
 """One model: what is said of it first, then how it went."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,7 +23,7 @@ from monitor.sentences.known import Section, named
 from monitor.show.alerts import ShownAlert
 from monitor.show.status import verdict_of
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Drawn
+from monitor.specs.rows import Drawn, Event
 from monitor.windows.ends import Window
 
 RANGES = {"90d": 90 * DAY, "180d": 180 * DAY, "1y": 366 * DAY, "all": 0}
@@ -124,17 +125,24 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
         periods=periods,
         strip=strip,
         others=tuple(figures[1:]),
-        events=tuple(
-            (
-                day(event.at),
-                event.kind.replace("_", " "),
-                " ".join(filter(None, (event.subject, event.who, event.why))),
-            )
-            for event in reversed(data.events(name)[-_MOST_EVENTS:])
-            if asked.as_of is None or event.at <= asked.as_of
-        ),
+        events=events_of(data, name, asked.as_of),
         behind=_behind(data, name, seen),
     )
+
+
+def events_of(data: PageData, name: str, as_of: int | None) -> tuple[tuple[str, str, str], ...]:
+    """(When, what, to what, by whom, why) of what happened by a moment, the newest first; None: by now."""
+    known = [event for event in data.events(name) if as_of is None or event.at <= as_of]
+    return tuple(
+        (day(event.at), event.kind.replace("_", " "), _event(event))
+        for event in reversed(known[-_MOST_EVENTS:])
+    )
+
+
+def _event(event: Event) -> str:
+    until = json.loads(event.detail).get("until")
+    parts = (event.subject, f"by {event.who}" if event.who else "", event.why)
+    return ", ".join(filter(None, (*parts, f"until {day(until)}" if until else "")))
 
 
 def links_of(asked: Asked, name: str, values: Sequence[str], chosen: str) -> tuple[Link, ...]:

@@ -8,25 +8,26 @@ from dataclasses import dataclass, replace
 from monitor.alerts.lifecycle import Alert, Ended
 from monitor.alerts.rules import Severity
 from monitor.alerts.standing import Seen
+from monitor.config.messages import listed
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError
 from monitor.measures.against import REFERENCE
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import with_interval
-from monitor.pages.alerts import alert_list
+from monitor.pages.alerts import listed_alerts
 from monitor.pages.asked import Asked, PageData
-from monitor.pages.model import overview, spec_of
+from monitor.pages.model import Overview, events_of, overview, spec_of
 from monitor.pages.moments import called, day
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
-from monitor.pages.window.page import TILES, headlines, window_page
+from monitor.pages.window.page import TILES, headlines, tiles_of, window_page
 from monitor.sentences import inputs, performance
 from monitor.sentences.known import Known, Section, capital, few, named, sections
 from monitor.show.alerts import ShownAlert
 from monitor.show.plain import as_json
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
-from monitor.windows.ends import Window
+from monitor.windows.ends import Window, nominal_length
 
 _FAR = 1 << 62
 _MOST = 8  # alerts that a sentence names
@@ -39,13 +40,17 @@ class Opening:
     Parameters
     ----------
     since
-        (measure, known then, known now); empty: nothing came since; None: nothing is asked of then.
+        (measure, kept by then, kept by now); empty: nothing was kept since; None: nothing is asked of then.
+    today
+        how the model stands at the end of what is known, of a period that is over since long; empty: the
+        period is its newest.
     """
 
     model: str
     period: str
     sections: Sequence[Section]
     since: Sequence[tuple[str, str, str]] | None
+    today: str
 
 
 def report(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
@@ -68,19 +73,26 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
     counted = {"window": of.name, "end": to_iso(last)}
     if as_of is not None:
         counted |= asked
-    alerts = data.alerts(model, Asked((), asked).as_of, ended=True)
-    period = called(of, last)
+    spec, span, period = spec_of(data, model), (of.start(last), last), called(of, last)
+    alerts = data.alerts(model, as_of, ended=True)  # with what was decided of them since the last cycle
     rows = _rows(data, model, of, last, Asked((), asked).as_of)
     opening = sections(_told(seen, rows, alerts, of, last))
-    since = None
-    if as_of is not None:
-        since = _since(spec_of(data, model), seen.main, rows, _rows(data, model, of, last, None))
-    now = overview(data, part, model)
+    since = None if as_of is None else _since(spec, seen.main, rows, _rows(data, model, of, last, None))
+    now = replace(overview(data, part, model), events=events_of(data, model, as_of))
     parts = {
-        "opening": Opening(model=model, period=period, sections=opening, since=since),
+        "opening": Opening(
+            model=model,
+            period=period,
+            sections=opening,
+            since=since,
+            today=_today(now, seen, of) if _is_over(data, model, of, last, seen) else "",
+        ),
         "overview": replace(now, sections=tuple(one for one in now.sections if one not in opening)),
-        "window": window_page(data, Asked(("models", model, "performance"), counted), model),
-        "alerts": alert_list(data, Asked(("models", model, "alerts"), asked), model),
+        "window": replace(
+            window_page(data, Asked(("models", model, "performance"), counted), model),
+            tiles=tuple(tiles_of(spec, (), rows)),
+        ),
+        "alerts": replace(listed_alerts(alerts, Asked(()), model, span), period=period),
     }
     around = frame(data, part, (model,))
     digest = b64encode(hashlib.sha256(asset("pages.css")).digest()).decode()
@@ -94,6 +106,20 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
         sheet=sheet_markup(),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
     )
+
+
+def _is_over(data: PageData, model: str, of: Window, last: int, seen: Seen) -> bool:
+    """Whether a later period of the kind was measured."""
+    which = Drawn(
+        window=of.name, after=last, until=_FAR, measures=("records",), subjects=("",), as_of=seen.as_of
+    )
+    return bool(data.rows(model, which))
+
+
+def _today(now: Overview, seen: Seen, of: Window) -> str:
+    """How a model stands long after the period, in a line."""
+    more = f" (and {len(now.because) - 1} more)" if len(now.because) > 1 else ""
+    return f"{day(seen.as_of or seen.now, of.zone)}: {now.verdict}. {now.because[0]}{more}"
 
 
 def report_rows(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
@@ -167,15 +193,16 @@ def _since(
 
 
 def _figures(spec: ModelSpec, main: str, rows: Sequence[Revision]) -> dict[str, str]:
-    """Headlines in words, with the truth and the labels that they stand on."""
+    """Headlines in words, each with its truth, its n and the day on which it was kept."""
     kept = headlines(rows)
-    of = (
-        {}
-        if main not in kept
-        else {"truth": str(kept[main].truth), "labels": f"{kept[main].measurement.n:,}"}
-    )
-    names = [name for name in ("coverage", *TILES[spec.reading.task]) if name in kept]
-    return of | {name: with_interval(name, kept[name].measurement) for name in names}
+    moments = {id(row): moment for moment, row in rows}
+    names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in kept]
+    return {
+        name: f"{with_interval(name, row.measurement)}; {row.truth} of {row.measurement.n:,}, kept "
+        f"{day(moments[id(row)])}"
+        for name in names
+        for row in [kept[name]]
+    }
 
 
 def _period(
@@ -188,6 +215,9 @@ def _period(
         raise AddressError(f'model "{model}": no cycle has run yet, so there is nothing to report', 404)
     moment = seen.as_of if as_of is None else as_of
     names = [each.name for each in spec.windows]
+    if window and window not in names and _is_a_window(window):
+        have = f'{listed(names)}; the configuration gives another: windows = [..., "{window}"]'
+        raise AddressError(f'model "{model}": no window "{window}": there are {have}')
     name = Asked((), {"window": window} if window else {}).choice("window", names, seen.window)
     of = next(each for each in spec.windows if each.name == name)
     until = _FAR if end is None else end
@@ -196,7 +226,17 @@ def _period(
     ends = [row.window_end for _, row in rows]
     if not ends or (end is not None and end not in ends):
         given = "" if end is None else f" that ends {to_iso(end)}"
+        later = data.rows(model, replace(which, after=until - 1, as_of=None)) if end is not None else []
+        first = f"; it was first on {to_iso(min(kept for kept, _ in later))}" if later else ""
         raise AddressError(
-            f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}', 404
+            f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}{first}', 404
         )
     return {"as_of": to_iso(moment)}, of, end or max(ends), seen
+
+
+def _is_a_window(text: str) -> bool:
+    try:
+        nominal_length(text)
+    except ValueError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from monitor.core.measurement import Reason
 from monitor.measures.against import REFERENCE, SEASON
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
@@ -28,7 +29,7 @@ def inputs(known: Known) -> Iterator[str]:
 
 def _features(known: Known, against: str = "") -> Iterator[str]:
     rows, of = known.features(INDEX, against), f" from their {against}" if against else ""
-    far = f"lay further{of} than its periods lie apart" if against else "moved beyond chance"
+    far = f"differ more{of} than its periods differ among themselves" if against else "moved beyond chance"
     judged = [row for row in rows if row.measurement.value is not None]
     if not judged:
         reason = why_absent(rows[0].measurement) if rows else why("no_reference")
@@ -47,8 +48,16 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         most = few([f"{named(row.subject)} {_with_band(row, *_means(known, row))}" for row in moved])
         yield f"{where}: {told}, by {INDEX}: {most}"
     if len(judged) < len(rows):
-        blind = [named(row.subject) for row in rows if row.measurement.value is None]
-        yield f"Whether {few(blind)} did is not known" if against else f"Nothing is known of {few(blind)}"
+        blind = [row for row in rows if row.measurement.value is None]
+        of_these = f"Of {few([named(row.subject) for row in blind])} this is not known"
+        yield f"{of_these}: {_blind(blind[0])}"
+
+
+def _blind(row: MeasurementRow) -> str:
+    """Why nothing is known of a feature."""
+    if row.measurement.reason == Reason.OUT_OF_RANGE:
+        return "most of its numbers lie beyond all of the reference's, before as now"
+    return why_absent(row.measurement)
 
 
 def _outputs(known: Known) -> Iterator[str]:

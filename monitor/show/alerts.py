@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.phrases import cause_table, ended, figures, heading, place, said, still
-from monitor.alerts.rules import Rule, Severity
+from monitor.alerts.rules import ACKNOWLEDGED, Rule, Severity
 from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
 from monitor.core.text import json_text, readable
@@ -22,20 +22,52 @@ _HEAD = ("severity", "state", "model", "rule", "of", "found", "")
 _COLUMNS = (
     "model", "rule", "version", "segment", "window", "subject", "severity", "state", "since", "fired_at",
     "resolved_at", "reason", "value", "lower", "upper", "limit", "n", "window_end", "as_of", "verdict",
-    "cause", "acknowledged",
+    "cause", "acknowledged", "decisions",
 )  # fmt: skip
 _SEVERITIES = tuple(Severity)
 _STATES = (State.FIRING, State.PENDING, State.RESOLVED)
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """What somebody decided of an alert: acknowledged, accepted (`until`, None: for ever); when, who, why."""
+
+    at: int
+    kind: str
+    who: str
+    why: str
+    until: int | None = None
+
+    def __str__(self) -> str:
+        until = "" if self.until is None else f" until {when(self.until)}"
+        return f"{self.kind} by {self.who}{until}: {self.why}"
+
+    def plain(self) -> dict[str, str | None]:
+        """Plain values, times ISO-8601 UTC."""
+        until = iso(self.until)
+        return {
+            "at": to_iso(self.at),
+            "decision": self.kind,
+            "who": self.who,
+            "why": self.why,
+            "until": until,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class ShownAlert:
-    """An alert of a model, who has seen it, with the words that were given, and its rule, if there is one."""
+    """An alert of a model, its rule, if there is one, and what people decided of it, in their order."""
 
     model: str
     alert: Alert
-    seen_by: str = ""
     rule: Rule | None = None
+    decisions: tuple[Decided, ...] = ()
+
+    @property
+    def seen_by(self) -> str:
+        """Who has it, with the words that were given; empty: nobody."""
+        seen = [one for one in self.decisions if one.kind == ACKNOWLEDGED]
+        return f"{seen[-1].who}: {seen[-1].why}" if seen else ""
 
 
 def plain_alert(shown: ShownAlert) -> dict[str, object]:
@@ -65,6 +97,7 @@ def plain_alert(shown: ShownAlert) -> dict[str, object]:
         "verdict": alert.verdict.outcome.value,
         "cause": None if breach.cause is None else records_of(breach.cause),
         "acknowledged": shown.seen_by or None,
+        "decisions": [one.plain() for one in shown.decisions],
     }
 
 
@@ -74,11 +107,13 @@ def alerts_as_json(alerts: Iterable[ShownAlert]) -> str:
 
 
 def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
-    """CSV with a header; what is behind an alert as JSON."""
+    """CSV with a header; what is behind an alert, and what was decided of it, as JSON."""
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat(plain_alert(shown), "cause") for shown in _ordered(alerts))
+    for shown in _ordered(alerts):
+        plain = plain_alert(shown)
+        writer.writerow(flat(plain | {"decisions": json_text(plain["decisions"])}, "cause"))
     return out.getvalue()
 
 
@@ -88,7 +123,13 @@ def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False, widt
     if not ordered:
         return "no alert is pending or firing"
     text = aligned([_HEAD, *(_line(shown, explain=explain) for shown in ordered)], width)
-    return "\n\n".join([text, *(_explained(shown, width) for shown in ordered if explain)])
+    decided = [
+        (one.at, f"  {when(one.at)}  {shown.model}, {shown.alert.series}, found {when(shown.alert.since)}: {one}")
+        for shown in ordered
+        for one in shown.decisions
+    ]
+    told = ["\n".join(["decisions", *(readable(line) for _, line in sorted(decided))])] if decided else []
+    return "\n\n".join([text, *told, *(_explained(shown, width) for shown in ordered if explain)])
 
 
 def _line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:

@@ -94,6 +94,7 @@ ROWS: Mapping[str, Schema] = {
             "verdict": _one_of(Outcome),
             "cause": _or_null(_TABLE, "cells, segments or features behind it"),
             "acknowledged": _or_null(_TEXT, "who has it"),
+            "decisions": {**_TABLE, "description": "at, decision, who, why, until"},
         }
     ),
     "status": _record(

@@ -93,6 +93,14 @@ def test_who_looks_after_an_alert_is_told_with_it(monitor: Monitor) -> None:
     assert "is acknowledged by ada. It fires on." in done.stdout
     (plain,) = json.loads(monitor("--format", "json").stdout)
     assert (plain["state"], plain["acknowledged"]) == ("firing", "ada: a campaign")
+    (decided,) = plain["decisions"]
+    assert (decided["decision"], decided["who"], decided["why"], decided["until"]) == (
+        "acknowledged", "ada", "a campaign", None,
+    )  # fmt: skip
+    assert (
+        f"  {decided['at']}  late, busy/1d, since 2024-03-03T00:00:00Z: acknowledged by ada: a campaign"
+        in (monitor("--history").stdout)
+    )
 
 
 def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor) -> None:
@@ -114,6 +122,13 @@ def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor
         ("firing", None, 50.0),
         ("resolved", "accepted", 10.0),
     ]
+    again, was = found
+    assert [(one["decision"], one["who"], one["until"]) for one in was["decisions"]] == [
+        ("accepted", "ada", "2024-03-06T00:00:00Z")
+    ]
+    assert again["decisions"] == []
+    assert "accepted by ada until 2024-03-06T00:00:00Z: a campaign" in monitor("--history").stdout
+    assert '""decision"": ""accepted""' in monitor("--history", "--format", "csv").stdout
     with bench.app() as app:
         (event,) = app.store.events("late", "accepted")
     assert (event.who, event.why, event.subject) == ("ada", "a campaign", "busy/1d")

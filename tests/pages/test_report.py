@@ -10,9 +10,12 @@ from looked_at import END, looking
 from serving import Bench
 
 from monitor.alerts.lifecycle import Ended
-from monitor.alerts.rules import Severity
+from monitor.alerts.rules import ACKNOWLEDGED, Severity
 from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.pages.alerts import listed_alerts
+from monitor.pages.asked import Asked
 from monitor.pages.report import _alerts, report
+from monitor.specs.rows import Event
 
 
 def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
@@ -53,9 +56,17 @@ def test_a_report_as_json_has_the_rows_of_its_window(bench: Bench, tmp_path: Pat
     ("options", "said"),
     [
         (("--model", "lat"), 'there is no model "lat"'),
-        (("--model", "late", "--window", "8d"), 'window is one of "1d", "7d", "month": got "8d"'),
+        (("--model", "late", "--window", "mont"), 'window is one of "1d", "7d", "month": got "mont"'),
         (("--model", "late", "--end", "2024-03-02T01:00"), "no window 7d that ends 2024-03-02T01:00:00Z"),
         (("--model", "never"), 'model "never": no cycle has run yet'),
+        (
+            ("--model", "late", "--window", "quarter"),
+            'there are "1d", "7d", "month"; the configuration gives another: windows = [..., "quarter"]',
+        ),
+        (
+            ("--model", "late", "--window", "month", "--end", "2024-04-01", "--as-of", "2024-03-31"),
+            "was measured as of 2024-03-31T00:00:00Z; it was first on 2024-04-02T00:00:00Z",
+        ),
     ],
 )
 def test_a_report_of_what_is_not_there_is_refused(
@@ -90,9 +101,59 @@ def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> No
 
     assert "14 – 20 Mar 2024 has not settled yet. Nowcast, 7d to 2024-03-21: roc_auc" in then
     assert "Stood all through: busy." in then
-    assert '<th scope="row">truth</th><td>nowcast</td><td><b>settled</b></td>' in then
+    line = r'<th scope="row">roc_auc</th><td>0\.\d+ [^<]*; nowcast of \d+, kept 21 Mar 2024</td>'
+    assert re.search(rf"{line}<td><b>0\.\d+ [^<]*; settled of \d+, kept 2\d Mar 2024</b></td>", then)
+    assert "A figure is the last that was kept by then: more labels may have been in." in then
     assert "What has come since changes no figure of 14 – 20 Mar 2024" in settled
     assert not re.search("Known now|come since", now)
+
+
+def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(bench: Bench) -> None:
+    with looking(bench) as found:
+        early = report(found.kept.data, "late", "7d", from_iso("2024-03-07"), None)
+        newest = report(found.kept.data, "late", "month", None, None)
+
+    assert early.count("Today&#39;s, not of") + early.count("Today's, not of") == 1
+    assert "<h2>As of" not in early
+    assert "<h2>Alerts of 29 Feb – 6 Mar 2024</h2>" in early
+    assert "No alert of 29 Feb – 6 Mar 2024 still stands." in early
+    assert "<h2>As of 10 Apr 2024</h2>" in newest
+    assert "<dt>Nowcast</dt>" in newest
+
+
+def test_the_measures_of_a_report_are_those_that_were_kept(bench: Bench) -> None:
+    with looking(bench) as found:
+        text = report(found.kept.data, "late", "7d", from_iso("2024-03-21"), None)
+
+    (kept,) = set(re.findall(r"kept \d+ Mar 2024: roc_auc (0\.\d+), n", text))
+    assert re.search(rf"<dt>roc_auc</dt><dd>{kept} ", text)
+    assert "Charts and tables count the labels that are in by now, of " in text
+
+
+def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench) -> None:
+    why = "the new partner, " + "word " * 30
+    with looking(bench) as found:
+        bench_store = found.kept.data.app.store
+        (busy,) = found.kept.data.alerts("late", None, ended=True)
+        seen = {"subject": str(busy.alert.series), "who": "ada", "why": why}
+        detail = f'{{"since": {busy.alert.since}}}'
+        bench_store.record([Event(model="late", at=END + 9 * DAY, kind=ACKNOWLEDGED, detail=detail, **seen)])
+        now = report(found.kept.data, "late", "month", None, None)
+        then = report(found.kept.data, "late", "month", None, END - DAY)
+
+    assert now.count(why.strip()) == 3  # in the sentence, beside the alert, in what happened
+    assert why.strip() not in then
+
+
+def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
+    with looking(bench) as found:
+        (busy,) = found.kept.data.alerts("late", None, ended=True)
+    first = replace(busy.alert.breach, value=77.0)
+    moved = replace(busy, alert=replace(busy.alert, told=((busy.alert.fired_at or 0, first),)))
+
+    (line,) = listed_alerts([moved], Asked(()), "late").standing
+
+    assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last, \d+ \w+ 2024: ", line.what)
 
 
 def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) -> None:

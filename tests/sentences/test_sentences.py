@@ -64,7 +64,7 @@ def test_features_that_nothing_is_known_of_are_named() -> None:
 
     assert list(inputs(known(*rows))) == [
         "7d to 1970-01-01: none of 1 features moved beyond chance",
-        "Nothing is known of b",
+        "Of b this is not known: too few records or labels: wait, or take a longer window",
     ]
 
 
@@ -78,9 +78,14 @@ def test_the_season_is_told_first_and_by_its_own_critical_value() -> None:
     ]
 
     season, unknown, reference = inputs(known(*rows))
-    far = "1 of 1 features lay further from their season than its periods lie apart, each by less than 0.1"
+    far = (
+        "1 of 1 features differ more from their season than its periods differ among themselves, "
+        "each by less than 0.1"
+    )
     assert season == f"7d to 1970-01-01: {far}, by stability_index: a 0.020"
-    assert unknown == "Whether b did is not known"
+    assert unknown == (
+        "Of b this is not known: most of its numbers lie beyond all of the reference's, before as now"
+    )
     assert reference.endswith(
         "1 of 1 features moved beyond chance, by stability_index: a 5.000 (significant)"
     )

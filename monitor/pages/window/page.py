@@ -64,6 +64,8 @@ class WindowPage:
     ----------
     truth
         of the newest kept revision; `kept`: what that said, with its date.
+    counted
+        labelled records that are drawn, of the counts as they are now; 0: what is shown is what was kept.
     without
         why there are no charts; empty: there are.
     revisions
@@ -76,6 +78,7 @@ class WindowPage:
     kept: str
     without: str
     lost: int
+    counted: int
     slices: tuple[Link, ...]
     tiles: tuple[Tile, ...]
     groups: tuple[FigureGroup, ...]
@@ -117,7 +120,8 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
         lost=0 if counted is None or counted.counting.label is None else counted.lost,
         pick=pick,
         slices=_slices(asked, counted, slice_),
-        tiles=tuple(_tiles(spec, charts.results, rows)),
+        tiles=tuple(tiles_of(spec, charts.results, rows)),
+        counted=next((one.measurement.n for one in charts.results if one.measure == seen.main), 0),
         groups=tuple(kept_groups(rows)) if by_kept else charts.groups,
         confusion=charts.confusion,
         classes=charts.classes,
@@ -320,7 +324,7 @@ def headlines(rows: Sequence[Revision], against: str = "") -> dict[str, Measurem
     return {row.measure: row for row in sorted(kept, key=lambda row: _TRUTHS.index(row.truth))}
 
 
-def _tiles(spec: ModelSpec, results: Sequence[Result], rows: Sequence[Revision]) -> Iterator[Tile]:
+def tiles_of(spec: ModelSpec, results: Sequence[Result], rows: Sequence[Revision]) -> Iterator[Tile]:
     """Headlines: of the counts that are drawn, or, without them, of what is kept."""
     found = {result.measure: result.measurement for result in results if not result.subject}
     kept, steps = headlines(rows), headlines(rows, REFERENCE)
