@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from monitor.config.messages import did_you_mean, listed, suggestion
 from monitor.core.errors import ConfigurationError
@@ -17,6 +18,7 @@ from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import open_to_read
 
+_NEWEST = 1 << 62  # as of: the newest revision of each
 _LISTED = 8  # names of a message
 
 
@@ -148,6 +150,13 @@ def chosen_rows(
         for name, moment, row in with_settling(kept.store.current(model))
         if all(value is None or (getattr(row, field) or "") == value for field, value in wanted.items())
     ]
+
+
+def rows_until(kept: KeptRun, end: int | None, **wanted: Any) -> list[Shown]:
+    """`chosen_rows`; where an end is given, of all windows that end then, not of the newest alone."""
+    if end is not None and wanted["as_of"] is None:
+        wanted["as_of"] = _NEWEST
+    return [row for row in chosen_rows(kept, **wanted) if end is None or row[2].window_end == end]
 
 
 def refuse_absent(

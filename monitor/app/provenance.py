@@ -1,11 +1,17 @@
 """What stands behind numbers: data, moment, code, configuration, grids and references, decisions."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
-from monitor.core.clock import to_iso
+from monitor.core.clock import DAY, SECOND, format_duration, to_iso
 from monitor.core.text import readable
+from monitor.core.version import VERSION
 from monitor.show.plain import Further, Shown, as_csv, as_json
 from monitor.show.table import as_table
 from monitor.show.words import iso
@@ -13,7 +19,22 @@ from monitor.specs.rows import Event, KeptConfiguration, KeptReference, Provenan
 from monitor.store.adapter import SqlStore
 
 _UNKNOWN = "not kept"
+_COUNTS = ("rows", "series", "per_second")  # ends of keys that are no duration
+_MOMENTS = 10**14  # microseconds that are a moment of 1973 or later, no duration
 _FLAT = ("rows_read", "newest_logged_at", "newest_reported_at", "code", "grid", "reference", "config")
+
+
+@lru_cache(maxsize=1)
+def running_code() -> str:
+    """Version of this program, and the start of a hash of its sources: what runs, whoever built it.
+
+    Cost: 20 ms, once a process.
+    """
+    package = Path(str(files("monitor")))
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        digest.update(f"{file.relative_to(package).as_posix()}\n".encode() + file.read_bytes())
+    return f"{VERSION}+{digest.hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +133,8 @@ def _moment(moment: Behind) -> str:
     data = moment.provenance
     logged, reported = (iso(at) or "none" for at in (data.newest_logged_at, data.newest_reported_at))
     lines = [
-        ("data", f"{data.rows_read:,} rows read by this cycle; newest row logged {logged}"),
-        ("", f"newest label reported {reported}"),
+        ("data", f"newest row logged {logged}; newest label reported {reported}"),
+        ("", f"this cycle read {data.rows_read:,} rows anew; what n stands on besides was counted before"),
         ("code", f"monitor {data.code}"),
         ("grids", data.grid),
         *(line for key, reference in moment.references for line in _reference(key, reference)),
@@ -146,11 +167,30 @@ def _plain_reference(key: str, reference: KeptReference | None) -> dict[str, obj
 def _configuration(key: str, kept: KeptConfiguration | None) -> str:
     if kept is None:
         return f"configuration {key} ({_UNKNOWN})"
-    content = json.dumps(json.loads(kept.content), indent=2, ensure_ascii=False)
+    content = json.dumps(_worded(json.loads(kept.content)), indent=2, ensure_ascii=False)
     return f'configuration {key} of "{kept.model}", first used {to_iso(kept.created)}\n{content}'
 
 
 def _event(event: Event) -> str:
     parts = [to_iso(event.at), event.model, event.kind, event.subject]
-    parts += [f"by {event.who}" if event.who else "", event.why, "" if event.detail == "{}" else event.detail]
+    parts += [f"by {event.who}" if event.who else "", event.why]
+    detail = _worded(json.loads(event.detail))
+    parts += [f"{name} {value}" for name, value in detail.items() if name != "series"]  # it is the subject
     return readable(", ".join(part for part in parts if part))
+
+
+def _worded(value: Any, key: str = "") -> Any:
+    """Plain value with moments, days and durations as people write them."""
+    match value:
+        case dict():
+            return {name: _worded(item, name) for name, item in value.items()}
+        case [int(first), int(last)] if key == "unusual_days":
+            return f"{to_iso(first * DAY)[:10]} to {to_iso(last * DAY)[:10]}"
+        case list():
+            return [_worded(item, key) for item in value]
+        case int() if value >= _MOMENTS:
+            return to_iso(value)
+        case int() if value >= SECOND and value % SECOND == 0 and not key.endswith(_COUNTS):
+            return format_duration(value)
+        case _:
+            return value

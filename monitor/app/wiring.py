@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from monitor.app.clocks import system_clock
 from monitor.app.kept import KeptRun
+from monitor.app.provenance import running_code
 from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import LeaseLost, SourceError, StoreError
 from monitor.core.secrets import hide
@@ -198,7 +199,7 @@ class App(KeptRun):
             reference_key=" ".join(part for part in (key, *(each for _, each in own.values())) if part),
             source=source,
             store=self.store,
-            code=VERSION,
+            code=running_code(),
             at_once=source.at_once,
             audit_every=of_source.audit,
             retention=self.settings.retention,

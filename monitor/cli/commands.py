@@ -208,6 +208,7 @@ def replay(
 @options.model
 @options.run
 @click.option("--window", help="Only this window, as configured: 7d, month.")
+@click.option("--end", type=MomentType(), help="Only windows that end then, exclusive: 2013-10-01.")
 @click.option(
     "--measure", help="Only this measure: roc_auc. Or a table: gain, lift, roc_curve, confusion_matrix, …"
 )
@@ -230,14 +231,14 @@ def replay(
 @click.option("--all", "everything", is_flag=True, help="Every measure, feature, version and segment.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @exit_on_error
-def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any) -> None:
+def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | None, **asked: Any) -> None:
     """Print measurements.
 
     A table shows the headlines of whole models, unless you ask for more.
     """
     from monitor.app.alert_decisions import standings
     from monitor.app.clocks import system_clock
-    from monitor.app.kept import chosen_rows, refuse_absent, refuse_unknown, to_read
+    from monitor.app.kept import refuse_absent, refuse_unknown, rows_until, to_read
     from monitor.app.provenance import with_provenance
     from monitor.show.behind import BEHIND, tables_behind
     from monitor.show.plain import as_csv, as_json
@@ -249,7 +250,7 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
     table = partial(tables_behind, named, width=room()) if named in BEHIND else options.table_of(**asked)
     with to_read(settings, path.parent, run_name) as kept:
         refuse_unknown(kept, asked["model"], asked["window"], asked["measure"])
-        rows = chosen_rows(kept, **{name: asked[name] for name in _OF_ROWS})
+        rows = rows_until(kept, end, **{name: asked[name] for name in _OF_ROWS})
         if not rows:
             refuse_absent(kept, asked["model"], **chosen)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}

@@ -272,6 +272,10 @@ class _FrameData:
     def run(self) -> str:
         return "live"
 
+    @property
+    def probes(self) -> bool:
+        return False
+
     def now(self) -> int:
         return system_clock()
 

@@ -65,6 +65,11 @@ class PageData(Protocol):
         """History that is shown."""
         ...
 
+    @property
+    def probes(self) -> bool:
+        """Whether /metrics, /healthz and /readyz are served beside the pages."""
+        ...
+
     def now(self) -> int:
         """The moment at which the page is made."""
         ...

@@ -9,7 +9,7 @@ from monitor.alerts.standing import Need, Seen, Standing, ranked, standing
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import band_of, bounds_of, difference_of, surely, value_of
 from monitor.pages.asked import Asked, PageData
-from monitor.pages.moments import lasting
+from monitor.pages.moments import day, lasting
 from monitor.pages.series import REFERENCE, of_reference, readings
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import Known, capital, named
@@ -123,7 +123,7 @@ def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> Fle
         most="" if largest is None or not count else named(largest.subject),
         labels="" if coverage is None else told(coverage),
         records="" if records is None else told(records),
-        age="never" if seen.as_of is None else lasting(seen.now - seen.as_of),
+        age=_age(seen),
     )
 
 
@@ -146,6 +146,13 @@ def icon_of(one: Standing) -> str:
             return "unknown"
         case _:
             return "ok"
+
+
+def _age(seen: Seen) -> str:
+    """How long ago the last cycle was; of a past log, which ends with it, its day."""
+    if seen.as_of is None:
+        return "never"
+    return day(seen.as_of) if seen.now == seen.as_of else lasting(seen.now - seen.as_of)
 
 
 def moved(known: Known, row: MeasurementRow) -> bool:

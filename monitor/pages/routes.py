@@ -58,6 +58,7 @@ class Frame:
     crumbs: tuple[Link, ...]
     tabs: tuple[Link, ...]
     report: bool
+    probes: bool
     kept: tuple[tuple[str, str], ...]
 
 
@@ -271,6 +272,7 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
         crumbs=(Link(model, asked.link("models", model), False),) if model else (),
         tabs=tabs if model else (),
         report=False,
+        probes=data.probes,
         kept=tuple((name, asked.query[name]) for name in KEPT if name in asked.query),
     )
 

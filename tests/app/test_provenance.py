@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from serving import Bench, model, predictions, reference, sqlite_bench
 
+from monitor.app.provenance import running_code
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.core.text import content_hash
+from monitor.core.version import VERSION
 from monitor.specs.rows import Event
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
@@ -88,7 +91,7 @@ def test_provenance_names_data_code_configuration_and_reference(bench: Bench, mo
     assert behind["newest_logged_at"] == max(logged)
     assert behind["newest_reported_at"] <= to_iso(END)
     assert behind["rows_read"] > 0
-    assert behind["code"] == "0.1.0"
+    assert re.fullmatch(rf"{VERSION}\+[0-9a-f]{{12}}", behind["code"])
     assert content_hash(behind["configuration"]) == behind["config"]
     assert behind["configuration"]["name"] == "late"
     assert [(one["made_of"], one["rows"]) for one in behind["reference"]] == [('table "reference"', 500)]
@@ -124,7 +127,33 @@ def test_people_read_the_provenance_below_the_numbers(bench: Bench, monitor: Mon
     assert lines[reference + 1].endswith("Z")
     assert lines[reference + 1].strip().startswith("500 rows, grids ")
     assert '  "name": "late",' in lines
+    assert any(re.fullmatch(r'  "horizon": "\d+d",', line) for line in lines)
     assert "  2024-03-04T00:00:01Z, late, recounted, by ann, rows were deleted" in lines
+
+
+def test_the_windows_of_one_end_are_asked_for_by_it(monitor: Monitor) -> None:
+    replay(monitor)
+    of = ("show", "--measure", "accuracy", "--end", "2024-03-03")
+
+    rows = json.loads(monitor(*of, "--history", "--format", "json"))
+    newest = json.loads(monitor(*of, "--format", "json"))
+
+    assert {row["window_end"] for row in (*rows, *newest)} == {"2024-03-03T00:00:00Z"}
+    assert [row["truth"] for row in newest if not row["against"]] == ["settled"]
+
+
+def test_what_was_accepted_is_told_in_dates(bench: Bench, monitor: Monitor) -> None:
+    replay(monitor)
+    with bench.app() as app:
+        detail = json.dumps({"until": END + DAY, "series": ["busy"]})
+        app.store.record(
+            [Event(model="late", at=END, kind="accepted", who="ann", why="spring", detail=detail)]
+        )
+
+    text = monitor("show", "--measure", "accuracy", "--provenance")
+
+    until = to_iso(END + DAY)
+    assert f"  2024-03-04T00:00:00Z, late, accepted, by ann, spring, until {until}" in text.splitlines()
 
 
 def test_csv_has_columns_of_provenance(monitor: Monitor) -> None:
@@ -132,7 +161,7 @@ def test_csv_has_columns_of_provenance(monitor: Monitor) -> None:
 
     rows = list(csv.DictReader(io.StringIO(monitor("show", "--provenance", "--format", "csv"))))
 
-    assert {row["code"] for row in rows} == {"0.1.0"}
+    assert {row["code"] for row in rows} == {running_code()}
     assert {row["newest_logged_at"] <= row["as_of"] for row in rows} == {True}
 
 

@@ -28,10 +28,13 @@ class StoreData:
     ----------
     clock
         tells the time by which a model is stale.
+    probes
+        whether a daemon serves the pages, and with them /metrics.
     """
 
     app: App
     clock: Callable[[], int]
+    probes: bool = True
     _references: KeptReferences = field(default_factory=dict)
     _seen: dict[str, tuple[tuple[object, ...], list[Seen]]] = field(default_factory=dict)
 

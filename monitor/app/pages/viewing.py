@@ -29,7 +29,7 @@ def view(app: App, host: str | None, port: int | None) -> int:
         healthy=lambda: None,
         ready=lambda: None,
         secrets=secrets(http, app.base),
-        pages=KeptPages(StoreData(app, system_clock)),
+        pages=KeptPages(StoreData(app, system_clock, probes=False)),
         hosts=own_hosts(http),
     )
     server = Server(web, host=http.host, port=http.port, tls=certificate(http, app.base))
