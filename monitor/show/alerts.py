@@ -124,7 +124,10 @@ def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False, widt
         return "no alert is pending or firing"
     text = aligned([_HEAD, *(_line(shown, explain=explain) for shown in ordered)], width)
     decided = [
-        (one.at, f"  {when(one.at)}  {shown.model}, {shown.alert.series}, found {when(shown.alert.since)}: {one}")
+        (
+            one.at,
+            f"  {when(one.at)}  {shown.model}, {shown.alert.series}, found {when(shown.alert.since)}: {one}",
+        )
         for shown in ordered
         for one in shown.decisions
     ]
