@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from monitor.specs.protocols import CycleReport
 
 
-NEW_OBJECTS = 20_000
-"""New objects after which Python looks for garbage: a cycle makes thousands of rows, and frees them again.
-Its default, 700, costs a replay 5 %."""
+NEW_OBJECTS = 20_000  # after which Python looks for garbage: its default, 700, costs a replay 5 %
 
 _OF_ROWS = ("model", "window", "measure", "subject", "segment", "version", "as_of", "history")
 
