@@ -165,12 +165,12 @@ def _matched(known: Mapping[str, Any]) -> Iterator[str]:
         for name in ("ours", *found["limits"]):
             pairs = [(_never(one["ours"]), _never(one[name])) for one in found["delays"]]
             delays = [theirs for _, theirs in pairs if theirs < np.inf]
-            later = np.mean([ours > theirs + 0.5 for ours, theirs in pairs])
+            later = sum(ours > theirs + 0.5 for ours, theirs in pairs)
             sooner = np.mean([theirs > ours + 0.5 for ours, theirs in pairs])
             limit = "" if name == "ours" else f"{abs(found['limits'][name]):.2g}"
             yield (
                 f"| {log} | {name} | {limit} | {len(delays) / len(pairs):.0%} | {_median(delays)} | "
-                f"{_shown(100 * float(later), 2.0, 0)} % | {sooner:.0%} |"
+                f"{_shown(100 * later / len(pairs), 2.0, 0)} % ({later} of {len(pairs)}) | {sooner:.0%} |"
             )
     some = ", ".join(f"{log} {one['alerts']} in {one['days']:,} days" for log, one in known.items())
     yield f"\nOur alerts where nothing happens: {some}.\n"
