@@ -95,6 +95,16 @@ def place(series: Series) -> str:
     return ", ".join(part for part in (subject, version, series.segment) if part)
 
 
+def called(series: Series) -> str:
+    """A rule, and which part of the model it is about.
+
+    >>> called(Series("changed", subject="feature:age")), called(Series("volume"))
+    ('changed (feature:age)', 'volume')
+    """
+    part = place(series)
+    return f"{series.rule} ({part})" if part else series.rule
+
+
 def annotations(rule: Rule, verdict: Verdict) -> dict[str, str]:
     """Annotations of a rule, with {value}, {measure}, {n} and {limit} of a verdict filled in."""
     filled: Mapping[str, str] = {
@@ -245,7 +255,7 @@ def _judged(
         asked = limit_of(rule.measure, limit, differs=differs(rule.measure, rule.against))
         yield f"limit {asked}{_share_of_then(rule)}"
     if beside is not None and not differs(rule.measure, rule.against):
-        yield f"critical value {value_of(rule.measure, beside)}"
+        yield "its critical value" if beside == limit else f"critical value {value_of(rule.measure, beside)}"
 
 
 def _records(rule: Rule, verdict: Verdict) -> Iterator[str]:

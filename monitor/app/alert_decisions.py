@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert, State, accepted
-from monitor.alerts.phrases import place
+from monitor.alerts.phrases import called
 from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Accepted, matches, read_accepted
 from monitor.alerts.standing import Seen, Standing, standing
 from monitor.alerts.verdicts import needed
@@ -245,15 +245,15 @@ def _accepting(
     rules = [rule for rule in spec.rules if rule.name == alert.series.rule]
     if alert.series.rule in _daily(spec):
         return event, (
-            f"{model}: {_called(alert)} is accepted. From the next cycle on its days are what is expected; "
-            "a later change is told anew."
+            f"{model}: {called(alert.series)} is accepted. From the next cycle on its days are what is "
+            "expected; a later change is told anew."
         )
     settled = any(rule.truth == "settled" for rule in rules)
     begins = "From the next window on that settles or is revised" if settled else "From the next cycle on"
     judged = "no breach" if window is None else f"judged by the window that ends {when(end)}"
     again = "This does not end by itself: to end it, accept again with --until"
     ends = again if until is None else f"This ends at {when(until)}"
-    return event, f"{model}: {_called(alert)} is accepted. {begins} it is {judged}. {ends}."
+    return event, f"{model}: {called(alert.series)} is accepted. {begins} it is {judged}. {ends}."
 
 
 def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
@@ -272,15 +272,9 @@ def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | No
         ]
     )
     return [
-        f"{model}: {_called(alert)}, found {when(alert.since)}, is acknowledged by {who}. It fires on."
+        f"{model}: {called(alert.series)}, found {when(alert.since)}, is acknowledged by {who}. It fires on."
         for alert in meant
     ]
-
-
-def _called(alert: Alert) -> str:
-    """Rule of an alert, and which part of the model it is about."""
-    part = place(alert.series)
-    return f"{alert.series.rule} ({part})" if part else alert.series.rule
 
 
 def _meant(kept: KeptRun, model: str, **of: str | None) -> list[Alert]:

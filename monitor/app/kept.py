@@ -106,6 +106,9 @@ def refuse_unknown(kept: KeptRun, model: str | None, window: str | None, measure
         raise ConfigurationError(faults)
 
 
+REPLAYED = ": `monitor replay --run NAME` measures the past, under a name of its own"
+
+
 def chosen_rows(
     kept: KeptRun,
     *,
@@ -160,9 +163,15 @@ def rows_until(kept: KeptRun, end: int | None, **wanted: Any) -> list[Shown]:
 
 
 def refuse_absent(
-    kept: KeptRun, model: str | None, *, subject: str | None, segment: str | None, version: str | None
+    kept: KeptRun,
+    model: str | None,
+    window: str | None,
+    *,
+    subject: str | None,
+    segment: str | None,
+    version: str | None,
 ) -> None:
-    """Refuse names that no current measurement bears; before the first cycle any.
+    """Refuse names that no current measurement bears; before the first cycle any but those of windows.
 
     Raises
     ------
@@ -172,6 +181,8 @@ def refuse_absent(
     rows = [row for _, _, row in kept.store.current(model)]
     asked = {"subject": subject, "segment": segment, "version": version}
     faults = []
+    if rows and window and all(row.window != window for row in rows):
+        faults.append(f"of the window {window} nothing has been measured yet{REPLAYED}")
     for field_name, value in asked.items():
         names = sorted({getattr(row, field_name) or "" for row in rows} - {""})
         if value and not rows:

@@ -250,7 +250,7 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
         refuse_unknown(kept, asked["model"], asked["window"], asked["measure"])
         rows = rows_until(kept, end, **{name: asked[name] for name in _OF_ROWS})
         if not rows:
-            refuse_absent(kept, asked["model"], **chosen)
+            refuse_absent(kept, asked["model"], asked["window"], **chosen)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
         text = with_provenance(kept.store, rows, form, table) if provenance else forms[form](rows)
         if form == "table" and options.is_overview(**asked) and not kept.is_history(asked["model"]):

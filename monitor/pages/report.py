@@ -227,9 +227,12 @@ def _period(
     if not ends or (end is not None and end not in ends):
         given = "" if end is None else f" that ends {to_iso(end)}"
         later = data.rows(model, replace(which, after=until - 1, as_of=None)) if end is not None else []
-        first = f"; it was first on {to_iso(min(kept for kept, _ in later))}" if later else ""
+        last = ", ".join(to_iso(one) for one in sorted(set(ends))[-3:])
+        hint = f"the last before it end {last}" if last else "`monitor replay --run NAME` measures the past"
+        if later:
+            hint = f"it was first on {to_iso(min(kept for kept, _ in later))}"
         raise AddressError(
-            f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}{first}', 404
+            f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}; {hint}', 404
         )
     return {"as_of": to_iso(moment)}, of, end or max(ends), seen
 

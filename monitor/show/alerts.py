@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert, State
-from monitor.alerts.phrases import cause_table, ended, figures, heading, place, said, still
+from monitor.alerts.phrases import called, cause_table, ended, figures, heading, place, said, still
 from monitor.alerts.rules import ACKNOWLEDGED, Rule, Severity
 from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
@@ -158,7 +158,10 @@ def _line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
 def _explained(shown: ShownAlert, width: int | None) -> str:
     """What an alert says, and the segments, cells or features behind it, under a heading."""
     alert, cause = shown.alert, shown.alert.breach.cause
-    lines = [readable(f"{shown.model}, {alert.series}"), f"  {said(shown.rule, alert.series, alert.breach)}."]
+    lines = [
+        readable(f"{shown.model}, {called(alert.series)}, found {when(alert.since)}"),
+        f"  {said(shown.rule, alert.series, alert.breach)}.",
+    ]
     lines += [f"  It is {kept}." for kept in (still(alert),) if kept]
     if cause is not None and cause.rows and not is_change(cause):  # of a change the sentence says it all
         lines += [f"  {readable(_title(cause))}:", indented(cause_table(shown.rule, cause), 4, width)]

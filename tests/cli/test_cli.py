@@ -229,6 +229,17 @@ def test_wrong_usage_exits_with_2_and_says_what_is_wrong(monitor: Monitor, line:
     assert said in done.stderr
 
 
+def test_a_window_that_was_never_measured_is_answered_with_what_to_do(bench: Bench) -> None:
+    bench.monitor("cycle", "--as-of", AS_OF)
+    text = bench.config.read_text(encoding="utf-8")
+    bench.config.write_text(text.replace('["1d"]', '["1d", "2d"]'), encoding="utf-8")
+
+    done = bench.monitor("show", "--window", "2d")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "of the window 2d nothing has been measured yet: `monitor replay --run NAME`" in done.stderr
+
+
 def test_a_cycle_before_the_last_one_is_refused(monitor: Monitor) -> None:
     monitor("cycle", "--as-of", AS_OF)
 

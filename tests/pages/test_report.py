@@ -58,6 +58,10 @@ def test_a_report_as_json_has_the_rows_of_its_window(bench: Bench, tmp_path: Pat
         (("--model", "lat"), 'there is no model "lat"'),
         (("--model", "late", "--window", "mont"), 'window is one of "1d", "7d", "month": got "mont"'),
         (("--model", "late", "--end", "2024-03-02T01:00"), "no window 7d that ends 2024-03-02T01:00:00Z"),
+        (
+            ("--model", "late", "--window", "month", "--end", "2024-04-02"),
+            "was measured as of 2024-04-10T00:00:00Z; the last before it end 2024-04-01T00:00:00Z",
+        ),
         (("--model", "never"), 'model "never": no cycle has run yet'),
         (
             ("--model", "late", "--window", "quarter"),

@@ -36,7 +36,7 @@ def test_a_fall_of_performance_names_the_segments() -> None:
 
     place, says, heading, head, first, _ = explained("performance", fall)
 
-    assert place == "late, performance/7d"
+    assert place == "late, performance, found 1970-01-01"
     assert "roc_auc 0.670, reference 0.720, difference −0.050, limit −0.036 (−5 % of reference)" in says
     assert heading.strip() == "Segments that contribute most to the difference in accuracy:"
     assert head.split()[:4] == ["segment", "contribution", "accuracy", "before"]
