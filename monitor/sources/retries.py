@@ -21,6 +21,7 @@ T = TypeVar("T")
 PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before each further try
 ROWS = 200_000  # of a slice: 3 MB of times, 10 of texts; one that holds more is followed by narrower ones
 _WIDENED = 4
+_CUT = 2  # times as many rows are not taken: what follows an empty time is read narrower
 _NARROWEST = 1_000_000  # microseconds
 _HALVINGS = 3  # of the slices of a span, all in all
 
@@ -69,7 +70,7 @@ class Retries:
 
     def slices(
         self,
-        read: Callable[[Session, Range], Batches],
+        read: Callable[[Session, Range, int | None], Batches],
         span: Range,
         *,
         width: int,
@@ -80,7 +81,8 @@ class Retries:
         Parameters
         ----------
         read
-            reads a piece of the span; pieces that make it up hold each row once.
+            reads a piece of the span; pieces that make it up hold each row once. A statement may end at the
+            given number of rows (a literal one may be among them): pieces of about as many are read again, narrower.
         width
             of the first slice, microseconds.
         most
@@ -90,8 +92,9 @@ class Retries:
         width = min(max(width, _NARROWEST), widest)
         while start < span[1]:
             piece = (start, min(start + width, span[1]))
+            limit = _CUT * most + 1 if _NARROWEST < piece[1] - start < span[1] - span[0] else None
             try:
-                table = self.run(partial(_whole, read, piece))
+                table = self.run(partial(_whole, read, piece, limit))
             except SourceUnavailable as error:
                 halvings -= 1
                 if error.trouble is not Trouble.TIMEOUT or halvings < 0:
@@ -99,6 +102,9 @@ class Retries:
                 width = widest = max((piece[1] - start) // 2, 1)
                 continue
             rows = table.num_rows
+            if limit is not None and rows >= limit - 1:
+                width = max((piece[1] - start) // _WIDENED**2, _NARROWEST)
+                continue
             yield piece, table
             start = piece[1]
             width = min(max(width * most // max(rows, most // _WIDENED, 1), _NARROWEST), widest)
@@ -133,5 +139,7 @@ def only(table: pa.Table, ranges: Sequence[Range], reading: Reading, *, odd: boo
     return table.filter(pa.array(np.where(event.known, within, odd)))
 
 
-def _whole(read: Callable[[Session, Range], Batches], piece: Range, session: Session) -> pa.Table:
-    return concat(list(read(session, piece)))
+def _whole(
+    read: Callable[[Session, Range, int | None], Batches], piece: Range, limit: int | None, session: Session
+) -> pa.Table:
+    return concat(list(read(session, piece, limit)))

@@ -95,7 +95,7 @@ class SqlSource:
         def reported(piece: Range) -> Range:
             return (since, piece[1]) if piece[0] == first else piece
 
-        def read(session: Session, piece: Range) -> Batches:
+        def read(session: Session, piece: Range, _limit: int | None) -> Batches:
             undated = piece[0] == first
             yield read_relabelled(session, engine, model, bounds, reported(piece), undated=undated)
 
@@ -209,16 +209,16 @@ class SqlSource:
             span = (wanted.since or 0, wanted.as_of + 1)
         width = span[1] - span[0] if recent else self._width.get(key, HOUR * most // retries.ROWS)
 
-        def read(session: Session, piece: Range) -> Batches:
+        def read(session: Session, piece: Range, limit: int | None) -> Batches:
             part = replace(wanted, seen=piece) if by_seen else wanted.of(piece)
-            return read_changed(session, engine, model, part)
+            return read_changed(session, engine, model, replace(part, limit=limit))
 
         def finds_slices(session: Session) -> bool:
             return by_seen or changes.finds_slices(session, engine, model, span, labels=labels)
 
         if width < span[1] - span[0] and not self._retries.run(finds_slices):
             with self.session() as session:
-                yield from read(session, span)
+                yield from read(session, span, None)
             return
         rows = 0
         whole = Retries(partial(self.session, whole=True), self._retries.sleep)

@@ -104,12 +104,12 @@ def test_halves_that_take_too_long_are_told() -> None:
         failing.retries.ranges(rows_within([]), [(START, START + DAY)], READING)
 
 
-def pieces_within(asked: list[Range]) -> Callable[[Any, Range], Batches]:
+def pieces_within(asked: list[Range]) -> Callable[[Any, Range, int | None], Batches]:
     """One row a minute of the first day, in pieces that hold each row once."""
 
-    def read(_session: object, piece: Range) -> Batches:
+    def read(_session: object, piece: Range, limit: int | None) -> Batches:
         asked.append(piece)
-        found = [us for us in range(START, START + DAY, MINUTE) if piece[0] <= us < piece[1]]
+        found = [us for us in range(START, START + DAY, MINUTE) if piece[0] <= us < piece[1]][:limit]
         yield pa.table({"event_time": pa.array(found, pa.timestamp("us", "UTC"))})
 
     return read
@@ -125,6 +125,17 @@ def test_a_span_is_read_in_slices_each_row_once() -> None:
     assert [piece for piece, _ in read] == asked
     assert max(table.num_rows for table in tables) < 2 * 100
     assert sum(table.num_rows for table in tables) == 24 * 60
+
+
+def test_what_follows_an_empty_time_is_read_in_slices_of_as_few_rows() -> None:
+    span = (START - 100 * DAY, START + DAY)
+
+    read = list(Failing([]).retries.slices(pieces_within([]), span, width=HOUR, most=100))
+
+    assert [piece[0] for piece, _ in read[1:]] == [piece[1] for piece, _ in read[:-1]]
+    assert sum(table.num_rows for _, table in read) == 24 * 60
+    assert max(table.num_rows for _, table in read) < 2 * 100
+    assert len(read) < 50
 
 
 def test_a_slice_that_takes_too_long_is_cut_in_halves_each_row_once() -> None:

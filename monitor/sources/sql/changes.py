@@ -34,6 +34,8 @@ class Wanted:
         piece of the time from `since` on in which rows were seen: as `piece`, which is None then.
     odd
         rows whose event times are no times come with the first piece, if all rows are asked for.
+    limit
+        rows at which a statement may end.
     """
 
     since: int | None
@@ -42,6 +44,7 @@ class Wanted:
     piece: Range | None = None
     seen: Range | None = None
     odd: bool = True
+    limit: int | None = None
 
     def of(self, piece: Range) -> "Wanted":
         """The same of a piece of the bounds."""
@@ -80,7 +83,7 @@ def read_changed_records(session: Session, engine: Engine, model: ModelSpec, wan
     else:
         outputs.append(_output(looked, model, model.predictions, "logged_at"))
         conditions = _since(session, looked, event, logged, wanted)
-    yield from _select(session, outputs, looked.item, conditions)
+    yield from _select(session, outputs, looked.item, conditions, wanted.limit)
 
 
 def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, wanted: Wanted) -> Batches:
@@ -105,7 +108,8 @@ def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, want
     else:
         outputs.append(_output(labels, model, model.labels, "reported_at"))
         conditions = _since(session, labels, event, reported, wanted)
-    yield from _select(session, outputs, source, [f"{there} AND ({condition})" for condition in conditions])
+    conditions = [f"{there} AND ({condition})" for condition in conditions]
+    yield from _select(session, outputs, source, conditions, wanted.limit)
 
 
 def finds_slices(session: Session, engine: Engine, model: ModelSpec, span: Range, *, labels: bool) -> bool:
@@ -272,9 +276,12 @@ def _since(
     ]
 
 
-def _select(session: Session, outputs: list[Output], source: str, conditions: list[str]) -> Batches:
+def _select(
+    session: Session, outputs: list[Output], source: str, conditions: list[str], limit: int | None = None
+) -> Batches:
+    ending = "" if limit is None else f" LIMIT {limit}"
     for condition in conditions:
-        yield from session.batches(Statement(tuple(outputs), f"FROM {source} WHERE {condition}"))
+        yield from session.batches(Statement(tuple(outputs), f"FROM {source} WHERE {condition}{ending}"))
 
 
 def _time(
