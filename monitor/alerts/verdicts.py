@@ -153,8 +153,11 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
     verdicts: dict[Series, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""
-        patterns = (rule.subject, row.subject), (rule.version, version), (rule.segment, segment)
-        if not all(matches(pattern, value) for pattern, value in patterns):
+        if not (
+            matches(rule.subject, row.subject)
+            and matches(rule.version, version)
+            and matches(rule.segment, segment)
+        ):
             continue
         series = Series(rule.name, version, segment, row.window, row.subject)
         if series in verdicts and verdicts[series].window_end >= row.window_end:

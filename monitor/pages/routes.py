@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote
 from monitor.alerts.links import RUNBOOK
 from monitor.alerts.standing import standing
 from monitor.core.clock import to_iso
-from monitor.core.errors import AddressError, MonitorError
+from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.rows import Revision
@@ -29,12 +29,11 @@ from monitor.show.alerts import alerts_as_json
 from monitor.show.plain import as_json
 from monitor.show.schemas import ROWS, operation
 from monitor.show.status import as_plain
-from monitor.web.answers import Answer
+from monitor.web.answers import PRIVATE, Answer
 
 _JSON = "application/json; charset=utf-8"
 _LONGEST = 2_000  # characters of a path or a query
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
-PRIVATE = {"Cache-Control": "private, no-cache"}
 _TITLES = {400: "This address asks for what the page does not know", 404: "There is no such page"}
 
 
@@ -293,11 +292,6 @@ def _without_rows(data: PageData, template: str, page: Mapping[str, str], status
     without = Asked(())
     body = rendered(template, page=page, frame=replace(frame(data, without), json=""), link=without.link)
     return Answer(body.encode(), status=status, headers=PRIVATE)
-
-
-def away(error: MonitorError) -> Answer:
-    """Page of a store that does not answer."""
-    return Answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503, {"Retry-After": "10", **PRIVATE})
 
 
 def _of_program(data: PageData, path: str) -> Answer:

@@ -16,7 +16,7 @@ from monitor.specs.rows import WaitingPane
 from monitor.windows.recount import Budget, RecountCandidate, choose, is_due, settles
 
 MOST_PANES = 200
-MOST_ROWS = 100_000  # rows of a chunk held in memory, as far as they are known beforehand
+MOST_ROWS = 50_000  # rows of a chunk held in memory, as far as they are known beforehand
 
 
 class Stopped(Exception):  # noqa: N818 -- a request, not an error
@@ -163,7 +163,7 @@ def renew(model: Model, lease: Lease | None) -> None:
 
 
 def chunks(starts: list[int], rows: dict[int, int], at_once: AtOnce | None = None) -> Iterator[list[int]]:
-    """Ascending starts in chunks of at most so many panes and about so many rows: 200 and 100,000."""
+    """Ascending starts in chunks of at most so many panes and about so many rows: 200 and 50,000."""
     most = at_once or AtOnce(MOST_PANES, MOST_ROWS)
     chunk: list[int] = []
     held = 0

@@ -18,7 +18,7 @@ from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.strata import WHOLE, Strata, Stratum
 
-ROWS_AT_ONCE = 100_000  # rows that are counted at once: sums of slices are those of the whole
+ROWS_AT_ONCE = 50_000  # rows that are counted at once: sums of slices are those of the whole
 SEGMENTS = 20  # values of a column that are strata of their own
 
 

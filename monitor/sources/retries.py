@@ -82,7 +82,7 @@ class Retries:
         ----------
         read
             reads a piece of the span; pieces that make it up hold each row once. A statement may end at the
-            given number of rows (a literal one may be among them): pieces of about as many are read again, narrower.
+            given number of rows, a literal one among them: pieces of as many are read again, narrower.
         width
             of the first slice, microseconds.
         most

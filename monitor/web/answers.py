@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from monitor.core.errors import MonitorError
 from monitor.exposition.page import likes
+
+PRIVATE = {"Cache-Control": "private, no-cache"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,11 @@ class Answer:
     content_type: str = "text/html; charset=utf-8"
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def away(error: MonitorError) -> Answer:
+    """Page of a store that does not answer."""
+    return Answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503, {"Retry-After": "10", **PRIVATE})
 
 
 class Pages(Protocol):

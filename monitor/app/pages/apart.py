@@ -11,15 +11,12 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from monitor.app.pages.keeping import KeptPages
-from monitor.app.pages.reading import StoreData
 from monitor.app.wiring import App, opened_to_read
 from monitor.core.clock import Clock
 from monitor.core.errors import MonitorError, StoreError
 from monitor.daemon.log import LogFormat, configure
-from monitor.pages.routes import away
 from monitor.specs.settings import Settings
-from monitor.web.answers import Answer
+from monitor.web.answers import Answer, away
 
 _NICE = 10  # where cores are short, cycles and scrapes come first
 
@@ -72,6 +69,9 @@ class PagesApart:
 
 def _serve(settings: Settings, base: Path, run: str, asked: Connection) -> None:
     """Answer until the daemon has ended, or has closed its side."""
+    from monitor.app.pages.keeping import KeptPages  # the daemon itself makes no page
+    from monitor.app.pages.reading import StoreData
+
     os.nice(_NICE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the daemon's
     configure(LogFormat(settings.log.format), settings.log.level)

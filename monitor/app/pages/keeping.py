@@ -9,8 +9,8 @@ from monitor.core.clock import MINUTE
 from monitor.core.errors import MonitorError
 from monitor.core.text import content_hash
 from monitor.core.version import VERSION
-from monitor.pages.routes import answer, away
-from monitor.web.answers import Answer
+from monitor.pages.routes import answer
+from monitor.web.answers import Answer, away
 
 _MOST = 64
 

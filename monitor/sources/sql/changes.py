@@ -233,7 +233,7 @@ def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: in
     column = str(model.predictions.column("event_time"))
     time, kind, unit = looked.ref(column, "event_time"), looked.types[column], reading.unit("event_time")
     where = f"{named} AND ({near}){_visible(session, looked, model, near, as_of)}"
-    grouped = f"{where} GROUP BY {', '.join(key)} HAVING count(*) > 1 AND min({time}) < max({time})"
+    grouped = f"{where} GROUP BY {', '.join(key)} HAVING min({time}) < max({time})"
     times_of = (engine.output(Want.TIME, "event_time", f"{end}({time})", kind, unit) for end in _ENDS)
     outputs = [replace(output, name=end) for output, end in zip(times_of, _ENDS, strict=True)]
     repeated = 0

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause
@@ -21,6 +22,7 @@ _END, _MEASURE, _SUBJECT, _REASON, _LEVEL = (
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _TRUTHS = {truth.value: truth for truth in Truth}
 _REASONS = {reason.value: reason for reason in Reason}
+_PLAIN = frozenset({type(None), str, bool, int, float})  # types of a detail's cells
 _EMPTY = "(empty)"  # an empty text is the whole in the tables
 
 
@@ -69,10 +71,9 @@ def detail_of(text: str | None) -> Detail | None:
         return None
     plain = json.loads(text)
     columns, rows = tuple(plain["columns"]), tuple(tuple(row) for row in plain["rows"])
-    cells = (cell for row in (columns, *rows) for cell in row)
-    if not all(cell is None or isinstance(cell, str | int | float) for cell in cells):
+    if not _PLAIN.issuperset(map(type, chain(columns, *rows))):
         raise ValueError("plain values expected")
-    if not all(len(row) == len(columns) for row in rows):
+    if not {len(columns)}.issuperset(map(len, rows)):
         raise ValueError(f"rows of {len(columns)} cells expected")
     return Detail(columns, rows)
 
