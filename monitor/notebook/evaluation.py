@@ -110,8 +110,12 @@ class Evaluation:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on what looks wrong, and on rows that no measure stands on; the gravest first."""
-        wrong = oddities(self.frames.model.reading, self.rows)
-        return (*wrong, *self.frames.notes, *partial(self.rows))
+        model = self.frames.model
+        return (
+            *oddities(model.reading, self.rows),
+            *self.frames.notes,
+            *partial(model.spec, self.rows),
+        )
 
     def to_arrow(self) -> pa.Table:
         """Measurements as an Arrow table, its columns those of `to_frame`."""

@@ -6,14 +6,9 @@ from monitor.config.messages import listed
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import with_interval
 from monitor.records.reading import Reading, Task
+from monitor.specs.model import ModelSpec
 
-_SEVERAL = {  # measures of rows of one id, and which of them counts
-    "duplicate_records": "{} predictions repeat an id: of each id the first that was logged counts.",
-    "corrected_labels": (
-        "{} labels differ from another of their id: the highest revision counts, then the latest report, "
-        "then the smallest value."
-    ),
-}
+_WINS = {"revision": "the highest revision", "reported_at": "the latest report"}
 _NO_SKILL = 0.5  # area under the ROC curve of scores that know nothing
 
 
@@ -47,7 +42,7 @@ def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
         )
 
 
-def partial(rows: Sequence[MeasurementRow]) -> Iterator[str]:
+def partial(spec: ModelSpec, rows: Sequence[MeasurementRow]) -> Iterator[str]:
     """Sentences on how many predictions have a label, and on ids that have several rows."""
     whole = {
         row.measure: row.measurement for row in rows if row.of_whole and not (row.against or row.subject)
@@ -58,10 +53,14 @@ def partial(rows: Sequence[MeasurementRow]) -> Iterator[str]:
             f"{labelled.value:,.0f} of {labelled.n:,} predictions have a label: performance is of these "
             "alone."
         )
-    for measure, told in _SEVERAL.items():
-        several = whole.get(measure)
-        if several is not None and several.value:
-            yield told.format(f"{several.value:,.0f}")
+    if (repeats := whole.get("duplicate_records")) is not None and repeats.value:
+        first = "the first that was logged" if spec.predictions.column("logged_at") else "one"
+        yield f"{repeats.value:,.0f} predictions repeat an id: of each id {first} counts."
+    if (differ := whole.get("corrected_labels")) is not None and differ.value and spec.labels is not None:
+        order = [told for role, told in _WINS.items() if spec.labels.column(role)]
+        which = ", then ".join([*order, "the smallest value"])
+        more = "" if order else " (give revision or reported_at for another)"
+        yield f"{differ.value:,.0f} labels differ from another of their id: {which} counts{more}."
 
 
 def _value(reading: Reading, subject: str) -> str:

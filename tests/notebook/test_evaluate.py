@@ -451,8 +451,12 @@ def test_ids_with_several_rows_are_told_of() -> None:
 
     notes = evaluate(pd.concat([frame, frame.head(3)]), twice, id="id").notes
 
-    assert notes[-2] == "3 predictions repeat an id: of each id the first that was logged counts."
-    assert notes[-1].startswith("5 labels differ from another of their id: the highest revision counts")
+    dated = evaluate(frame, twice, id="id", event_time="at", reported_at="told").notes
+
+    differ = "5 labels differ from another of their id:"
+    assert notes[-2] == "3 predictions repeat an id: of each id one counts."
+    assert notes[-1] == f"{differ} the smallest value counts (give revision or reported_at for another)."
+    assert dated[-1] == f"{differ} the latest report, then the smallest value counts."
     assert evaluate(frame, twice, id="id").value("base_rate") == (
         apart["bad"].where(apart.index >= 5, 0).mean()  # the smallest value of two
     )
