@@ -106,7 +106,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     last = {name: kept.store.state(name).as_of for name in kept.names(model)}
     then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
     rows = kept.store.current(model) if then is None else _newest(_known_then(kept, last, then))
-    alerts = listed(kept, model=model, as_of=as_of)
+    alerts = listed(kept, model=model, as_of=then)
     events = kept.store.events(model, ACCEPTED)
     past = {event.model for event in kept.store.events(model, PAST)}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
