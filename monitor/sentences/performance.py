@@ -41,16 +41,16 @@ def performance(known: Known, *, labels: bool, unsettled: str = "") -> Iterator[
         yield unsettled or capital(none_settled(known))
     else:
         yield f"{_when('Settled', settled)}{_told(known, settled)}"
-    if nowcast is not None and not (settled and _is_same(settled, nowcast)):
+    if nowcast is not None and not (settled and _says_again(known, settled, nowcast)):
         yield f"Nowcast, {window_of(nowcast)}: {_told(known, nowcast)}"
     if not is_known(known):
         yield from _estimated(known)
     yield from _constant(known)
 
 
-def _is_same(settled: MeasurementRow, nowcast: MeasurementRow) -> bool:
-    """Whether a nowcast says again what has settled."""
-    of = [(one.window, one.window_end, one.measurement.value) for one in (settled, nowcast)]
+def _says_again(known: Known, settled: MeasurementRow, nowcast: MeasurementRow) -> bool:
+    """Whether a nowcast says again, word for word, what its window has settled at."""
+    of = [(one.window, one.window_end, _told(known, one)) for one in (settled, nowcast)]
     return of[0] == of[1]
 
 

@@ -185,3 +185,19 @@ def test_the_main_window_is_told_before_a_newer_one_and_strata_are_left_out() ->
 
     assert known(*rows).value("roc_auc", "settled") == 0.7
     assert known(rows[2]).value("roc_auc", "settled") is None
+
+
+def test_a_nowcast_that_says_again_what_has_settled_is_left_out() -> None:
+    rows = [value("roc_auc", 0.7001, **SETTLED), value("roc_auc", 0.7004, truth=Truth.NOWCAST)]
+
+    told = list(performance(known(*rows), labels=True))
+
+    assert [one.partition(",")[0] for one in told] == ["Settled"]
+
+
+def test_labels_without_a_usable_score_are_not_waited_for() -> None:
+    rows = [value("labelled_records", 900, **SETTLED), value("roc_auc", Reason.NO_LABELS, **SETTLED)]
+
+    (told,) = performance(known(*rows), labels=True)
+
+    assert told.endswith(": none of 900 labelled records have a usable score: roc_auc is not known")
