@@ -66,14 +66,31 @@ class FleetGroup:
     title: str
     rows: tuple[FleetRow, ...]
 
+    @property
+    def because(self) -> tuple[str, ...]:
+        """What is said first of its models, each sentence once."""
+        return tuple(dict.fromkeys(row.because for row in self.rows))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """The page of all models."""
+    """The page of all models.
+
+    Parameters
+    ----------
+    told, quiet
+        groups of which each model has its sentence, and of which all have nearly the same one.
+    """
 
     count: int
     filter: str
-    groups: tuple[FleetGroup, ...]
+    told: tuple[FleetGroup, ...]
+    quiet: tuple[FleetGroup, ...]
+
+    @property
+    def groups(self) -> tuple[FleetGroup, ...]:
+        """All of them, those that somebody is needed for first."""
+        return self.told + self.quiet
 
 
 def fleet(data: PageData, asked: Asked) -> Fleet:
@@ -87,10 +104,15 @@ def fleet(data: PageData, asked: Asked) -> Fleet:
         row = fleet_row(data, specs[one.model], seen[one.model], one)
         if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
             rows[one.need].append(row)
-    groups = tuple(
-        FleetGroup(need.value, capital(verdict_of(need)), tuple(of)) for need, of in rows.items() if of
+    told, quiet = (
+        tuple(
+            FleetGroup(need.value, capital(verdict_of(need)), tuple(of))
+            for need, of in rows.items()
+            if of and (need is Need.NOTHING) == is_quiet
+        )
+        for is_quiet in (False, True)
     )
-    return Fleet(count=len(seen), filter=asked.query.get("q", ""), groups=groups)
+    return Fleet(count=len(seen), filter=asked.query.get("q", ""), told=told, quiet=quiet)
 
 
 def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> FleetRow:

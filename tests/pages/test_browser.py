@@ -1,7 +1,8 @@
 """Pages in a real browser: accessible, whole at any width, quiet, usable by keys; the report in print."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,14 @@ from looked_at import END, NOW
 from playwright.sync_api import Browser, Page, sync_playwright
 from serving import Bench
 
+from monitor.alerts.standing import Seen
 from monitor.app.pages.keeping import KeptPages
 from monitor.app.pages.reading import StoreData
+from monitor.measures.rows import Revision
+from monitor.pages.rendering import asset
+from monitor.pages.routes import answer
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
 from monitor.specs.settings import HttpSpec
 from monitor.web.guard import own_hosts
 from monitor.web.server import Server, make_app
@@ -55,6 +62,32 @@ def served(bench: Bench, now: int) -> Iterator[str]:
         server.start()
         yield f"http://127.0.0.1:{server.port}"
         server.stop()
+
+
+class Forty(StoreData):
+    """Forty models: one that somebody is needed for, one that never ran, the others are quiet."""
+
+    def specs(self) -> Sequence[ModelSpec]:
+        (spec, *_) = super().specs()
+        return [replace(spec, name=f"model-{at:02}") for at in range(40)]
+
+    def seen(self, model: str | None, as_of: int | None) -> list[Seen]:  # noqa: ARG002
+        late, _, never = super().seen(None, as_of)
+        quiet = [replace(late, model=f"model-{at:02}", alerts=()) for at in range(2, 40)]
+        return [replace(late, model="model-00"), replace(never, model="model-01"), *quiet]
+
+    def rows(self, model: str, which: Drawn) -> list[Revision]:  # noqa: ARG002
+        return super().rows("late", which)
+
+
+def test_forty_models_are_on_one_screen(browser: Browser, bench: Bench) -> None:
+    page = opened(browser, "light", 1280, [])
+    with bench.app() as app:
+        page.set_content(answer(Forty(app, lambda: END), "/", "").body.decode())
+    page.add_style_tag(content=asset("pages.css").decode())
+
+    assert page.locator("a.model").count() == 40
+    assert page.locator("a.model").last.bounding_box()["y"] < 900
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +200,7 @@ def test_keys_read_a_chart_and_find_the_filter_and_the_theme_is_kept(browser: Br
     page.keyboard.type("bare")
     page.keyboard.press("Enter")
     page.wait_for_url("**q=bare*")
-    assert page.locator("tbody th[scope=row]").count() == 1
+    assert page.locator("a.model").count() == 1
 
 
 def test_pages_say_the_same_without_a_script(browser: Browser, base: str) -> None:

@@ -78,7 +78,7 @@ def test_the_verdicts_of_the_fleet_are_those_of_status_word_for_word(
     fleet = pages.at(f"/{query}")
 
     assert pages.at(f"/.json{query}").plain() == status
-    assert [one["model"] for one in status] == re.findall(r'<th scope="row"><a [^>]*>([^<]+)<', fleet.text)
+    assert [one["model"] for one in status] == re.findall(r'<a class="model" [^>]*>([^<]+)<', fleet.text)
     for one in status:
         because = one["because"]
         assert isinstance(because, list)
@@ -366,7 +366,7 @@ def test_a_page_that_the_client_has_is_not_sent_again(pages: Pages) -> None:
 
 
 def test_the_filter_works_without_a_script(pages: Pages) -> None:
-    assert re.findall(r'<th scope="row"><a [^>]*>([^<]+)<', pages.at("/?q=BARE").text) == ["bare"]
+    assert re.findall(r'<a class="model" [^>]*>([^<]+)<', pages.at("/?q=BARE").text) == ["bare"]
     assert "No model has “nothing at all”" in pages.at("/?q=nothing+at+all").words
 
 
