@@ -41,7 +41,7 @@ _ENDED = {
 _AS_EXPECTED = "gone back: most of the last 3 days are as expected again"
 _MOST = 5  # lines of one table
 _TITLES = {
-    "cell": "Cells that moved most",
+    "cell": "Values that moved most",
     "feature": "Features, the largest first",
 }
 _PLACE = re.compile(r"\{(value|measure|n|limit)\}")
@@ -200,7 +200,7 @@ def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
 def cause_table(rule: Rule | None, cause: Detail) -> list[tuple[str, ...]]:
     """What stands behind an alert, in the units of the rule: a line of headings and a line for each row."""
     counted = rule is not None and cause.columns == COUNTED
-    names = [column.replace("_", " ") for column in cause.columns]
+    names = ["values" if column == "cell" else column.replace("_", " ") for column in cause.columns]
     if rule is not None and counted:
         names[3] = rule.against or "critical value"
     own = rule.measure if rule is not None and cause.columns in (WORST, FIGURES) else contributes_to(cause)
@@ -310,10 +310,10 @@ def _feature(rule: Rule, row: Sequence[Cell]) -> str:
 
 
 def _moved(cells: Sequence[Cell]) -> str:
-    """A cell, its share in the reference and in the window."""
+    """Values of a cell: their share in the reference, and in the window."""
     name, *shares = cells[:3]
     before, now = (cell_of("expected", share) for share in shares)
-    return f"cell {name}: {before} → {now} of the records"
+    return f"values {name}: {before} → {now} of the records"
 
 
 def _condition(rule: Rule) -> str:

@@ -220,6 +220,20 @@ def is_p_value(measure: str) -> bool:
     return measured is not None and measured.yardstick is Yardstick.P_VALUE
 
 
+def between(lower: float, upper: float) -> str:
+    """Numbers from one on and below another, either of which may be infinite.
+
+    >>> between(-math.inf, 12.5), between(12.5, 37.2), between(37.2, math.inf), between(-math.inf, math.inf)
+    ('below 12.5', '12.5 to 37.2', '37.2 and more', 'any number')
+    """
+    low, high = (with_minus(f"{bound:.6g}") for bound in (lower, upper))
+    if math.isfinite(lower) and math.isfinite(upper):
+        return f"{low} to {high}"
+    if math.isfinite(lower):
+        return f"{low} and more"
+    return f"below {high}" if math.isfinite(upper) else "any number"
+
+
 def with_minus(text: str) -> str:
     """Text of a number with the sign of subtraction, which is as wide as a plus, instead of a hyphen."""
     return f"{MINUS}{text[1:]}" if text.startswith("-") else text

@@ -190,7 +190,7 @@ def test_the_cause_is_told_line_by_line() -> None:
     breach = replace(alert().breach, cause=cells)
 
     assert (
-        "Cells that moved most:\n- a: expected 10.0 %, actual 20.0 %\n- b: expected unknown, actual 10.0 %"
+        "Values that moved most:\n- a: expected 10.0 %, actual 20.0 %\n- b: expected unknown, actual 10.0 %"
         in text_of(alert(breach=breach))
     )
 
@@ -203,7 +203,7 @@ def test_the_other_moment_is_told_where_there_is_no_other_cause() -> None:
     )
 
 
-CELLS = Detail(("cell", "expected", "actual", "contribution"), (("[0, 12)", 0.1, 0.431, 0.4),))
+CELLS = Detail(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4),))
 SEGMENTS = Detail(
     segment_columns("accuracy"),
     (("region=North", -0.03, 0.6, 0.7, 0.3, 0.3),),
@@ -213,7 +213,7 @@ WORST_SEGMENTS = Detail(
 )
 COUNTED = Detail(
     ("feature", "value", "limit", "beside", "cell", "expected", "actual"),
-    (("feature:income", 0.42, 0.1, 0.002, "[0, 12)", 0.1, 0.431),),
+    (("feature:income", 0.42, 0.1, 0.002, "0 to 12", 0.1, 0.431),),
 )
 
 
@@ -225,7 +225,7 @@ COUNTED = Detail(
             {"value": 0.42, "limit": 0.25, "beside": 0.002, "cause": CELLS},
             (
                 "feature:income, stability_index 0.420 (significant), limit 0.25, critical value 0.002, "
-                "n 900; cell [0, 12): 10.0 % → 43.1 % of the records"
+                "n 900; values 0 to 12: 10.0 % → 43.1 % of the records"
             ),
         ),
         (
@@ -233,7 +233,7 @@ COUNTED = Detail(
             {"value": 0.25, "n": 12, "limit": 0.2, "cause": COUNTED},
             (
                 "3 of 12 features (25.0 %), limit 20.0 %; most of all feature:income, stability_index 0.420 "
-                "(significant), limit 0.1, critical value 0.002; cell [0, 12): 10.0 % → 43.1 % of the records"
+                "(significant), limit 0.1, critical value 0.002; values 0 to 12: 10.0 % → 43.1 % of the records"
             ),
         ),
         (
@@ -285,7 +285,7 @@ def test_no_name_from_data_breaks_the_first_line() -> None:
     lines = text_of(alert("feature:x\ny", breach=replace(alert().breach, cause=cells))).split("\n")
 
     assert "feature:x\\ny" in lines[1]
-    assert "cell a\\nb\\x1b[31m" in lines[1]
+    assert "values a\\nb\\x1b[31m" in lines[1]
 
 
 def test_what_changed_in_one_cycle_is_one_notice_of_both_rules_the_most_urgent_first() -> None:

@@ -12,7 +12,7 @@ from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import segment_columns
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 
-CELLS = Detail(("cell", "expected", "actual", "contribution"), (("[0, 1)", 0.1, 0.4, 0.42),))
+CELLS = Detail(("cell", "expected", "actual", "contribution"), (("0 to 1", 0.1, 0.4, 0.42),))
 ABOVE = Rule(name="shift", measure="stability_index", condition=Condition(above=Limit(0.25)), window="7d")
 
 
@@ -205,7 +205,7 @@ def test_features_are_judged_by_their_share(share: float, expected: Outcome) -> 
     assert verdict.cause == Detail(
         ("feature", "value", "limit", "beside", "cell", "expected", "actual"),
         (
-            ("feature:b", 0.9, 0.25, None, "[0, 1)", 0.1, 0.4),
+            ("feature:b", 0.9, 0.25, None, "0 to 1", 0.1, 0.4),
             ("feature:a", 0.4, 0.25, None, None, None, None),
         ),
     )

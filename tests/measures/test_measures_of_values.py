@@ -203,7 +203,7 @@ def test_the_cells_that_moved_most_are_told_with_both_shares() -> None:
     assert found.detail.columns == ("cell", "expected", "actual", "contribution")
     contributions = [float(row[3] or 0) for row in found.detail.rows]
     assert contributions == sorted(contributions, reverse=True)
-    assert found.detail.rows[0][0] == "[899, ∞)"
+    assert found.detail.rows[0][0] == "899 and more"
     assert found.detail.rows[0][1] == pytest.approx(0.1, abs=0.002)
     assert found.detail.rows[0][2] == 0.0  # as counted: the pseudocount is in the contribution alone
 

@@ -33,7 +33,7 @@ RULE = Rule(
 )
 LINES = (
     *("It moved: 0.2", "", "Model late, rule shifted, warning.", "Window 7d up to ", "Found ", ""),
-    *("- ", "- ", "", "Cells that moved most of ", "- ", "- ", ""),
+    *("- ", "- ", "", "Values that moved most of ", "- ", "- ", ""),
     *("What to do: Look.", "Twice.", f"Runbook: {RUNBOOK}"),
 )
 """How the lines of the notices here begin, one after the other."""

@@ -14,7 +14,7 @@ from monitor.measures.against import FIGURES, segment_columns
 from monitor.show.alerts import ShownAlert, alerts_as_table
 
 RULES = {rule.name: rule for rule in default_rules(ALL)}
-CELLS = Detail(("cell", "expected", "actual", "contribution"), (("[0, 12)", 0.1, 0.431, 0.4837),))
+CELLS = Detail(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4837),))
 BREACH = Verdict(outcome=Outcome.BREACH, window_end=0, n=900)
 
 
@@ -62,9 +62,9 @@ def test_a_shift_names_the_cells() -> None:
     _, says, heading, head, first = explained("feature_far_off", moved, "feature:income")
 
     assert "feature:income, stability_index 0.420 (significant), limit 0.25, critical value 0.002" in says
-    assert heading.strip() == "Cells that moved most:"
-    assert head.split() == ["cell", "expected", "actual", "contribution"]
-    assert first.split() == ["[0,", "12)", "10.0", "%", "43.1", "%", "0.4837"]
+    assert heading.strip() == "Values that moved most:"
+    assert head.split() == ["values", "expected", "actual", "contribution"]
+    assert first.split() == ["0", "to", "12", "10.0", "%", "43.1", "%", "0.4837"]
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_a_shift_names_the_cells() -> None:
     [
         (
             "feature_shift",
-            ("feature:income", 0.42, 0.1, 0.002, "[0, 12)", 0.1, 0.431),
-            {"critical": "value", "feature:income": "0.420 0.1 0.002 [0, 12) 10.0 % 43.1 %"},
+            ("feature:income", 0.42, 0.1, 0.002, "0 to 12", 0.1, 0.431),
+            {"critical": "value", "feature:income": "0.420 0.1 0.002 0 to 12 10.0 % 43.1 %"},
         ),
         (
             "missing_values",

@@ -57,7 +57,7 @@ SHIFT = shown(
         for at in range(5)
         for against, factor in (("", 1.0), ("previous", 2.0))
         for measure, value, detail in (
-            ("stability_index", factor * at / 10, Detail(CELLS, ((f"[{at}, ∞)", 0.1, 0.2, 0.07),))),
+            ("stability_index", factor * at / 10, Detail(CELLS, ((f"{at} and more", 0.1, 0.2, 0.07),))),
             ("stability_index_critical", 0.01, None),
         )
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.statistics.intervals import Moments
+from monitor.measures.worded import between
 from monitor.states.counters import Counters
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 
@@ -130,9 +131,9 @@ class Expected:
         if slot >= regular:
             return EXTRA[slot - regular]
         if isinstance(grid, NumericGrid):
-            lower = f"{grid.edges[grid.deciles[slot - 1]]:.6g}" if slot else "-∞"
-            upper = f"{grid.edges[grid.deciles[slot]]:.6g}" if slot < len(grid.deciles) else "∞"
-            return f"[{lower}, {upper})"
+            lower = grid.edges[grid.deciles[slot - 1]] if slot else -math.inf
+            upper = grid.edges[grid.deciles[slot]] if slot < len(grid.deciles) else math.inf
+            return between(lower, upper)
         return OTHER if slot == regular - 1 else grid.levels[int(self._order(row)[slot])]
 
     def _cells(self, grid: Grid) -> int:

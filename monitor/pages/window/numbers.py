@@ -13,7 +13,7 @@ from monitor.core.typing import Floats, Ints
 from monitor.measures.options import Result
 from monitor.measures.regression import QUANTILES
 from monitor.measures.statistics.intervals import normal_quantile
-from monitor.measures.worded import MINUS, value_of
+from monitor.measures.worded import MINUS, between, value_of
 from monitor.pages.asked import CountedWindow
 from monitor.pages.figures import Figure, FigureGroup, LegendKey, plain, short, within
 from monitor.records.counting import Counting
@@ -33,8 +33,8 @@ class Groups:
 
     Parameters
     ----------
-    lower
-        lowest prediction of each group; -inf where it is open.
+    lower, upper
+        bounds of the predictions of each group; infinite where it is open.
     n
         records.
     absolute, signed
@@ -46,6 +46,7 @@ class Groups:
     """
 
     lower: Floats
+    upper: Floats
     n: Ints
     absolute: Floats
     absolute_half: Floats
@@ -73,10 +74,10 @@ class Groups:
             z * np.sqrt(np.maximum(squared - mean * mean, 0.0) / np.maximum(n - 1, 1))
             for mean in (absolute, signed)
         ]
-        first = np.searchsorted(prediction_groups(grid.regular), held)
-        lower = np.asarray([-np.inf, *grid.edges])[first]
+        groups, bounds = prediction_groups(grid.regular), np.asarray([-np.inf, *grid.edges, np.inf])
+        lower, upper = bounds[np.searchsorted(groups, held)], bounds[np.searchsorted(groups, held, "right")]
         prediction = away + errors.centre
-        return cls(lower, n, absolute, halves[0], signed, halves[1], prediction, prediction - signed)
+        return cls(lower, upper, n, absolute, halves[0], signed, halves[1], prediction, prediction - signed)
 
 
 def groups(
@@ -201,8 +202,9 @@ def _of_groups(now: Groups, then: Groups | None, level: float, *, signed: bool) 
         legend.append(LegendKey("line", "reference", "reference"))
     if signed:
         marks.append(RuleLine(0.0, "y", "chance"))
-    names = [f"{MINUS}∞" if not np.isfinite(lower) else plain(float(lower)) for lower in now.lower]
-    ticks = tuple(AxisTick(at + 0.5, names[at]) for at in range(0, len(names), 4))
+    names = [between(*bounds) for bounds in zip(now.lower.tolist(), now.upper.tolist(), strict=True)]
+    lowest_of = enumerate(now.lower.tolist())
+    ticks = tuple(AxisTick(at, plain(low)) for at, low in lowest_of if at % 4 == 0 and np.isfinite(low))
     plot = Plot(
         x=Axis(0.0, float(len(now.n)), ticks, title="predictions from"),
         y=linear(levels, label=short),
@@ -216,7 +218,7 @@ def _of_groups(now: Groups, then: Groups | None, level: float, *, signed: bool) 
         note=f"{said}; groups hold about as many of the reference's predictions each",
         legend=tuple(legend),
         plot=plot,
-        columns=("predictions from", "bias" if signed else "mean absolute error", "interval", "records"),
+        columns=("predictions", "bias" if signed else "mean absolute error", "interval", "records"),
         rows=_rows(names, values, bars, now.n),
     )
 
