@@ -14,6 +14,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Unit
 from monitor.measures.worded import (
+    MINUS,
     UNKNOWN,
     band_of,
     beside_limit,
@@ -317,7 +318,7 @@ def _moved(cells: Sequence[Cell]) -> str:
 
 
 def _condition(rule: Rule) -> str:
-    text, measure = str(rule.condition), BY_NAME.get(rule.measure)
+    text, measure = str(rule.condition).replace(" -", f" {MINUS}"), BY_NAME.get(rule.measure)
     if measure is None or measure.unit is not Unit.SECONDS:
         return text
     for limit in (rule.condition.above, rule.condition.below):

@@ -91,13 +91,7 @@ def step(
     found = so_far(watch, rows)
     before = Before.of(watch, rows, suspected(watch, rows, found))
     value = np.full(len(watch.series), np.nan) if unusual else day.values.astype(np.float64)
-    expectation = expect(
-        before.of_series(watch),
-        day.day,
-        np.where(before.rarely_any(watch), np.nan, value),
-        day.samples.astype(np.float64)[watch.sample],
-        np.stack([before.lag(day.day, 1), before.lag(day.day, 2)]),
-    )
+    expectation = _expected(watch, before, day, value)
     row = _row(day, value, expectation, rows[-1] if rows else _none(watch), unusual=unusual)
     gathered = gather(watch, [*rows, row], expectation.level, found)
     evidence = gathered.evidence * watch.weight / budget.needed
@@ -113,6 +107,23 @@ def step(
         weighed,
         faults,
         usual_since([*rows, stands]),
+    )
+
+
+def retold(watch: Watch, history: History, row: DayRow) -> tuple[Expectation, Faulty]:
+    """What was expected of a day that is kept, and what was said of its faults."""
+    rows = remembered(history, row.day)
+    before = Before.of(watch, rows, suspected(watch, rows, so_far(watch, rows)))
+    return _expected(watch, before, row, row.values.astype(np.float64)), _faults(watch, before, row)[0]
+
+
+def _expected(watch: Watch, before: Before, day: DayValues | DayRow, value: Floats) -> Expectation:
+    return expect(
+        before.of_series(watch),
+        day.day,
+        np.where(before.rarely_any(watch), np.nan, value),
+        day.samples.astype(np.float64)[watch.sample],
+        np.stack([before.lag(day.day, 1), before.lag(day.day, 2)]),
     )
 
 

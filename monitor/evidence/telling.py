@@ -8,9 +8,9 @@ import numpy as np
 
 from monitor.core.typing import Floats, Ints
 from monitor.evidence.daily import FEWEST as FEWEST_RECORDS
-from monitor.evidence.days import NEVER
-from monitor.evidence.expected import FEWEST
-from monitor.evidence.judging import MONTH, AlertBudget, Judged
+from monitor.evidence.days import NEVER, DayRow, History
+from monitor.evidence.expected import FEWEST, Expectation
+from monitor.evidence.judging import MONTH, AlertBudget, Judged, retold
 from monitor.evidence.sizes import floors, index, plain, sizes
 from monitor.evidence.standing import WeighedEvidence
 from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
@@ -169,6 +169,41 @@ def judgements(
     ]
 
 
+def figures_of(
+    watch: Watch, history: History, row: DayRow, by: int, *, own: bool, means: Means | None = None
+) -> tuple[float, float, float] | None:
+    """Value of a kept day and the band that was expected of it; None: it has none, or too little was learned.
+
+    Parameters
+    ----------
+    by
+        series, or series + fault.
+    own
+        in the numbers' own unit, else as in `Judgement`.
+    means
+        of the numbers, without which no level is in their unit.
+    """
+    expectation, faults = retold(watch, history, row)
+    if by >= len(watch.series):
+        fault = by - len(watch.series)
+        return float(faults.share[fault]), 0.0, float(faults.largest[fault])
+    value, trait = float(row.values[by]), watch.series[by].trait
+    if expectation.days[by] < FEWEST or not np.isfinite(value):
+        return None
+    _, low, high = _band(expectation, by)
+    if own:
+        return _in_unit(watch, row, expectation, by, (value, low, high), means)
+    first, last = sorted(plain(trait, bound) for bound in (low, high))
+    return plain(trait, value), first, last
+
+
+def position_of(watch: Watch, subject: str, what: str, level: str) -> int | None:
+    """Series, or series + fault, of a subject; None: it is not watched."""
+    keys = [(watch.subjects[one.subject], one.trait.value, one.level) for one in watch.series]
+    keys += [(watch.subjects[one.subject], one.fault, "") for one in watch.faults]
+    return keys.index((subject, what, level)) if (subject, what, level) in keys else None
+
+
 def _judgement(
     watch: Watch,
     judged: Judged,
@@ -256,10 +291,9 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
     one, row = watch.series[at], judged.row
     if judged.expectation.days[at] < FEWEST:
         return _Said(what=one.trait.value, level=one.level)
-    level, deviation = float(judged.expectation.level[at]), float(judged.expectation.deviation[at])
+    level, low, high = _band(judged.expectation, at)
     side = int(np.argmax(judged.gathered.evidence[:, at]))
     size, span = float(judged.gathered.size[side, at]), int(judged.gathered.span[side, at])
-    low, high = level - _BAND * deviation, level + _BAND * deviation
     value, over = float(row.values[at]), 1
     if span > 1 and not (value < low or value > high):
         value, over = level + float(judged.gathered.away[side, at]), span
@@ -275,7 +309,8 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
         over=over,
         in_unit=_in_unit(
             watch,
-            judged,
+            row,
+            judged.expectation,
             at,
             (value, low, high),
             means if over == 1 or means is None else replace(means, now=None),
@@ -287,8 +322,19 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
     )
 
 
+def _band(expectation: Expectation, at: int) -> tuple[float, float, float]:
+    """What was expected of a series: the middle of its band, and the ends."""
+    level, half = float(expectation.level[at]), _BAND * float(expectation.deviation[at])
+    return level, level - half, level + half
+
+
 def _in_unit(
-    watch: Watch, judged: Judged, at: int, figures: tuple[float, float, float], means: Means | None
+    watch: Watch,
+    row: DayRow,
+    expectation: Expectation,
+    at: int,
+    figures: tuple[float, float, float],
+    means: Means | None,
 ) -> tuple[float, float, float] | None:
     """A value and its band in the unit of the numbers, where that tells what the value does."""
     one = watch.series[at]
@@ -303,11 +349,11 @@ def _in_unit(
             return None
         value, low, high = (means.at(figure) for figure in figures)
         value = value if means.now is None else means.now
-    elif figures[0] != judged.row.values[at]:  # of several days, whose levels differ
+    elif figures[0] != row.values[at]:  # of several days, whose levels differ
         return None
     else:
-        usual = float(judged.expectation.level[at - 1])  # the level of a number stands before its spread
-        levels = (float(judged.row.values[at - 1]), usual, usual)
+        usual = float(expectation.level[at - 1])  # the level of a number stands before its spread
+        levels = (float(row.values[at - 1]), usual, usual)
         value, low, high = (cells.half_width(*pair) for pair in zip(figures, levels, strict=True))
     if value is None or low is None or high is None or not low < high:
         return None

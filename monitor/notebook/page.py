@@ -22,7 +22,7 @@ from monitor.measures.evaluate import performance as performance_of
 from monitor.measures.rows import MeasurementRow, Revision
 from monitor.measures.worded import SIZES, band_of, bounds_of, difference_of, value_of, with_interval
 from monitor.notebook.counted import CountedFrames
-from monitor.pages.asked import Asked, CountedWindow, Placed
+from monitor.pages.asked import Asked, CountedWindow, FollowedDay, Placed
 from monitor.pages.figures import FigureGroup
 from monitor.pages.moments import day
 from monitor.pages.rendering import asset, rendered, sheet_markup
@@ -30,6 +30,7 @@ from monitor.pages.routes import frame
 from monitor.pages.window.page import WindowPage, window_page
 from monitor.records.pane import PanePart, Part
 from monitor.sentences import inputs, performance
+from monitor.sentences.changed import ToldSeries
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import FEATURE, Known, Section, sections
 from monitor.sentences.reasons import why
@@ -338,6 +339,9 @@ class _FrameData:
         )
 
     def alerts(self, _model: str | None, _as_of: int | None, *, ended: bool) -> list[ShownAlert]:  # noqa: ARG002
+        return []
+
+    def followed(self, _spec: ModelSpec, _subject: str, _told: ToldSeries, _until: int) -> list[FollowedDay]:
         return []
 
     def events(self, _model: str) -> list[Event]:

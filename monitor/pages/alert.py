@@ -3,22 +3,21 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from monitor.alerts.lifecycle import State
 from monitor.alerts.phrases import annotations, cause_table, described, heading, said, still
+from monitor.alerts.rules import Rule
 from monitor.alerts.verdicts import COUNTED
 from monitor.charts.marks import Band, Dots, Mark, Path, RuleLine, Shade
 from monitor.charts.plot import Plot
 from monitor.charts.scales import linear
-from monitor.core.clock import DAY, to_iso
+from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import AddressError
 from monitor.core.measurement import Detail
 from monitor.exposition.forwarding import leads_somewhere, section_of
 from monitor.measures.against import FIGURES
-from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.options import FEATURE
-from monitor.measures.rows import CUMULATIVE, newest
+from monitor.measures.rows import Revision
 from monitor.measures.worded import differs, limit_of
 from monitor.pages.alerts import AlertLine, alert_line
 from monitor.pages.asked import Asked, PageData
@@ -26,14 +25,13 @@ from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline
 from monitor.pages.model import Link, spec_of
 from monitor.pages.moments import day, time_axis
 from monitor.pages.series import WindowReading, readings
-from monitor.sentences.changed import is_change, told_day
+from monitor.sentences.changed import is_change, told_series
+from monitor.sentences.known import named
 from monitor.show.alerts import ShownAlert
 from monitor.specs.rows import Drawn
 from monitor.windows.days import zone_of_days
-from monitor.windows.ends import Window
-from monitor.windows.units import newest_start
 
-_BEFORE, _MOST, _FEWEST = 90 * DAY, 12, 2
+_BEFORE, _MOST = 90 * DAY, 12
 OF_ONE = ("since", "subject", "segment", "version")
 
 
@@ -179,97 +177,94 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
         figure = judged_days(data, asked, shown)
         return (
             figure,
-            "" if figure else "The days before showed no evidence, so they are not kept one by one.",
+            "" if figure else "Days are watched otherwise since, so those of then are not drawn.",
         )
     if rule is None:
         return None, "The rule is configured no more, so its series is not drawn."
-    if window is None or rule.features == "share":
-        return None, "The share of features is drawn on the page of features." if window else (
-            "Figures of the log itself are not kept, so there is no series to draw."
-        )
+    if window is None:
+        return None, "Figures of the log itself are not kept, so there is no series to draw."
+    subject, limit = _judged_most(shown)
     until = alert.resolved_at or asked.as_of or data.now()
     which = Drawn(
         window=window.name,
         after=alert.since - _BEFORE,
         until=until,
         measures=(rule.measure,),
-        subjects=(series.subject,),
+        subjects=(subject,),
         as_of=asked.as_of,
         segment=series.segment,
         version=series.version,
     )
     kept = [(at, row) for at, row in data.rows(shown.model, which) if rule.truth in ("", row.truth.value)]
-    judged = readings(kept, window, rule.measure, series.subject, rule.against)
+    judged = readings(kept, window, rule.measure, subject, rule.against)
     if not judged:
         return None, "Nothing of the series is kept."
     axis = time_axis(window.start(judged[0].end), max(until, judged[-1].end), window.zone)
-    marks = list(_marks(shown, judged, axis.high))
-    title = f"{rule.measure}{f' of {series.subject}' if series.subject else ''}, what the rule judges"
-    note = "shaded: the episode; the ringed window is that of its newest breach"
+    marks = list(_marks(shown, judged, first_breach(kept, alert.since), axis.high))
+    title = f"{rule.measure} of {named(subject)}" if subject else rule.measure
+    if rule.against:
+        title += (
+            f"{', difference from' if differs(rule.measure, rule.against) else ' against'} {rule.against}"
+        )
+    note = "ringed: the window of the newest breach; shaded: while the alert fires"
     figure = timeline(rule.measure, judged, window, axis, marks=marks, title=title, note=note)
-    return _with_limit(figure, shown, window), ""
+    return figure if limit is None else _with_limit(figure, rule, limit), ""
+
+
+def _judged_most(shown: ShownAlert) -> tuple[str, float | None]:
+    """Subject of the judged series and its limit; of a share of features that of the one furthest off."""
+    series, breach = shown.alert.series, shown.alert.breach
+    if breach.cause is None or breach.cause.columns != COUNTED or not breach.cause.rows:
+        return series.subject, breach.limit
+    name, _, limit, *_ = breach.cause.rows[0]
+    return str(name), limit if isinstance(limit, float | int) else None
+
+
+def first_breach(kept: Sequence[Revision], since: int) -> int | None:
+    """End of the newest window that was known when an alert began; None: no such row is kept."""
+    return max((row.window_end for as_of, row in kept if as_of <= since), default=None)
 
 
 def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | None:
-    """Days that were judged, each with what was expected of it; None: only one of them is kept."""
-    alert, meant = shown.alert, told_day(shown.alert.breach.cause)
-    until = alert.resolved_at or asked.as_of or data.now()
-    which = Drawn(
-        window=CUMULATIVE,
-        after=alert.since - _BEFORE,
-        until=until,
-        measures=(EVIDENCE,),
-        subjects=(alert.series.subject,),
-        as_of=asked.as_of,
-        details=True,
-    )
-    told = {
-        row.window_end: told_day(row.measurement.detail) for _, row in newest(data.rows(shown.model, which))
-    }
-    days = [
-        (end, one)
-        for end, one in sorted(told.items())
-        if meant and one and (one.what, one.unit) == (meant.what, meant.unit)
-    ]
-    if meant is None or len(days) < _FEWEST:
+    """Days about the first one of a change, each with what was expected of it; None: they are not known."""
+    alert, meant = shown.alert, told_series(shown.alert.breach.cause)
+    if meant is None:
         return None
-    reading = spec_of(data, shown.model).reading
-    zone = zone_of_days(reading.zone, reading.pane)
-    start = {end: newest_start("day", zone, end - 1) for end, _ in days}
-    steps = [
-        each
-        for (before, _), (end, one) in pairwise([(start[days[0][0]], None), *days])
-        for each in ([(start[end], None)] if start[end] > before else []) + [(end, one)]
-    ]
-    middle = {end: (newest_start("day", zone, end - 1) + end) / 2 for end, _ in steps}
+    spec, until = spec_of(data, shown.model), alert.resolved_at or asked.as_of or data.now()
+    days = data.followed(spec, alert.series.subject, meant, until)
+    if not days:
+        return None
+    zone, begins = zone_of_days(spec.reading.zone, spec.reading.pane), from_iso(meant.since) // DAY
+    found = {one.day: one for one in days}
+    numbers = range(days[0].day, days[-1].day + 1)
+    middle = {number: days[0].start + (number - days[0].day + 0.5) * DAY for number in numbers}
+    middle |= {one.day: (one.start + one.end) / 2 for one in days}
+    steps = [(middle[number], found.get(number)) for number in numbers]
     label = tick_label(meant.measure) if meant.measure else short
     drawn: list[Mark] = [
-        Shade(float(alert.fired_at or alert.since) - DAY, float(alert.resolved_at or until)),
-        Band(
-            [(middle[end], *((one.low, one.high) if one else (None, None))) for end, one in steps],
-            "reference",
-        ),
-        Path([(middle[end], one.value if one else None) for end, one in steps]),
-        Dots([(middle[end], one.value) for end, one in days]),
-        Dots(
-            [(middle[end], one.value) for end, one in days if end == alert.breach.window_end],
-            "second",
-            hollow=True,
+        Shade(float(alert.fired_at or alert.since), float(alert.resolved_at or until)),
+        Band([(x, *((one.low, one.high) if one else (None, None))) for x, one in steps], "reference"),
+        Path([(x, one.value if one else None) for x, one in steps]),
+        Dots([(x, one.value) for x, one in steps if one]),
+        Dots([(x, one.value) for x, one in steps if one and one.day == begins], "second", hollow=True),
+        *(
+            RuleLine(float(one.start), "x", "now", f"since {day(one.start, zone)}")
+            for one in days
+            if one.day == begins
         ),
     ]
-    title = f"{meant.what}{f' of {alert.series.subject}' if alert.series.subject else ''}, day by day"
-    numbers = [value for _, one in days for value in (one.value, one.low, one.high)]
+    title = f"{meant.what}{f' of {named(alert.series.subject)}' if alert.series.subject else ''}, day by day"
     plot = Plot(
-        x=time_axis(start[days[0][0]], max(until, days[-1][0]), zone),
-        y=linear(numbers, label=label),
+        x=time_axis(days[0].start, days[-1].end, zone),
+        y=linear([value for one in days for value in (one.value, one.low, one.high)], label=label),
         marks=tuple(drawn),
         label=f"{title}, {len(days)} days",
         height=160,
-        stops=tuple(middle[end] for end, _ in days),
+        stops=tuple(middle[one.day] for one in days),
     )
     return Figure(
         title=title,
-        note="shaded: the episode; ringed: the day of its newest verdict; days without evidence are not kept"
+        note="ringed: the first day of the change; shaded: while the alert fires"
         + ("; in standard deviations" if meant.unit == "sd" else ""),
         plot=plot,
         legend=(
@@ -278,27 +273,30 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
         ),
         columns=("day", meant.what, "expected from", "to"),
         rows=tuple(
-            (day(start[end], zone), *(label(one) for one in (d.value, d.low, d.high))) for end, d in days
+            (day(one.start, zone), *(label(number) for number in (one.value, one.low, one.high)))
+            for one in days
         ),
     )
 
 
-def _marks(shown: ShownAlert, judged: Sequence[WindowReading], last: float) -> Iterator[Mark]:
+def _marks(
+    shown: ShownAlert, judged: Sequence[WindowReading], first: int | None, last: float
+) -> Iterator[Mark]:
     alert = shown.alert
+    for one in judged:
+        if one.end == first:
+            yield RuleLine(one.middle, "x", "now", "crossed")
     yield Shade(float(alert.fired_at or alert.since), float(alert.resolved_at or last))
     ringed = [(one.middle, one.value) for one in judged if one.end == alert.breach.window_end]
     yield Dots([(x, y) for x, y in ringed if y is not None], "second", hollow=True)
 
 
-def _with_limit(figure: Figure, shown: ShownAlert, window: Window) -> Figure:
+def _with_limit(figure: Figure, rule: Rule, limit: float) -> Figure:
     """The figure with the limit of the newest breach on its axis."""
-    rule, limit = shown.rule, shown.alert.breach.limit
-    if rule is None or limit is None:
-        return figure
     words = limit_of(rule.measure, limit, differs=differs(rule.measure, rule.against))
     y = linear([figure.plot.y.low, figure.plot.y.high, limit], label=tick_label(rule.measure))
     marks = (*figure.plot.marks, RuleLine(limit, "y", "limit"))
-    key = LegendKey("line", "limit", f"limit {words}, as of the newest breach, of windows of {window.name}")
+    key = LegendKey("line", "limit", f"limit {words}, as of the newest breach")
     return replace(figure, plot=replace(figure.plot, y=y, marks=marks), legend=(*figure.legend, key))
 
 

@@ -14,6 +14,7 @@ from monitor.measures.rows import Revision
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference
+from monitor.sentences.changed import ToldSeries
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
@@ -43,6 +44,24 @@ class CountedWindow:
     reference: Reference | None
     panes: Mapping[int, PanePart]
     lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedDay:
+    """A value of one day, and the band that was expected of such a day.
+
+    Parameters
+    ----------
+    day
+        days since 1970-01-01 of its date where the model is.
+    """
+
+    day: int
+    start: int
+    end: int
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +127,10 @@ class PageData(Protocol):
         counted
             records of a window: its panes are not read again.
         """
+        ...
+
+    def followed(self, spec: ModelSpec, subject: str, told: ToldSeries, until: int) -> list[FollowedDay]:
+        """Days about the first one of a change, each as it was judged; none: it is not known any more."""
         ...
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:

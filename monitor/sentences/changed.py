@@ -84,13 +84,21 @@ def changed(detail: Detail, end: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldDay:
-    """What is watched on one day, and what was expected of it.
+class ToldSeries:
+    """What is followed of a subject from day to day.
 
     Parameters
     ----------
     what
-        of the subject: "level", "missing".
+        in words: "level", "missing", "share of UA".
+    kind, level
+        the same as they are kept.
+    own
+        whether numbers are in the unit of their column.
+    usual, deviation
+        of a level: what 0 and a standard deviation of usual days are in that unit.
+    since
+        first day of the change, its date.
     unit
         of a number; "sd" where its column's is not known.
     measure
@@ -98,28 +106,35 @@ class ToldDay:
     """
 
     what: str
+    kind: str
+    level: str
+    own: bool
+    since: str
     unit: str
     measure: str
-    value: float
-    low: float
-    high: float
+    usual: float = 0.0
+    deviation: float = 0.0
 
 
-def told_day(detail: Detail | None) -> ToldDay | None:
-    """A day's value with what was expected of it; None: nothing was followed that day."""
+def told_series(detail: Detail | None) -> ToldSeries | None:
+    """Of what the evidence is; None: of nothing, or it is not known since when."""
     if detail is None or not is_change(detail):
         return None
     cells = _cells(detail)
-    kind, level = str(cells["what"]), str(cells["level"])
-    what = " of ".join(part for part in (kind.replace("_", " "), level) if part)
+    kind, level, since = str(cells["what"]), str(cells["level"]), cells["since"] or cells.get("day")
     own = _three(cells, "own", "own_low", "own_high")
-    what = _OWN.get(kind, what) if own else what
-    numbers = own or _three(cells, "value", "expected_low", "expected_high")
-    if numbers is None:
+    plain = _three(cells, "value", "expected_low", "expected_high")
+    if not since or plain is None:
         return None
-    if kind in _NUMBERS:
-        return ToldDay(what, "" if own else "χ²" if kind == "shape" else "sd", "", *numbers)
-    return ToldDay(what, "", "missing_rate" if kind in _FAULTS and not level else _measure(kind), *numbers)
+    told = f"{kind} values" if kind in ("missing", "invalid", "unseen") else kind.replace("_", " ")
+    what = " of ".join(part for part in (told, level) if part)
+    unit = "" if own or kind not in _NUMBERS else "χ²" if kind == "shape" else "sd"
+    measure = "" if kind in _NUMBERS else "missing_rate" if kind in _FAULTS and not level else _measure(kind)
+    usual, deviation = 0.0, 0.0
+    if own is not None and plain[2] > plain[1]:
+        deviation = (own[2] - own[1]) / (plain[2] - plain[1])
+        usual = own[1] - plain[1] * deviation
+    return ToldSeries(what, kind, level, own is not None, str(since), unit, measure, usual, deviation)
 
 
 def _three(cells: _Cells, *names: str) -> tuple[float, float, float] | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine
 
 from monitor.alerts.lifecycle import Alert
+from monitor.core.clock import LAST
 from monitor.measures.rows import MeasurementRow
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import Commit
@@ -170,10 +171,10 @@ class SqlStore:
         with reading(self.engine) as connection:
             return entries.read(connection, self.run, model)
 
-    def days(self, model: str, part: Part, key: str, newest: int) -> list[Day]:
-        """The newest days of a part that were judged under a key, at most so many, oldest first."""
+    def days(self, model: str, part: Part, key: str, newest: int, until: int = LAST) -> list[Day]:
+        """The newest days of a part up to a moment that were judged under a key, oldest first."""
         with reading(self.engine) as connection:
-            return entries.read_days(connection, self.run, model, part, key, newest)
+            return entries.read_days(connection, self.run, model, part, key, newest, until)
 
     def alerts(
         self, model: str | None = None, *, ended: bool = False, as_of: int | None = None

@@ -233,7 +233,8 @@ COUNTED = Detail(
             {"value": 0.25, "n": 12, "limit": 0.2, "cause": COUNTED},
             (
                 "3 of 12 features (25.0 %), limit 20.0 %; most of all feature:income, stability_index 0.420 "
-                "(significant), limit 0.1, critical value 0.002; values 0 to 12: 10.0 % → 43.1 % of the records"
+                "(significant), limit 0.1, critical value 0.002; values 0 to 12: 10.0 % → 43.1 % of the "
+                "records"
             ),
         ),
         (

@@ -15,7 +15,7 @@ from monitor.evidence.daily import day_values
 from monitor.evidence.days import DayRow, DayValues, pack, unpack
 from monitor.evidence.judging import accept, step
 from monitor.evidence.making import watch_of
-from monitor.evidence.telling import Judgement, NotJudged, judgements
+from monitor.evidence.telling import Judgement, NotJudged, figures_of, judgements, position_of
 from monitor.evidence.watched import Trait
 from monitor.pipeline.sequential.day_rows import rows_of
 from monitor.records.pane import Part
@@ -70,6 +70,19 @@ def test_a_shift_of_some_days_ends_when_most_of_three_days_are_back() -> None:
     judged = run(watch(), shifted(100, 60, 6, 0.8))
 
     assert [one.row.day - MONDAY for one in judged if one.row.since[0] > 0] == [*range(60, 67)]
+
+
+def test_what_is_told_of_a_kept_day_is_what_was_told_of_it_then() -> None:
+    judged = run(watch(), shifted(70, 60, 6, 1.8))
+    kept = [one.row for one in judged]
+
+    for at in (40, 61, 66):
+        for found in judgements(watch(), judged[at], budget=BUDGET):
+            if found.what is not None and found.over == 1 and found.expected is not None:
+                by = position_of(watch(), found.subject, found.what, found.level)
+                assert by is not None
+                told = figures_of(watch(), kept[:at], kept[at], by, own=False)
+                assert told == (found.value, *found.expected)
 
 
 def test_the_second_of_two_shifts_is_found_though_it_is_smaller() -> None:

@@ -87,7 +87,9 @@ def test_forty_models_are_on_one_screen(browser: Browser, bench: Bench) -> None:
     page.add_style_tag(content=asset("pages.css").decode())
 
     assert page.locator("a.model").count() == 40
-    assert page.locator("a.model").last.bounding_box()["y"] < 900
+    last = page.locator("a.model").last.bounding_box()
+    assert last is not None
+    assert last["y"] < 900
 
 
 @pytest.fixture(scope="module")

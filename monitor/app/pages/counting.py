@@ -26,8 +26,7 @@ def counted(
     store: SqlStore, spec: ModelSpec, start: int, end: int, part: Part, known: KeptReferences
 ) -> CountedWindow:
     """Counts of a part of all panes between two moments as they are now, without panes on other grids."""
-    reference = _reference(store, spec, known)
-    counting = counting_without_reference(spec.reading) if reference is None else reference.counting
+    reference, counting = _reference(store, spec, known), counting_of(store, spec, known)
     starts = list(range(start, end, counting.reading.pane))[-MOST_PANES:]
     panes = store.load_panes(spec.name, part, starts, counting)
     there = {fact.start for fact in store.facts(spec.name, start) if fact.start < end}
@@ -38,6 +37,12 @@ def counted(
         panes=panes,
         lost=len(there - set(panes)),
     )
+
+
+def counting_of(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> Counting:
+    """How the newest cycle counted."""
+    reference = _reference(store, spec, known)
+    return counting_without_reference(spec.reading) if reference is None else reference.counting
 
 
 def spans(

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from monitor.alerts.defaults import main_window
 from monitor.alerts.standing import Seen
 from monitor.app.alert_decisions import listed, main_measure, seen_models
-from monitor.app.pages.counting import KeptReferences, counted, spans
+from monitor.app.pages.counting import KeptReferences, counted, counting_of, spans
+from monitor.app.pages.days import followed_days
 from monitor.app.wiring import App
 from monitor.core.clock import MINUTE
 from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
-from monitor.pages.asked import CountedWindow, Placed
+from monitor.pages.asked import CountedWindow, FollowedDay, Placed
 from monitor.records.pane import Part
+from monitor.sentences.changed import ToldSeries
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
@@ -92,6 +94,11 @@ class StoreData:
     ) -> list[Ints | None]:
         """Counts of a block of the records between each two of the bounds, as they are now."""
         return spans(self.app.store, model, counted, block, bounds)
+
+    def followed(self, spec: ModelSpec, subject: str, told: ToldSeries, until: int) -> list[FollowedDay]:
+        """Days about the first one of a change, each as it was judged; none: it is not known any more."""
+        counting = counting_of(self.app.store, spec, self._references)
+        return followed_days(self.app.store, spec.name, counting, subject, told, until)
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""
