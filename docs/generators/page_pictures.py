@@ -24,6 +24,7 @@ PICTURES = {
     "page-window.png": "/models/late/performance?window=month&end=2013-12-01",
     "page-features.png": "/models/late/features",
     "page-feature.png": "/models/late/feature?name=temp_f&window=month&end=2013-11-01",
+    "page-alert.png": "/models/late/alerts/performance_changed",
 }
 PLACE = ROOT / "docs" / "pictures"
 SIZE = (1280, 1180)
@@ -45,12 +46,17 @@ def told(html: str) -> str:
 
 
 def texts(app: App, now: int = END, *, newest: bool = False) -> Iterator[tuple[str, str]]:
-    """(picture, what its page says) of the demo's store; `newest`: of the newest windows that it has."""
+    """(picture, what its page says) of the demo's store; `newest`: of the newest windows that it has.
+
+    Without those of what has not happened yet.
+    """
     pages = KeptPages(StoreData(app, lambda: now))
     for name, address in PICTURES.items():
         path, _, query = address.partition("?")
         query = query.partition("&end=")[0] if newest else query
-        yield name, told(pages.answer(path, query, "").body.decode())
+        answer = pages.answer(path, query, "")
+        if answer.status == 200 or not newest:
+            yield name, told(answer.body.decode())
 
 
 class _Reader(HTMLParser):

@@ -21,7 +21,7 @@ from monitor.measures.rows import Revision
 from monitor.measures.worded import differs, limit_of
 from monitor.pages.alerts import AlertLine, alert_line
 from monitor.pages.asked import Asked, PageData
-from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline
+from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline, value_axis
 from monitor.pages.model import Link, spec_of
 from monitor.pages.moments import day, time_axis
 from monitor.pages.series import WindowReading, readings
@@ -202,10 +202,9 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
     axis = time_axis(window.start(judged[0].end), max(until, judged[-1].end), window.zone)
     marks = list(_marks(shown, judged, first_breach(kept, alert.since), axis.high))
     title = f"{rule.measure} of {named(subject)}" if subject else rule.measure
+    differ = differs(rule.measure, rule.against)
     if rule.against:
-        title += (
-            f"{', difference from' if differs(rule.measure, rule.against) else ' against'} {rule.against}"
-        )
+        title += f"{', difference from' if differ else ' against'} {rule.against}"
     note = "ringed: the window of the newest breach; shaded: while the alert fires"
     figure = timeline(rule.measure, judged, window, axis, marks=marks, title=title, note=note)
     return figure if limit is None else _with_limit(figure, rule, limit), ""
@@ -293,8 +292,9 @@ def _marks(
 
 def _with_limit(figure: Figure, rule: Rule, limit: float) -> Figure:
     """The figure with the limit of the newest breach on its axis."""
-    words = limit_of(rule.measure, limit, differs=differs(rule.measure, rule.against))
-    y = linear([figure.plot.y.low, figure.plot.y.high, limit], label=tick_label(rule.measure))
+    differ = differs(rule.measure, rule.against)
+    words = limit_of(rule.measure, limit, differs=differ)
+    y = value_axis(rule.measure, [figure.plot.y.low, figure.plot.y.high, limit], differs=differ)
     marks = (*figure.plot.marks, RuleLine(limit, "y", "limit"))
     key = LegendKey("line", "limit", f"limit {words}, as of the newest breach")
     return replace(figure, plot=replace(figure.plot, y=y, marks=marks), legend=(*figure.legend, key))

@@ -10,7 +10,7 @@ from monitor.core.text import number
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Unit
 from monitor.measures.rows import Truth
-from monitor.measures.worded import bounds_of, difference_of, is_percent, value_of, with_minus
+from monitor.measures.worded import bounds_of, difference_of, differs, is_percent, value_of, with_minus
 from monitor.pages.moments import called
 from monitor.pages.series import WindowReading, band, line
 from monitor.windows.ends import Window
@@ -65,12 +65,26 @@ def within(low: float, high: float, title: str) -> Axis:
     return Axis(low, high, tuple(tick for tick in ticks if low <= tick.at <= high), title=title)
 
 
-def tick_label(measure: str) -> Callable[[float], str]:
-    """How ticks of an axis of a measure are written: rates in %, large numbers in short."""
-    return percent if is_percent(measure) else short
+def is_difference(measure: str, against: str) -> bool:
+    """Whether values are differences: from another moment, or of two sides."""
+    return differs(measure, against) or "_difference" in measure
 
 
-def value_axis(measure: str, levels: Sequence[float]) -> Axis:
+def tick_label(measure: str, *, differs: bool = False) -> Callable[[float], str]:
+    """How ticks of an axis of a measure are written: rates in %, large numbers in short.
+
+    Those of differences bear their signs, and are points where values are in %.
+
+    >>> [tick_label("accuracy", differs=True)(at) for at in (-0.1, 0.0, 0.025)]
+    ['-10', '0', '+2.5']
+    """
+    if not differs:
+        return percent if is_percent(measure) else short
+    scale = 100 if is_percent(measure) else 1
+    return lambda at: f"{'+' if at > 0 else ''}{short(scale * at)}"
+
+
+def value_axis(measure: str, levels: Sequence[float], *, differs: bool = False) -> Axis:
     """Axis of values of a measure; ticks of durations lie at whole units.
 
     >>> [tick.label for tick in value_axis("label_delay_median", [0.0, 9_000.0]).ticks]
@@ -78,7 +92,7 @@ def value_axis(measure: str, levels: Sequence[float]) -> Axis:
     """
     measured = BY_NAME.get(measure)
     if measured is None or measured.unit is not Unit.SECONDS or measured.moment:
-        return linear(levels, label=tick_label(measure))
+        return linear(levels, label=tick_label(measure, differs=differs))
     longest = max(map(abs, levels), default=0.0)
     size, name = next((unit for unit in _UNITS if longest >= 2 * unit[0]), _UNITS[-1])
     axis = linear([level / size for level in levels], label=lambda at: f"{at:.10g} {name}")
@@ -104,6 +118,7 @@ def timeline(
     note: str = "",
 ) -> Figure:
     """A measure over time: settled with its interval, what is not final dashed and hollow, the reference."""
+    differ = is_difference(measure, "" if not series else series[0].row.against)
     levels = [one.value for one in series if one.value is not None]
     levels += [end for _, low, high in band(series) if low is not None for end in (low, high or low)]
     levels += [] if reference is None else [end for end in reference if end is not None]
@@ -136,21 +151,22 @@ def timeline(
         legend.append(LegendKey("line", "reference", f"reference {value_of(measure, value)}"))
     plot = Plot(
         x=axis,
-        y=value_axis(measure, levels),
+        y=value_axis(measure, levels, differs=differ),
         marks=tuple(drawn),
         label=f"{title or measure} over time, {len(series)} windows of {window.name}",
         height=height,
         stops=tuple(one.middle for one in series),
     )
     columns = ("window", measure, "interval", "truth", "n")
-    rows = tuple(numbers_of(measure, one, window) for one in series)
+    rows = tuple(_numbers_of(measure, one, window, differs=differ) for one in series)
+    note += "; in points" if differ and is_percent(measure) else ""
     return Figure(
         title=title or measure, note=note, plot=plot, legend=tuple(legend), columns=columns, rows=rows
     )
 
 
-def numbers_of(measure: str, one: WindowReading, window: Window, *, differs: bool = False) -> tuple[str, ...]:
-    """A line of a timeline's table; `differs`: of a difference, which bears its sign."""
+def _numbers_of(measure: str, one: WindowReading, window: Window, *, differs: bool) -> tuple[str, ...]:
+    """A line of a timeline's table."""
     result = one.row.measurement
     told = difference_of if differs else value_of
     return (

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.core.clock import DAY
+from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import value_of
 from monitor.pages.asked import Asked, PageData
@@ -33,7 +34,7 @@ class LogPage:
     Parameters
     ----------
     counts
-        (measure, value) of the newest window and of the log itself: odd rows, what waits, ages.
+        (measure, value, what it is) of the log itself: odd rows, what waits, ages.
     events
         (when, kind, of what, who, why), the newest first.
     """
@@ -42,7 +43,7 @@ class LogPage:
     windows: tuple[Link, ...]
     ranges: tuple[Link, ...]
     figures: tuple[Figure, ...]
-    counts: tuple[tuple[str, str], ...]
+    counts: tuple[tuple[str, str, str], ...]
     events: tuple[tuple[str, ...], ...]
     left_out: int
 
@@ -60,7 +61,11 @@ def log_page(data: PageData, asked: Asked, name: str) -> LogPage:
         ranges=links_of(asked, "range", list(RANGES), span),
         figures=tuple(_figures(rows, window)),
         counts=tuple(
-            (measure, value_of(measure, result.value) if result.reason is None else f"({result.reason})")
+            (
+                measure,
+                value_of(measure, result.value) if result.reason is None else f"({result.reason})",
+                BY_NAME[measure].definition.replace("`", "").partition(". ")[0].rstrip("."),
+            )
             for measure, result in counts.items()
         ),
         events=tuple(

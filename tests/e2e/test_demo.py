@@ -23,6 +23,7 @@ from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import SECOND, from_iso
 from monitor.core.text import number
+from monitor.sentences.reasons import why
 from monitor.store.engine import open_store
 
 # The whole replay takes more than a minute: the same program over the last days of March.
@@ -208,13 +209,16 @@ OF_SEASON = (
 )
 # What the pictured pages say of ten months and not of two days, or the other way round.
 OF_DATA = {
-    *(f"No stability_index of the season: {why}. {OF_SEASON}" for why in ("out_of_range", "too_short")),
+    *(
+        f"No stability_index of the season: {why(reason)}. {OF_SEASON}"
+        for reason in ("out_of_range", "too_short")
+    ),
     *("somebody is needed", "nothing to do", "settled", "▼", "Window", "Show", "← earlier", "later →"),
     *("Every rule is judged; what is in breach is pending, or for information alone.",),
     *("cannot tell", TOO_SHORT, "Every rule is judged, and none is in breach."),
     *("changed", "performance", "performance_nowcast", "performance_changed"),
     *("nowcast", "nowcast: labels are still coming"),
-    *("humid_pct", "origin_hour_load", "wind_mph", "density on the reference's cells"),
+    *("humid_pct", "origin_hour_load", "wind_mph", "areas are shares of the records"),
     *("Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 }
 

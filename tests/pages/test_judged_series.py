@@ -28,7 +28,7 @@ MIDDLE = END - DAY // 2
 
 
 def judged(since: str = "2024-03-04", what: str = "level") -> Detail:
-    cells = {
+    cells: dict[str, str | float] = {
         "what": what,
         "level": "",
         "value": 4.0,

@@ -91,7 +91,7 @@ def distribution(compared: Compared) -> Figure:
     cells = zip(edges[:-1].tolist(), edges[1:].tolist(), *map(np.ndarray.tolist, shares), strict=True)
     return Figure(
         title="Distribution",
-        note=f"density on the reference's cells{_beyond(compared, int(borders[0]), int(borders[-1]))}",
+        note=f"areas are shares of the records{_beyond(compared, int(borders[0]), int(borders[-1]))}",
         legend=_legend(compared, "area"),
         plot=plot,
         columns=("from", "below", compared.period, "reference"),

@@ -27,6 +27,7 @@ from monitor.pages.window.page import Tile
 from monitor.records.pane import Part
 from monitor.records.reference import Reference
 from monitor.sentences.inputs import INDEX
+from monitor.sentences.reasons import why_absent
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
 from monitor.states.grids import NumericGrid
@@ -194,7 +195,7 @@ def _season(spec: ModelSpec, known: Known) -> str:
     index, critical = (known.get(name) for name in (INDEX, _CRITICAL))
     told = ""
     if index is not None and index.value is None:
-        told = f"No {INDEX} of the season: {index.reason}. "
+        told = f"No {INDEX} of the season: {why_absent(index)}. "
     elif index is not None and critical is not None:
         values = (value_of(INDEX, one.value) for one in (index, critical))
         told = "{} of the season {}, critical {}. ".format(INDEX, *values)
@@ -227,10 +228,14 @@ def _cells(index: Measurement | None) -> tuple[IndexCell, ...]:
             str(cell),
             float(now or 0),
             float(then or 0),
-            (cell_of("contribution", part), cell_of("actual", now), cell_of("expected", then)),
+            (_added(part), cell_of("actual", now), cell_of("expected", then)),
         )
         for cell, then, now, part in detail.rows
     )
+
+
+def _added(part: float | str | None) -> str:
+    return "< 0.0001" if isinstance(part, float) and 0 < part < 0.0001 else cell_of("contribution", part)
 
 
 def _over_time(data: PageData, spec: ModelSpec, seen: Placed, pick: Picked, feature: str) -> Figure | None:
@@ -263,7 +268,7 @@ def _index_of(
     axis = time_axis(window.start(index[0].end), index[-1].end, window.zone)
     shade = Shade(float(pick.window.start(pick.end)), float(pick.end))
     limits = [RuleLine(size, "y", "limit") for size in SIZES]
-    title, note = f"{INDEX} by {window.name}", "logarithmic; shaded: the window that is shown"
+    title, note = f"{INDEX} of windows of {window.name}", "logarithmic; shaded: the window that is shown"
     figure = timeline(INDEX, index, window, axis, marks=(shade, *limits), title=title, note=note)
     key = LegendKey("line", "chance", "critical value")
     cells = [value_of(INDEX, one.value) for one in aligned(index, critical)]

@@ -16,7 +16,7 @@ from monitor.measures.rows import CUMULATIVE, MeasurementRow, Revision, newest
 from monitor.measures.statistics.intervals import wilson
 from monitor.measures.worded import bounds_of, difference_of, is_percent, value_of
 from monitor.pages.asked import Asked, PageData
-from monitor.pages.figures import Figure, LegendKey, numbers_of, tick_label, timeline
+from monitor.pages.figures import Figure, LegendKey, tick_label, timeline, value_axis
 from monitor.pages.fleet import main_of
 from monitor.pages.model import spec_of
 from monitor.pages.moments import time_axis
@@ -135,10 +135,8 @@ def _about_zero(
     """Differences over time, 0 among them."""
     marks = [RuleLine(0.0, "y", "chance")]
     figure = timeline(measure, series, window, axis, title=title, marks=marks, note=note)
-    levels = [figure.plot.y.low, figure.plot.y.high, 0.0]
-    y = linear(levels, label=tick_label(measure.removesuffix(VALID)))
-    rows = tuple(numbers_of(measure, one, window, differs=True) for one in series)
-    return replace(figure, plot=replace(figure.plot, y=y), rows=rows)
+    y = value_axis(measure, [figure.plot.y.low, figure.plot.y.high, 0.0], differs=True)
+    return replace(figure, plot=replace(figure.plot, y=y))
 
 
 def _by_week(row: MeasurementRow, weeks: Detail) -> Figure:

@@ -6,7 +6,7 @@ import numpy as np
 
 from monitor.charts.marks import Bars, Dots, Kind, Mark, Path, RuleLine, Segment
 from monitor.charts.plot import Plot
-from monitor.charts.scales import Axis, linear
+from monitor.charts.scales import Axis, AxisTick, linear
 from monitor.core.measurement import Detail
 from monitor.core.text import number
 from monitor.core.typing import Floats
@@ -122,7 +122,7 @@ def _deciles(detail: Detail, note: str, name: str) -> Figure:
     at, heights = _column(detail, "decile"), _column(detail, name)
     chance, label = (0.1, percent) if name == "gain" else (1.0, short)
     bars = [(x - 0.95, x - 0.05, height) for x, height in zip(at.tolist(), heights.tolist(), strict=True)]
-    ticks = linear([0.0, 10.0], most=11).ticks[1:]
+    ticks = tuple(AxisTick(x - 0.5, f"{x:g}") for x in at.tolist())
     plot = Plot(
         x=Axis(0.0, 10.0, ticks, title="decile, highest scores first"),
         y=linear([0.0, chance, *heights.tolist()], label=label),
