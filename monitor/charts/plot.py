@@ -100,13 +100,12 @@ def _zone(mark: Shade, plot: Plot) -> Iterator[str]:
 
 def _band(mark: Band, plot: Plot) -> Iterator[str]:
     for run in _runs(mark.points):
-        upper = [_at(plot, x, high) for x, _, high in run]
-        lower = [_at(plot, x, low) for x, low, _ in reversed(run)]
-        yield f'<path class="band {mark.kind}" d="M{"L".join([*upper, *lower])}Z"/>'
+        ends = [(x, high) for x, _, high in run] + [(x, low) for x, low, _ in reversed(run)]
+        yield f'<path class="band {mark.kind}" d="M{_joined(plot, ends)}Z"/>'
 
 
 def _path(mark: Path, plot: Plot) -> Iterator[str]:
-    lines = ["M" + "L".join(_at(plot, x, y) for x, y in run) for run in _runs(mark.points)]
+    lines = [f"M{_joined(plot, run)}" for run in _runs(mark.points)]
     if lines:
         yield f'<path class="line {mark.kind}" d="{"".join(lines)}"/>'
 
@@ -208,6 +207,13 @@ def _runs(
             run = []
     if run:
         yield run
+
+
+def _joined(plot: Plot, points: Sequence[tuple[float, ...]]) -> str:
+    """Points of a path. Those of a year's days are thousands."""
+    across, tall = plot.x.part, plot.height
+    down = plot.y.part
+    return "L".join([f"{_number(WIDTH * across(x))} {_number(tall * (1 - down(y)))}" for x, y in points])
 
 
 def _at(plot: Plot, x: float, y: float) -> str:

@@ -47,10 +47,12 @@ class Axis:
         >>> Axis(0.0, 4.0).part(1.0), Axis(1.0, 100.0, log=True).part(10.0), Axis(0.0, 1.0).part(9.0)
         (0.25, 0.5, 1.0)
         """
-        value = min(max(value, self.low), self.high)
+        low, high = self.low, self.high
+        if not low < value < high:  # an end, or beyond it
+            return 1.0 if value >= high else 0.0
         if self.log:
-            return (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
-        return (value - self.low) / (self.high - self.low)
+            return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
+        return (value - low) / (high - low)
 
 
 def linear(

@@ -166,12 +166,13 @@ def _rows(
     """Rows of the charts of a window: performance, and the shift of what comes out."""
     until = seen.as_of or 0
     names = [measure, seen.main, f"estimated_{seen.main}", "brier_score", *CONSTANT]
+    output = "score" if spec.reading.has_score else "prediction"
     which = Drawn(
         window=window.name,
         after=until - RANGES[span] if RANGES[span] else 0,
         until=until,
         measures=[*names, INDEX, f"{INDEX}_critical"],
-        subjects=("", "score", "prediction"),
+        subjects=("", output),
         against=("",),
         as_of=seen.as_of,
         newest=True,

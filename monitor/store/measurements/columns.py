@@ -20,6 +20,7 @@ _END, _MEASURE, _SUBJECT, _REASON, _LEVEL = (
     COLUMNS.index(name) for name in ("window_end", "measure", "subject", "reason", "level")
 )
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+AT_ONCE = 500  # rows: thousands at a time keep the garbage collector busy
 _TRUTHS = {truth.value: truth for truth in Truth}
 _REASONS = {reason.value: reason for reason in Reason}
 _PLAIN = frozenset({type(None), str, bool, int, float})  # types of a detail's cells

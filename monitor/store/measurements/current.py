@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, select
 
 from monitor.measures.rows import MeasurementRow
-from monitor.store.measurements.columns import columns_of, row_of, values_of
+from monitor.store.measurements.columns import AT_ONCE, columns_of, row_of, values_of
 from monitor.store.measurements.series import write_current
 from monitor.store.tables import current, current_rows, series
 
@@ -28,8 +29,8 @@ def read(
     """(model, as of, row) of one model or of all, of some measures or of all, in the order of the key."""
     given = {"run": run, "model": model, "measures": None if measures is None else sorted(measures)}
     asked = {name: value for name, value in given.items() if value is not None}
-    rows = connection.execute(_query(tuple(asked)), asked).all()
-    return [(row[0], row[1], row_of(row[2:])) for row in rows]
+    parts = connection.execute(_query(tuple(asked)), asked).partitions(AT_ONCE)
+    return [(row[0], row[1], row_of(row[2:])) for row in chain.from_iterable(parts)]
 
 
 @lru_cache(maxsize=4)

@@ -13,14 +13,13 @@ from sqlalchemy import Connection, Select, Table, null, select
 
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.rows import Drawn
-from monitor.store.measurements.columns import COLUMNS, row_of
+from monitor.store.measurements.columns import AT_ONCE, COLUMNS, row_of
 from monitor.store.tables import details, row_sets, series, snapshot_rows
 
 Values: TypeAlias = Mapping[tuple[str, str], Mapping[int, float | None]]
 """By measure and subject: value by the window's end."""
 _NAMES = COLUMNS[COLUMNS.index("truth") : COLUMNS.index("value")]
 _VALUES = COLUMNS[COLUMNS.index("value") : COLUMNS.index("detail")]
-_AT_ONCE = 500  # rows: thousands at a time keep the garbage collector busy
 
 
 def read(connection: Connection, run: str, model: str, drawn: Drawn) -> list[tuple[int, MeasurementRow]]:
@@ -85,7 +84,7 @@ def _found(
     detail = details.c.text if drawn.details else null()
     wanted = (kept[name] if name in kept else sets[name] for name in columns)
     query: Select[Any] = rows.with_only_columns(kept.series, sets.window_end, *wanted, detail)
-    parts = connection.execute(query.order_by(sets.window_end, sets.as_of)).partitions(_AT_ONCE)
+    parts = connection.execute(query.order_by(sets.window_end, sets.as_of)).partitions(AT_ONCE)
     named = connection.execute(of_series.add_columns(*(series.c[name] for name in names)))
     return {row[0]: row[1:] for row in named}, chain.from_iterable(parts)
 
