@@ -8,9 +8,9 @@ import numpy as np
 
 from monitor.core.typing import Floats, Ints
 from monitor.evidence.daily import FEWEST as FEWEST_RECORDS
-from monitor.evidence.days import NEVER, DayRow, History
+from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.expected import FEWEST, Expectation
-from monitor.evidence.judging import MONTH, AlertBudget, Judged, retold
+from monitor.evidence.judging import MONTH, AlertBudget, Judged
 from monitor.evidence.sizes import floors, index, plain, sizes
 from monitor.evidence.standing import WeighedEvidence
 from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
@@ -169,41 +169,6 @@ def judgements(
     ]
 
 
-def figures_of(
-    watch: Watch, history: History, row: DayRow, by: int, *, own: bool, means: Means | None = None
-) -> tuple[float, float, float] | None:
-    """Value of a kept day and the band that was expected of it; None: it has none, or too little was learned.
-
-    Parameters
-    ----------
-    by
-        series, or series + fault.
-    own
-        in the numbers' own unit, else as in `Judgement`.
-    means
-        of the numbers, without which no level is in their unit.
-    """
-    expectation, faults = retold(watch, history, row)
-    if by >= len(watch.series):
-        fault = by - len(watch.series)
-        return float(faults.share[fault]), 0.0, float(faults.largest[fault])
-    value, trait = float(row.values[by]), watch.series[by].trait
-    if expectation.days[by] < FEWEST or not np.isfinite(value):
-        return None
-    _, low, high = _band(expectation, by)
-    if own:
-        return _in_unit(watch, row, expectation, by, (value, low, high), means)
-    first, last = sorted(plain(trait, bound) for bound in (low, high))
-    return plain(trait, value), first, last
-
-
-def position_of(watch: Watch, subject: str, what: str, level: str) -> int | None:
-    """Series, or series + fault, of a subject; None: it is not watched."""
-    keys = [(watch.subjects[one.subject], one.trait.value, one.level) for one in watch.series]
-    keys += [(watch.subjects[one.subject], one.fault, "") for one in watch.faults]
-    return keys.index((subject, what, level)) if (subject, what, level) in keys else None
-
-
 def _judgement(
     watch: Watch,
     judged: Judged,
@@ -291,7 +256,7 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
     one, row = watch.series[at], judged.row
     if judged.expectation.days[at] < FEWEST:
         return _Said(what=one.trait.value, level=one.level)
-    level, low, high = _band(judged.expectation, at)
+    level, low, high = expected_band(judged.expectation, at)
     side = int(np.argmax(judged.gathered.evidence[:, at]))
     size, span = float(judged.gathered.size[side, at]), int(judged.gathered.span[side, at])
     value, over = float(row.values[at]), 1
@@ -307,7 +272,7 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
         value=plain(one.trait, value) if np.isfinite(value) else None,
         expected=(band[0], band[1]),
         over=over,
-        in_unit=_in_unit(
+        in_unit=in_unit(
             watch,
             row,
             judged.expectation,
@@ -322,13 +287,13 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
     )
 
 
-def _band(expectation: Expectation, at: int) -> tuple[float, float, float]:
+def expected_band(expectation: Expectation, at: int) -> tuple[float, float, float]:
     """What was expected of a series: the middle of its band, and the ends."""
     level, half = float(expectation.level[at]), _BAND * float(expectation.deviation[at])
     return level, level - half, level + half
 
 
-def _in_unit(
+def in_unit(
     watch: Watch,
     row: DayRow,
     expectation: Expectation,

@@ -264,7 +264,8 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
     return Figure(
         title=title,
         note="ringed: the first day of the change; shaded: while the alert fires"
-        + ("; in standard deviations" if meant.unit == "sd" else ""),
+        + ("; in standard deviations" if meant.unit == "sd" else "")
+        + ("; far values are clipped" if meant.own and meant.kind == "level" else ""),
         plot=plot,
         legend=(
             LegendKey("line", "main", "the day"),

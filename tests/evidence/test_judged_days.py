@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from strategies import logs
 from watches import BUDGET, MONDAY, READING, counted, counting, day, judged_rows, quiet, rows, run, watch
 
+from monitor.app.pages.days import figures_of, position_of
 from monitor.core.errors import CodecError
 from monitor.evidence.daily import day_values
 from monitor.evidence.days import DayRow, DayValues, pack, unpack
 from monitor.evidence.judging import accept, step
 from monitor.evidence.making import watch_of
-from monitor.evidence.telling import Judgement, NotJudged, figures_of, judgements, position_of
+from monitor.evidence.telling import Judgement, NotJudged, judgements
 from monitor.evidence.watched import Trait
 from monitor.pipeline.sequential.day_rows import rows_of
 from monitor.records.pane import Part

@@ -1,10 +1,15 @@
 """Days as they were judged against the budget of false alerts, from the store alone."""
 
+import numpy as np
+
 from monitor.core.clock import DAY, from_iso
-from monitor.evidence.days import REMEMBERED, unpack
+from monitor.evidence.days import REMEMBERED, DayRow, History, unpack
 from monitor.evidence.expected import FEWEST
+from monitor.evidence.judging import retold
 from monitor.evidence.making import watch_of
-from monitor.evidence.telling import Means, figures_of, position_of
+from monitor.evidence.sizes import plain
+from monitor.evidence.telling import Means, expected_band, in_unit
+from monitor.evidence.watched import Watch
 from monitor.pages.asked import FollowedDay
 from monitor.pipeline.sequential.day_rows import is_of_labels, watched_as
 from monitor.records.codec import decode
@@ -43,3 +48,38 @@ def followed_days(
         if figures is not None:
             found.append(FollowedDay(row.day, day.start, day.end, *figures))
     return found
+
+
+def figures_of(
+    watch: Watch, history: History, row: DayRow, by: int, *, own: bool, means: Means | None = None
+) -> tuple[float, float, float] | None:
+    """Value of a kept day and the band that was expected of it; None: it has none, or too little was learned.
+
+    Parameters
+    ----------
+    by
+        series, or series + fault.
+    own
+        in the numbers' own unit, else as in `Judgement`.
+    means
+        of the numbers, without which no level is in their unit.
+    """
+    expectation, faults = retold(watch, history, row)
+    if by >= len(watch.series):
+        fault = by - len(watch.series)
+        return float(faults.share[fault]), 0.0, float(faults.largest[fault])
+    value, trait = float(row.values[by]), watch.series[by].trait
+    if expectation.days[by] < FEWEST or not np.isfinite(value):
+        return None
+    _, low, high = expected_band(expectation, by)
+    if own:
+        return in_unit(watch, row, expectation, by, (value, low, high), means)
+    first, last = sorted(plain(trait, bound) for bound in (low, high))
+    return plain(trait, value), first, last
+
+
+def position_of(watch: Watch, subject: str, what: str, level: str) -> int | None:
+    """Series, or series + fault, of a subject; None: it is not watched."""
+    keys = [(watch.subjects[one.subject], one.trait.value, one.level) for one in watch.series]
+    keys += [(watch.subjects[one.subject], one.fault, "") for one in watch.faults]
+    return keys.index((subject, what, level)) if (subject, what, level) in keys else None
