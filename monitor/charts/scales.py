@@ -107,7 +107,7 @@ def _room(values: list[float]) -> tuple[float, float]:
     if not values:
         return 0.0, 1.0
     low, high = (min(max(end, -_FARTHEST), _FARTHEST) for end in (min(values), max(values)))
-    if high - low > 1e-9 * max(abs(low), abs(high)):
+    if high - low > max(1e-9 * max(abs(low), abs(high)), 1 / _FARTHEST):
         return low, high
     around = max(abs(low) / 10, 1e-300) if low else 1.0
     return low - around, high + around

@@ -247,7 +247,7 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
         Dots([(x, one.value) for x, one in steps if one]),
         Dots([(x, one.value) for x, one in steps if one and one.day == begins], "second", hollow=True),
         *(
-            RuleLine(float(one.start), "x", "now", f"since {day(one.start, zone)}")
+            RuleLine(float(one.start), "x", "now", f"began {day(one.start, zone)}")
             for one in days
             if one.day == begins
         ),

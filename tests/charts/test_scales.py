@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from monitor.charts.scales import MOST, Axis, linear, logarithmic
@@ -9,6 +9,8 @@ from monitor.charts.scales import MOST, Axis, linear, logarithmic
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@example([5e-324], 2, 1)
+@example([5e-324], 3, 1)
 @given(st.lists(NUMBERS, max_size=5), st.integers(2, 12), st.sampled_from([0, 1]))
 def test_an_axis_holds_all_values_and_its_ticks_ascend_within_it(
     values: list[float], most: int, zero: int

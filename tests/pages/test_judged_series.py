@@ -83,7 +83,7 @@ def test_days_stand_in_what_was_expected_of_them_and_the_first_of_the_change_is_
     assert band.points == [(MIDDLE - DAY, 1.0, 3.0), (MIDDLE, 1.0, 3.0)]
     assert dots.points == line.points
     assert ring.points == [(MIDDLE, 4.0)]
-    assert (began.at, began.label) == (END - DAY, "since 4 Mar 2024")
+    assert (began.at, began.label) == (END - DAY, "began 4 Mar 2024")
     assert figure.title == "level of age, day by day"
 
 
