@@ -8,7 +8,8 @@ import click
 
 from monitor.cli import options
 from monitor.cli.options import MomentType, exit_on_error, read_settings, refuse_empty
-from monitor.show.words import room, say, say_lines, width
+from monitor.core.text import readable
+from monitor.show.words import room, say_lines, width
 
 _OF_ONE_ALERT = (
     options.config,
@@ -103,8 +104,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         lines = accept_alert(kept, Decision(system_clock(), who, why), until, **alert)
-    for line in lines:
-        say(line)
+    say_lines("\n".join(map(readable, lines)), width=room())
 
 
 @alerts.command()
@@ -118,8 +118,7 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
 
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         lines = acknowledge(kept, Decision(system_clock(), who, why), **alert)
-    for line in lines:
-        say(line)
+    say_lines("\n".join(map(readable, lines)), width=room())
 
 
 @click.command()
