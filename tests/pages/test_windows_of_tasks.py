@@ -205,7 +205,7 @@ def printed(tasks: Bench, measure: str) -> list[list[str]]:
     asked = ("--model", "flight", "--window", "1d", "--measure", measure, "--as-of", to_iso(NOW))
     done = tasks.monitor("show", *asked)
     assert done.exit_code == 0, done.stderr
-    window = f"flight, 1d to {to_iso(NOW - 2 * DAY)}, settled"
+    window = f"flight, 1d to {to_iso(NOW - 2 * DAY)[:10]}, settled"
     blocks = [block for block in re.split(r"\n(?=flight, 1d)", done.stdout) if block.startswith(window)]
     lines = [line.strip() for line in blocks[-1].splitlines() if line.startswith("    ")]
     return [re.split(r"\s{2,}", line) for line in lines]
