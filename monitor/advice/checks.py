@@ -10,6 +10,7 @@ import pyarrow as pa
 from monitor.advice.cost import ExpectedReads, ExpectedSeries, expected_reads, expected_series
 from monitor.advice.explain import Query, explain_model
 from monitor.advice.findings import serving_warnings
+from monitor.advice.habits import far_off
 from monitor.advice.inspect import Inspection, inspect_model
 from monitor.advice.label_counting import LabelCounting, label_counting, wrong_differences
 from monitor.advice.outputs import come_for
@@ -207,6 +208,8 @@ def _sound(
     resolved = replace(model, reading=counting.reading)
     series = expected_series(model, counting, _strata(counting, inspection))
     warnings = [*inspection.warnings, *of_reference, *_to_come(model, inspection.reference, now)]
+    if inspection.records is not None and inspection.reference is not None:
+        warnings += far_off(inspection.records, inspection.reference[0], resolved)
     warnings += silence_warnings(model, source, inspection.newest)
     warnings += stopped_warnings(model, inspection.newest, now)
     for _, version in of_versions(resolved):

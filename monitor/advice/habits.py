@@ -7,13 +7,17 @@ import pyarrow as pa
 
 from monitor.core.clock import HOUR, format_duration
 from monitor.core.errors import SourceError
-from monitor.core.text import MOST_BYTES
+from monitor.core.text import MOST_BYTES, readable
+from monitor.measures.worded import about as rounded
+from monitor.measures.worded import factor_of, in_other_units
 from monitor.records.reading import Reading
 from monitor.records.rows import MOST_VERSIONS, times
 from monitor.records.values import numbers, texts
 from monitor.specs.model import ModelSpec
 
 _MANY = 0.05  # share of values that are no numbers from which on a feature may be none
+_ENOUGH = 50  # values of a feature, from which on it is compared
+_NEARLY_ALL = 0.9
 _HOURS = 12  # of events, from which on loads can be told from a stream
 _ROOM = 2 * HOUR  # for a slow night
 _NAMED = ("version", "arm", "segment:", "prediction", "feature:")  # roles whose texts become names
@@ -33,6 +37,30 @@ def feature_warnings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[s
             wrong = float(np.mean(~values.finite & ~values.missing))
             if _MANY < wrong < 1.0:
                 yield f'{about} {wrong:.1%} hold no number in the numeric feature "{name}": these are invalid'
+
+
+def far_off(rows: pa.Table, reference: pa.Table, model: ModelSpec) -> Iterator[str]:
+    """Warn of numeric features that lie beyond all of the reference, or differ from it by a power of ten."""
+    told = []
+    for name in model.reading.numeric:
+        role = f"feature:{name}"
+        if role not in rows.column_names or role not in reference.column_names:
+            continue
+        now, then = (each.values[each.finite] for each in (numbers(rows[role]), numbers(reference[role])))
+        if min(len(now), len(then)) < _ENOUGH:
+            continue
+        beyond = float(np.mean((now < then.min()) | (now > then.max())))
+        median, usual = float(np.median(now)), float(np.median(then))
+        factor = factor_of(median, usual)
+        if beyond >= _NEARLY_ALL or in_other_units(median, usual):
+            of = f"{rounded(median)}, in the reference {rounded(usual)}{factor and f': {factor}'}"
+            told.append(f'"{readable(name)}" (median {of}; {beyond:.0%} beyond all of the reference)')
+    if told:
+        yield (
+            f"{rows.num_rows:,} rows of the log lie far from the reference: {', '.join(told)}. Look at their "
+            "units in both. Alerts tell what changes from day to day: what was so before the first cycle "
+            "stands on pages and in status alone"
+        )
 
 
 def load_warnings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]:

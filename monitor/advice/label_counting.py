@@ -40,9 +40,8 @@ class LabelCounting:
                 f"labels are counted by difference: each is read about {self.reads:,.2f} times, "
                 "and its pane whole once as it settles"
             )
-        whole = "labels are counted whole, once a day and once as a pane settles"
-        cost = "each day with a new label costs all rows of its pane"
-        return "; ".join([f"{whole} ({cost}): {self.whole_because}", *self.remedies])
+        whole = "labels are counted whole: a day on which one comes reads all records of its pane again"
+        return "; ".join([f"{whole}. Why: {self.whole_because}", *self.remedies])
 
 
 def label_counting(model: ModelSpec, source: SqlSource, warnings: Sequence[str] = ()) -> LabelCounting | None:

@@ -180,7 +180,8 @@ def _notes(model: CheckedModel) -> Iterator[str]:
         yield str(model.label_counting)
     yield from told(model.watching, model.oldest, model.newest)
     rows = "rows not known" if model.reads is None else f"about {_rows(model.reads)}"
-    yield f"expected: {rows}, about {model.series.total:,} of max_series {model.max_series:,}"
+    most = f"max_series = {model.max_series:,} at most"
+    yield f"expected: {rows}; about {model.series.total:,} series for Prometheus, {most}"
 
 
 def _rows(reads: ExpectedReads) -> str:

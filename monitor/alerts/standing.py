@@ -55,6 +55,8 @@ class Seen:
         of the model; by name why one can never be judged, and what would help.
     past
         the rows are kept ones of an earlier moment: figures of the log, for one, are not among them.
+    followed
+        False: the last cycle was a replay's, and no daemon has run since.
     """
 
     model: str
@@ -71,6 +73,7 @@ class Seen:
     never: Mapping[str, str]
     accepted: Accepted
     past: bool = False
+    followed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,7 @@ def _rank(seen: Seen, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tu
 
 def _stale(seen: Seen) -> str | None:
     """That no cycle ran for too long; None: one did, or the first one is still awaited."""
-    if seen.as_of is None or seen.now - seen.as_of <= _PATIENCE * seen.every + _SLACK:
+    if seen.as_of is None or seen.past or seen.now - seen.as_of <= _PATIENCE * seen.every + _SLACK:
         return None
     lasting = duration((seen.now - seen.as_of) / SECOND)
     return (
@@ -304,4 +307,7 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
 
 def _next(seen: Seen) -> Iterator[str]:
     due = (seen.as_of or 0) + seen.every
+    if not seen.followed and not seen.past:
+        yield f"As of {at(seen.as_of or 0)} UTC, by a replay; no daemon follows this log yet: monitor run"
+        return
     yield f"As of {at(seen.as_of or 0)} UTC; the next cycle is due at {at(due)}"

@@ -31,6 +31,7 @@ from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
+REPLAYED = "replayed"  # kind of event: up to here cycles were a replay's, and nobody follows the log yet
 _HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
 
 
@@ -109,18 +110,22 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     alerts = listed(kept, model=model, as_of=then)
     events = kept.store.events(model, ACCEPTED)
     past = {event.model for event in kept.store.events(model, PAST)}
+    replayed = {
+        event.model for event in kept.store.events(model, REPLAYED) if event.at == last.get(event.model)
+    }
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
         of_model.get(name, []).append((moment, row))
     found = []
     for name, mine in of_model.items():
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
-        live = now if kept.store.run == LIVE and name not in past else (done or now)
+        live = now if kept.store.run == LIVE and name not in past | replayed else (done or now)
         at = live if as_of is None else as_of
         accepted_then = read_accepted([event.detail for event in events if event.model == name], at)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
         seen = _seen(kept.spec(name), [row for _, row in mine], seen_by, accepted_then, now=at, as_of=done)
-        found.append(replace(seen, past=then is not None))
+        followed = name not in replayed or kept.store.run != LIVE
+        found.append(replace(seen, past=then is not None, followed=followed))
     return found
 
 

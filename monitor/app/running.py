@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from monitor.app.alert_decisions import REPLAYED
 from monitor.app.wiring import App
 from monitor.config.messages import listed
 from monitor.core.clock import ticks
@@ -14,6 +15,7 @@ from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import Tick, run_cycle
 from monitor.specs.protocols import CycleReport, Lease
+from monitor.specs.rows import Event
 from monitor.store import LIVE
 
 SHOWN_EVERY = 100  # ticks of a replay
@@ -181,6 +183,8 @@ def replay_model(
             yield report
             if report.error is not None:
                 return
+            if last and app.store.run == LIVE:
+                app.store.record([Event(model=name, at=moment, kind=REPLAYED)])
 
     return moments, reports()
 

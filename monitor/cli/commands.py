@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import shlex
 import signal
 import sys
 from collections import deque
@@ -23,6 +24,7 @@ from monitor.specs import HOST, PORT
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
+    from monitor.app.wiring import App
     from monitor.specs.protocols import CycleReport
 
 
@@ -197,7 +199,7 @@ def replay(
             refuse_second_history(app, names)
         for name in names:
             moments, reports = replay_model(app, name, start, end, every)
-            failed |= _last(progress(reports, len(moments), name), name, len(moments))
+            failed |= _last(progress(reports, len(moments), name), name, len(moments), app)
     sys.exit(1 if failed else 0)
 
 
@@ -365,13 +367,18 @@ def failure(report: "CycleReport") -> str:
     return f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}'
 
 
-def _last(reports: "Iterator[CycleReport]", name: str, length: int) -> bool:
+def _last(reports: "Iterator[CycleReport]", name: str, length: int, app: "App") -> bool:
     """Follow a replay to its end; whether it failed."""
     last = deque(reports, maxlen=1)
     if not last:
         say(f"{name}: nothing to do, the run has passed these ticks", err=True)
         return False
-    say(failure(last[0]) if last[0].error else f"{name}: {counted(length, 'cycle')} done", err=True)
+    if last[0].error is None:
+        run = "" if app.store.run == LIVE else f" --run {shlex.quote(app.store.run)}"
+        alerts = counted(len(app.store.alerts(name, ended=True)), "alert")
+        say(f"{name}: {counted(length, 'cycle')} done; {alerts} found: monitor status{run}", err=True)
+    else:
+        say(failure(last[0]), err=True)
     return last[0].error is not None
 
 

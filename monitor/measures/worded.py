@@ -258,17 +258,22 @@ def about(value: float) -> str:
     return with_minus(number(float(f"{value:.3g}" if abs(value) < 1_000 else f"{value:.0f}")))
 
 
-def times(value: float, usual: float) -> str:
+def factor_of(value: float, usual: float) -> str:
     """How many times what is usual a number of the same sign is; empty: by less than a factor of 1.5.
 
-    >>> times(61_000.0, 5_100.0), times(9.0, 8.0), times(9.0, -1.0), times(3_815.0, 38.0)
+    >>> factor_of(61_000.0, 5_100.0), factor_of(9.0, 8.0), factor_of(9.0, -1.0), factor_of(3_815.0, 38.0)
     ('×12', '', '', '×100, as in other units')
     """
     if value * usual <= 0 or 1 / _FACTOR < (factor := value / usual) < _FACTOR:
         return ""
-    tens = math.log10(factor)
-    unit = ", as in other units" if abs(tens - round(tens)) < _NEARLY and round(tens) else ""
+    unit = ", as in other units" if in_other_units(value, usual) else ""
     return f"×{number(float(f'{factor:.2g}'))}{unit}"
+
+
+def in_other_units(value: float, usual: float) -> bool:
+    """Whether one of two numbers is about the other times a power of ten."""
+    tens = math.log10(value / usual) if value * usual > 0 else 0.0
+    return round(tens) != 0 and abs(tens - round(tens)) < _NEARLY
 
 
 def before_of(result: Measurement, now: Measurement | None) -> float | None:

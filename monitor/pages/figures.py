@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from monitor.charts.marks import Band, Dots, Kind, Mark, Path, RuleLine
 from monitor.charts.plot import Plot
@@ -15,6 +16,7 @@ from monitor.pages.moments import called
 from monitor.pages.series import WindowReading, band, line
 from monitor.windows.ends import Window
 
+_HARDLY_ANY = 0.1  # of the labels that a window mostly has
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
@@ -117,13 +119,20 @@ def timeline(
     title: str = "",
     note: str = "",
 ) -> Figure:
-    """A measure over time: settled with its interval, what is not final dashed and hollow, the reference."""
+    """A measure over time: settled with its interval, what is not final dashed and hollow, the reference.
+
+    A window of which hardly any label has come stands in the numbers alone: chance would stretch the axis.
+    """
     differ = is_difference(measure, "" if not series else series[0].row.against)
-    levels = [one.value for one in series if one.value is not None]
-    levels += [end for _, low, high in band(series) if low is not None for end in (low, high or low)]
+    usual = median([one.row.measurement.n for one in series] or [0])
+    shown = [one for one in series if one.final or one.row.measurement.n >= _HARDLY_ANY * usual]
+    if len(shown) < len(series):
+        note = "; ".join(filter(None, (note, "windows with hardly any label yet are in the numbers alone")))
+    levels = [one.value for one in shown if one.value is not None]
+    levels += [end for _, low, high in band(shown) if low is not None for end in (low, high or low)]
     levels += [] if reference is None else [end for end in reference if end is not None]
-    final = [one for one in series if one.final]
-    tail = [one for one in series if not one.final]
+    final = [one for one in shown if one.final]
+    tail = [one for one in shown if not one.final]
     joined = tail if not final or not tail else [*[one for one in final if one.end < tail[0].end][-1:], *tail]
     drawn: list[Mark] = [*marks]
     legend: list[LegendKey] = []

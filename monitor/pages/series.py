@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median_low
 
 from monitor.measures.against import FIGURES
 from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
@@ -61,9 +62,12 @@ def readings(
 def line(
     series: Sequence[WindowReading], window: Window, *, gaps: bool = True
 ) -> list[tuple[float, float | None]]:
-    """Points of a line; a window without a value, or that is not there, is a gap."""
+    """Points of a line; a window without a value, or that is not there, is a gap.
+
+    Ends lie as far apart as they mostly do: one that is kept for an alert makes no gaps around it.
+    """
     points: list[tuple[float, float | None]] = []
-    step = max(window.step, min((b.end - a.end for a, b in pairwise(series)), default=0))
+    step = max(window.step, median_low([b.end - a.end for a, b in pairwise(series)] or [0]))
     for at, reading in enumerate(series):
         if gaps and at and not window.calendar and reading.end - series[at - 1].end > 1.5 * step:
             points.append((reading.middle - step, None))

@@ -10,7 +10,7 @@ from monitor.core.measurement import BECAUSE, Detail
 from monitor.core.text import number, readable
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGED, EVIDENCE
 from monitor.measures.rows import MeasurementRow
-from monitor.measures.worded import about, difference_of, times, value_of, with_minus
+from monitor.measures.worded import about, difference_of, factor_of, value_of, with_minus
 from monitor.sentences.known import few, named
 
 _Cells: TypeAlias = Mapping[str, float | str | None]
@@ -252,7 +252,7 @@ def _now(cells: _Cells, end: int) -> str:
     own = _three(cells, "own", "own_low", "own_high")
     if what in _OWN and own is not None:
         told, *bounds = (about(one) for one in own)
-        factor = times(own[0], (own[1] + own[2]) / 2 if own[1] * own[2] > 0 else 0.0)
+        factor = factor_of(own[0], (own[1] + own[2]) / 2 if own[1] * own[2] > 0 else 0.0)
         told = f"{_OWN[what]} {told} ({factor or f'{_signed(value - (low + high) / 2)} sd'})"
     elif what in _NUMBERS:
         told, bounds = _NUMBERS[what].format(_signed(value)), [_signed(bound) for bound in (low, high)]

@@ -7,7 +7,7 @@ from monitor.measures.against import REFERENCE, SEASON
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
 from monitor.measures.rows import MeasurementRow
-from monitor.measures.worded import about, band_of, before_of, bounds_of, difference_of, times, value_of
+from monitor.measures.worded import about, band_of, before_of, bounds_of, difference_of, factor_of, value_of
 from monitor.sentences.changed import not_back
 from monitor.sentences.known import Known, capital, few, named
 from monitor.sentences.reasons import why, why_absent
@@ -138,7 +138,7 @@ def _means(known: Known, row: MeasurementRow) -> list[str]:
     value, usual = (
         (None, None) if mean is None else (mean.measurement.value, before_of(mean.measurement, None))
     )
-    if value is None or usual is None or not (factor := times(value, usual)):
+    if value is None or usual is None or not (factor := factor_of(value, usual)):
         return []
     return [f"mean {about(value)}, reference {about(usual)}, {factor}"]
 

@@ -38,7 +38,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "version": (
         r"model_?(version|ver|release|tag|hash)",
-        r"version|release",
+        r"version|release|build(_?(no|nr|id|number|version))?",
         r"model(_?(name|id))?",
         r".*_version",
     ),

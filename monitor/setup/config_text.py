@@ -35,6 +35,8 @@ class Draft:
         columns that hold JSON: (name, ((key, whether its values are numbers), …)).
     labels_where
         condition on the labels.
+    few
+        columns of a few values each.
     """
 
     source: str
@@ -51,13 +53,14 @@ class Draft:
     file: str | None = None
     nested: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()
     labels_where: str | None = None
+    few: tuple[str, ...] = ()
 
 
 def config_text(draft: Draft) -> str:
     """TOML of a draft; a name brings no line of its own, in no comment either."""
     lines = [
         f"# Written by `monitor init`: {draft.looked}.",
-        "# Every guess says why; what is not known is commented out. Every key: config.example.toml.",
+        "# Every guess says why; what is not known is commented out. Every key: monitor files DIRECTORY.",
         "",
         *_source(draft),
         "",
@@ -99,6 +102,8 @@ def _model(draft: Draft) -> Iterator[str]:
     yield f"name = {quoted(draft.name)}"
     yield f"source = {quoted(draft.source)}"
     yield _line("task", quoted(roles.task), roles.why_task)
+    if columns := [name for name in roles.categorical if name in draft.few]:
+        yield _line("# segments", quoted_list(columns), "each value apart: choose where a fall may hide")
     if draft.horizon is not None:
         yield _line("horizon", quoted(draft.horizon[0]), draft.horizon[1])
     if roles.own_table is not None and "reported_at" not in roles.labels:
@@ -127,7 +132,7 @@ def _predictions(draft: Draft) -> Iterator[str]:
             "score_range", f"[{low:g}, {high:g}]", "FILL IN: valid scores, guessed from those looked at"
         )
     yield from _decision(roles)
-    yield from _guess("version", guesses.get("version"), "the column of the model's version, if it is logged")
+    yield from _version(roles)
     if draft.refused:
         yield f"# not read, cast them in a view or in `query`: {', '.join(draft.refused)}"
     if draft.nested:
@@ -135,6 +140,16 @@ def _predictions(draft: Draft) -> Iterator[str]:
         yield f"# holds JSON: {names}; take out of it what the model is fed:"
         yield f"# query = {double_quoted(_taken_out(draft))}  # instead of table"
     yield ""
+
+
+def _version(roles: Roles) -> Iterator[str]:
+    """The version, or a column that may be it: what a feature seldom is, one value for long."""
+    if roles.maybe_version is None:
+        meaning = "the column of the model's version, if it is logged"
+        yield from _guess("version", roles.predictions.get("version"), meaning)
+        return
+    guess = roles.maybe_version
+    yield _line("# version", quoted(guess.column), f"FILL IN, if it is the model's version: {guess.why}")
 
 
 def _taken_out(draft: Draft) -> str:

@@ -14,6 +14,7 @@ import click
 import numpy as np
 
 from monitor.advice.findings import ENOUGH, needed_horizon
+from monitor.advice.habits import far_off
 from monitor.advice.inspect import Inspection, inspect_model
 from monitor.advice.label_counting import LabelCounting, label_counting
 from monitor.advice.silence import silence_warnings
@@ -38,6 +39,7 @@ _PLACE = re.compile(r"\$\{[^{}]*\}")
 
 _NESTED = ("json", "jsonb")
 _NESTED_ROWS = 100
+_FEW_VALUES = 12  # of a column whose values are worth to be measured apart
 _REFERENCE_DAYS = 28  # more, where these hold fewer rows than
 _REFERENCE_ENOUGH = 2_000
 _REFERENCE_ROWS = 200_000
@@ -182,8 +184,10 @@ def first_config(
         labelling = None if checked.faults else label_counting(model, source, checked.warnings)
     finally:
         source.close()
-    warnings = (*_without_labels(draft), *checked.warnings)
-    return FirstConfig(config_text(draft), (), checked.faults, warnings, tuple(secrets), labelling)
+    warnings = [*_without_labels(draft), *checked.warnings]
+    if checked.records is not None and checked.reference is not None and reference is not None:
+        warnings += far_off(checked.records, checked.reference[0], model)
+    return FirstConfig(config_text(draft), (), checked.faults, tuple(warnings), tuple(secrets), labelling)
 
 
 def _without_labels(draft: Draft) -> list[str]:
@@ -232,6 +236,7 @@ def _draft(
             if column.type in _NESTED
         ),
         labels_where=None if of_labels is None else of_labels.where,
+        few=tuple(column.name for column in first.columns if 1 < column.distinct <= _FEW_VALUES),
     )
 
 
@@ -315,8 +320,9 @@ def _horizon(checked: Inspection, model: ModelSpec) -> tuple[str, str] | None:
     days = int(wanted.removesuffix("d"))
     if days * DAY <= model.reading.horizon:
         return None
-    came = format_duration(max(DAY, -(-age // DAY) * DAY))
-    return wanted, f"{model.settled_share:.0%} of {len(checked.delays):,} labels came within {came}"
+    longest = format_duration(max(window.length for window in model.windows))
+    share = f"{model.settled_share:.0%} of {len(checked.delays):,} labels"
+    return wanted, f"the longest window, {longest}, and twice the {age / DAY:.1f}d in which {share} came"
 
 
 def run_init(

@@ -51,6 +51,8 @@ class Roles:
         score from which on the positive class is predicted, and its evidence; None: it is not known.
     written
         column of predictions that the threshold stands for.
+    maybe_version
+        a column that may be the version though its name does not say so.
     only_for
         predictions that labels come for, and their evidence; None: all.
     """
@@ -71,6 +73,7 @@ class Roles:
     names: tuple[dict[str, list[str]], str] | None = None
     threshold: tuple[float, str] | None = None
     written: str | None = None
+    maybe_version: Guess | None = None
     only_for: tuple[tuple[str, ...], str] | None = None
 
 

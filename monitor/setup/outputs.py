@@ -1,6 +1,7 @@
 """What did the model say, and of what? Classes, outputs, version, arms, features: guessed. Pure."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from monitor.advice.outputs import round_range
 from monitor.records.reading import canonical
@@ -11,6 +12,7 @@ from monitor.setup.survey import Column, Survey
 _POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default", "churn", "churned", "late")
 _SERVING = ("shadow", "live", "champion", "challenger", "canary")
 _FEW = 6  # values of a column that tells rows that serve
+_FEW_VERSIONS = 5  # among rows that were looked at
 _CONTROL = ("control", "ctrl", "holdout", "placebo", "c", "a")
 
 
@@ -20,6 +22,18 @@ def guess_version(survey: Survey, roles: Roles) -> None:
     if name is not None:
         column = survey.column(name)
         roles.predictions["version"] = Guess(name, f"{described(column)}: {held(column)}")
+        return
+    runs = [each for each in _left(survey, roles) if _in_long_runs(each)]
+    if runs:
+        roles.maybe_version = Guess(runs[0].name, f"{described(runs[0])}: {held(runs[0])}, in long runs")
+
+
+def _in_long_runs(column: Column) -> bool:
+    """Whether a text names few things, one after the other: as versions do, and features do not."""
+    if column.is_time or not 1 < column.distinct <= _FEW_VERSIONS:
+        return False
+    changes: int = sum(one != other for one, other in pairwise(column.texts.to_pylist()))
+    return changes < 2 * column.distinct
 
 
 def guess_classes(label: Column | None, roles: Roles) -> None:

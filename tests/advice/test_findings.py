@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from flight_models import (
     AS_OF,
@@ -19,8 +21,10 @@ from flight_models import (
 )
 from source_databases import Database
 
+from monitor.advice.habits import far_off
 from monitor.advice.inspect import Inspection, inspect_model
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.core.typing import Floats
 from monitor.specs.model import ModelSpec, Relation
 from monitor.windows.ends import Window
 
@@ -438,3 +442,26 @@ def test_scores_that_all_lie_out_of_range_are_a_fault(database: Database, tmp_pa
         ),
     )
     assert found.warnings == ()
+
+
+def test_features_that_are_far_from_all_of_the_reference_are_told_together_with_their_medians() -> None:
+    rng = np.random.default_rng(5)
+    fee, then = rng.normal(38, 4, 400), rng.normal(38, 4, 400)
+    model = replace(model_of(), reading=replace(READING, numeric=("fee", "gone", "same", "small")))
+
+    def table(fee: Floats, gone: Floats, small: Floats) -> pa.Table:
+        columns = {"fee": fee, "gone": gone, "same": then, "small": small}
+        return pa.table({f"feature:{name}": values for name, values in columns.items()})
+
+    reference = table(then, then, rng.lognormal(1, 2, 400))
+    (warning,) = far_off(table(100 * fee, fee + 500, rng.lognormal(1, 2, 400) / 1000), reference, model)
+
+    assert warning.startswith('400 rows of the log lie far from the reference: "fee" (median 3,')
+    assert (
+        ', in the reference 38: ×100, as in other units; 100% beyond all of the reference), "gone" '
+        in warning
+    )
+    assert '"same"' not in warning
+    assert '"small" (median' in warning, "by a power of ten, though not beyond all of the reference"
+    assert list(far_off(reference, reference, model)) == []
+    assert list(far_off(table(100 * fee, fee, then).slice(0, 40), reference, model)) == []

@@ -57,10 +57,10 @@ def test_check_says_why_labels_are_counted_whole_and_what_would_help(bench: Benc
     said = bench.monitor("check").stdout
 
     assert (
-        'model "late": labels are counted whole, once a day and once as a pane settles (each day with a new '
-        "label costs all rows of its pane): their table may change what it reported"
+        'model "late": labels are counted whole: a day on which one comes reads all records of its pane '
+        "again. Why: rows of their table might be changed later. "
     ) in said
-    assert "If rows are only ever added, say append_only = true\n" in said
+    assert "If rows are only ever added, say append_only = true below [models.labels]\n" in said
 
 
 def test_an_index_that_is_missing_is_told_with_its_statement(bench: Bench) -> None:

@@ -166,7 +166,7 @@ def test_a_failing_model_does_not_stop_the_others(bench: Bench, monitor: Monitor
     assert cycled.stdout.startswith("late as of 2024-03-04")
     assert replayed.exit_code == 1
     assert line.format(2) in replayed.stderr.splitlines()
-    assert "late: 3 cycles done" in replayed.stderr.splitlines()
+    assert "late: 3 cycles done; " in replayed.stderr
 
 
 def test_a_bug_in_one_model_does_not_stop_the_others(
@@ -260,7 +260,8 @@ def test_a_replay_fills_the_live_history_once_and_goes_on_where_it_stopped(monit
     named = monitor("replay", *span, AS_OF, "--run", "live")
     again = monitor("replay", *span, AS_OF, "--run", "live")
 
-    assert (first.exit_code, first.stderr.splitlines()[-1]) == (0, "late: 2 cycles done")
+    assert first.exit_code == 0
+    assert first.stderr.splitlines()[-1].startswith("late: 2 cycles done; ")
     assert (unnamed.exit_code, unnamed.stderr) == (
         1,
         (

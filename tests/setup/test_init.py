@@ -132,7 +132,10 @@ def test_tables_under_odd_names_get_a_configuration_that_passes_the_check(url: s
     assert model["classes"] == {"positive": "DEFAULT", "negative": "PAID"}
     assert model["features"] == {"numeric": ["monthly_income"], "categorical": ["branch"]}
     assert model["reference"] == {"from": "2024-03-01", "to": "2024-03-20"}
-    assert "labels are counted whole, once a day and once as a pane settles" in result.stderr
+    assert (
+        "labels are counted whole: a day on which one comes reads all records of its pane again"
+        in result.stderr
+    )
     done = check(tmp_path, result.stdout)
     assert (done.exit_code, done.stderr) == (0, "")
 

@@ -14,7 +14,7 @@ from monitor.measures.options import FEATURE, Options
 from monitor.measures.rows import Revision, newest
 from monitor.measures.shift.cells import Expected
 from monitor.measures.shift.values import quality_results
-from monitor.measures.worded import SIZES, about, before_of, bounds_of, cell_of, times, value_of
+from monitor.measures.worded import SIZES, about, before_of, bounds_of, cell_of, factor_of, value_of
 from monitor.pages.asked import Asked, CountedWindow, PageData, Placed, found
 from monitor.pages.features import drawings
 from monitor.pages.features.weeks import LEGEND, WeekMap, week_bounds, week_map
@@ -182,7 +182,7 @@ def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
         if beside is not None and beside.value is not None:
             note = f"critical {value_of(_CRITICAL, beside.value)}"
         if (usual := before_of(result, None)) is not None:
-            note = "; ".join(filter(None, (f"reference {about(usual)}", times(result.value, usual))))
+            note = "; ".join(filter(None, (f"reference {about(usual)}", factor_of(result.value, usual))))
         if measure in of_reference and of_reference[measure].value is not None:
             note = f"reference {value_of(measure, of_reference[measure].value)}"
         yield Tile(measure, value_of(measure, result.value), note)

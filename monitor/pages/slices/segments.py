@@ -44,6 +44,8 @@ class SegmentsPage:
         period of the estimates, which need no labels; empty: that of the values.
     left_out
         lines that are too many.
+    columns
+        of which segments may be made.
     """
 
     model: str
@@ -55,6 +57,7 @@ class SegmentsPage:
     measures: tuple[Link, ...]
     lines: tuple[ForestLine, ...]
     left_out: int
+    columns: tuple[str, ...]
     axis: Axis | None
 
 
@@ -84,6 +87,7 @@ def segments_page(data: PageData, asked: Asked, name: str) -> SegmentsPage:
         measures=links_of(asked, "measure", offered, measure),
         lines=tuple(lines[:_MOST]),
         left_out=max(0, len(lines) - _MOST),
+        columns=spec.reading.categorical[:2],
         axis=_axis(own),
     )
 

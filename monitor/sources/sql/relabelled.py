@@ -25,8 +25,8 @@ from monitor.specs.model import ModelSpec, Relation
 from monitor.specs.protocols import OTHER_TIMES, Range
 
 _MAY_CHANGE = (
-    "their table may change what it reported, as no revision is configured and its key does not hold "
-    "the time of the report. If rows are only ever added, say append_only = true"
+    "rows of their table might be changed later. If they are only ever added, "
+    "say append_only = true below [models.labels]"
 )
 _TEXTS = ("char", "clob", "text", "string")
 

@@ -1,0 +1,49 @@
+"""Lines over time: which windows they join, and which stand in the numbers alone."""
+
+from monitor.charts.marks import Path
+from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Measurement
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.pages.figures import timeline
+from monitor.pages.moments import time_axis
+from monitor.pages.series import line, readings
+from monitor.windows.ends import Window
+
+WEEK = Window("7d", 7 * DAY, 6 * HOUR)
+
+
+def row(end: int, value: float, n: int = 500, truth: Truth = Truth.SETTLED) -> tuple[int, MeasurementRow]:
+    measured = Measurement(value=value, n=n)
+    return end, MeasurementRow(
+        window="7d",
+        window_end=end,
+        truth=truth,
+        version=None,
+        segment=None,
+        measure="roc_auc",
+        subject="",
+        measurement=measured,
+    )
+
+
+def test_a_window_that_is_kept_between_two_days_makes_no_gaps_around_them() -> None:
+    kept = [row(end, 0.7) for end in (*range(20 * DAY, 40 * DAY, DAY), 33 * DAY + 18 * HOUR)]
+    later = [row(end, 0.7) for end in range(50 * DAY, 52 * DAY, DAY)]
+
+    points = line(readings([*kept, *later], WEEK, "roc_auc"), WEEK)
+
+    assert [y for _, y in points].count(None) == 1, "of the ten days alone, of which nothing is kept"
+
+
+def test_a_window_with_hardly_any_label_is_not_drawn_and_stretches_no_axis() -> None:
+    kept = [row(end, 0.7) for end in range(20 * DAY, 40 * DAY, DAY)]
+    young = [row(40 * DAY, 0.69, 300, Truth.PROVISIONAL), row(41 * DAY, 0.0, 6, Truth.PROVISIONAL)]
+    series = readings([*kept, *young], WEEK, "roc_auc")
+
+    figure = timeline("roc_auc", series, WEEK, time_axis(13 * DAY, 41 * DAY, "UTC"))
+
+    drawn = [y for mark in figure.plot.marks if isinstance(mark, Path) for _, y in mark.points]
+    assert min(y for y in drawn if y is not None) == 0.69
+    assert figure.plot.y.low > 0.6
+    assert len(figure.rows) == len(figure.plot.stops) == 22
+    assert "hardly any label" in figure.note
