@@ -14,6 +14,7 @@ _TOP, _BOTTOM = 8, 22  # pixels above the highest tick and below the lowest one
 _DOT = 2.5
 _TITLE = 16
 _FEW = 6  # ticks
+_RIGHT = 0.6  # of the width: what begins further right has no room for a text beside it
 _NEAR = 0.09  # of the height: what lies lower has no room for a text below it
 
 
@@ -141,8 +142,9 @@ def _segment_label(mark: Segment, plot: Plot) -> Iterator[str]:
     if mark.label:
         x, low = min((mark.start, mark.end), key=lambda end: end[1])
         room = 14 if plot.y.part(low) > _NEAR else -6  # below a curve that ascends
-        at = f'x="{_across(plot, x)}" dx="6" y="{_down(plot, low)}" dy="{room}"'
-        yield f'<text class="note" {at}>{text_of(mark.label)}</text>'
+        look, dx = ("note end", -6) if plot.x.part(x) > _RIGHT else ("note", 6)
+        at = f'x="{_across(plot, x)}" dx="{dx}" y="{_down(plot, low)}" dy="{room}"'
+        yield f'<text class="{look}" {at}>{text_of(mark.label)}</text>'
 
 
 def _dots(mark: Dots, plot: Plot) -> Iterator[str]:

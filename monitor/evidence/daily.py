@@ -1,6 +1,6 @@
 """A day in numbers: what is followed of a part, from its counters."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -26,7 +26,9 @@ _Hits: TypeAlias = dict[str, tuple[int, int]]
 _NONE = (np.nan, 0.0)
 
 
-def day_values(watch: Watch, counting: Counting, strata: Strata, day: int) -> DayValues:
+def day_values(
+    watch: Watch, counting: Counting, strata: Strata, day: int, known: Collection[str] = ()
+) -> DayValues:
     """What is followed, of the counters of one day.
 
     Parameters
@@ -35,11 +37,13 @@ def day_values(watch: Watch, counting: Counting, strata: Strata, day: int) -> Da
         counters of the part that the watch is of, of the day's panes; without any: a day without rows.
     day
         days since 1970-01-01 of the day's date in the model's time zone.
+    known
+        versions that had records before.
     """
     values = np.full(len(watch.series), np.nan)
     samples = np.zeros(watch.samples)
     hits, trials = (np.zeros(len(watch.faults), np.int64) for _ in range(2))
-    counted = _counted(watch, counting, strata)
+    counted = _counted(watch, counting, strata, known)
     found = [counted.of(subject, group) for subject, group in enumerate(watch.groups)]
     for at, one in enumerate(watch.series):
         values[at], samples[one.sample] = found[one.subject][0].get((one.trait, one.cell), _NONE)
@@ -62,10 +66,15 @@ def values_of(watch: Watch, counting: Counting, strata: Strata, subject: int) ->
     return _counted(watch, counting, strata).of(subject, watch.groups[subject])
 
 
-def _counted(watch: Watch, counting: Counting, strata: Strata) -> "_Day":
+def new_versions(watch: Watch, strata: Strata, known: Collection[str]) -> list[str]:
+    """Versions that neither the first days had nor later ones before this."""
+    return [one for one in versions_of(strata) if one not in watch.versions and one not in known]
+
+
+def _counted(watch: Watch, counting: Counting, strata: Strata, known: Collection[str] = ()) -> "_Day":
     whole = strata.get(WHOLE, Counters.empty(counting.layout(watch.part))).opened()
     moments = moments_of(counting, whole) if watch.part is Part.RECORDS else {}
-    return _Day(watch, counting, whole, strata, {name: mean for name, (mean, _) in moments.items()})
+    return _Day(watch, counting, whole, strata, known, {name: mean for name, (mean, _) in moments.items()})
 
 
 _LARGEST = 2**31 - 1
@@ -85,6 +94,7 @@ class _Day:
     counting: Counting
     whole: Opened
     strata: Strata
+    known: Collection[str]
     means: Mapping[str, float]
 
     def of(self, subject: int, group: WatchGroup) -> tuple[_Values, _Hits]:
@@ -125,10 +135,10 @@ class _Day:
             n = int(delays.sum())
             hits |= {"late": (int(delays[self.watch.late :].sum()), n), "future": (int(delays[0]), n)}
         if self.counting.reading.versioned:
-            known = self.watch.versions
-            new = [self.strata[Stratum(version=one)] for one in versions_of(self.strata) if one not in known]
-            count = sum(int(counters.block("volume")[0]) for counters in new)
-            hits["version"] = (count, max(records, count))
+            new = [Stratum(version=one) for one in new_versions(self.watch, self.strata, self.known)]
+            count = sum(int(self.strata[one].block("volume")[0]) for one in new)
+            released = count >= records  # it took over: no fault, an event tells of it
+            hits["version"] = (0 if released else count, records)
         return hits
 
     def _of_output(self, subject: int) -> tuple[_Values, _Hits]:

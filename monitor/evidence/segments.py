@@ -6,7 +6,7 @@ import numpy as np
 
 from monitor.evidence.daily import values_of
 from monitor.evidence.watched import Trait, Watch, WatchGroup
-from monitor.records.counting import Counting
+from monitor.records.counting import TALLY, Counting
 from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
 
 _STANDS_OUT = 0.25  # share of a change, beyond the share of the records
@@ -105,4 +105,6 @@ def _value(
         return hits / max(trials, 1), float(trials)
     one = watch.series[by]
     value, n = values_of(watch, counting, of, one.subject)[0].get((one.trait, one.cell), (np.nan, 0.0))
+    if of and watch.groups[one.subject] is WatchGroup.PERFORMANCE:  # whose n is that of its variance
+        n = float(of[WHOLE].opened().block("tally")[TALLY.index("labelled")])
     return value, n

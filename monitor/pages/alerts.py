@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import State
 from monitor.alerts.links import episode, page_of
-from monitor.alerts.phrases import ended, figures
+from monitor.alerts.phrases import annotations, ended, figures
 from monitor.core.text import readable
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.moments import day
@@ -26,6 +26,7 @@ class AlertLine:
     severity: str
     state: str
     what: str
+    action: str
     since: str
     told: str
     until: str
@@ -89,6 +90,7 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         severity=alert.severity.value,
         state=alert.state.value,
         what=readable(_figures(shown)),
+        action=_action(shown),
         since=day(alert.since),
         told="" if alert.fired_at in (None, alert.since) else day(alert.fired_at),
         until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {ended(alert)}",
@@ -110,6 +112,13 @@ def _figures(shown: ShownAlert) -> str:
 def _stood(shown: ShownAlert, span: tuple[int, int]) -> bool:
     over = shown.alert.resolved_at
     return shown.alert.since < span[1] and (over is None or over >= span[0])
+
+
+def _action(shown: ShownAlert) -> str:
+    """What to do; empty: nothing is said, or it is over."""
+    if shown.rule is None or shown.alert.state is State.RESOLVED:
+        return ""
+    return readable(annotations(shown.rule, shown.alert.breach).get("action", ""))
 
 
 def _place(shown: ShownAlert) -> tuple[int, int, int, str]:

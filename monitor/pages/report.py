@@ -140,11 +140,11 @@ def _told(
     """What is said of a period, by title."""
     known = Known([row for _, row in rows], of.name, seen.main)
     unsettled = f"{capital(called(of, last))} has not settled yet"
+    yield "alerts", _alerts(alerts, of.start(last), last, of.zone)
     yield "performance", performance.performance(known, labels=seen.labels, unsettled=unsettled)
     yield "inputs", inputs.inputs(known)
     faulty = known.features("missing_rate", REFERENCE)  # longer windows may keep no comparison of theirs
     yield "data", inputs.faulty_values(known) if faulty else inputs.out_of_range(known)
-    yield "alerts", _alerts(alerts, of.start(last), last, of.zone)
 
 
 def _alerts(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:

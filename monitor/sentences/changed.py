@@ -33,6 +33,7 @@ _MEASURES = {  # how a value is told: as that of this measure
     "base_rate": ("missing_rate", "{level} in {} of the labels"),
     "missing": ("missing_rate", "missing in {} of the records"),
 }
+VERSION = "version"  # fault of the log whose level names the versions
 _FAULTS = {
     "missing": "missing values in {} of the records",
     "invalid": "invalid values in {} of the records",
@@ -42,7 +43,7 @@ _FAULTS = {
     "unlogged": "rows without a logged_at: {} of all",
     "late": "rows logged far later than usual: {} of all",
     "future": "rows logged before their event, or at once: {} of all",
-    "version": "records of an unknown version: {} of all",
+    VERSION: "records of a new version: {} of all",
     "early": "labels reported before their event: {} of all",
     "corrected": "corrected labels: {} of all",
     "retracted": "labels taken back: {} of the records",
@@ -55,6 +56,7 @@ _UNVALUED = {
     "unusual": "the day is one of unusual_days",
     "not_followed": "all values alike, or no reference",
 }
+_OF_LABELS = ("roc_auc", "log_loss", "error_rate", "root_mean_squared_error", "base_rate")
 _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
 _THURSDAY = 3  # 1970-01-01
@@ -122,6 +124,7 @@ def told_series(detail: Detail | None) -> ToldSeries | None:
         return None
     cells = _cells(detail)
     kind, level, since = str(cells["what"]), str(cells["level"]), cells["since"] or cells.get("day")
+    level = "" if kind == VERSION else level
     own = _three(cells, "own", "own_low", "own_high")
     plain = _three(cells, "value", "expected_low", "expected_high")
     if not since or plain is None:
@@ -246,9 +249,11 @@ def _now(cells: _Cells, end: int) -> str:
         return what.replace("_", " ")
     if not (isinstance(low, float | int) and isinstance(high, float | int)):
         return _told(what, level, value, None)
-    if low == 0 and what in _FAULTS and not level:
+    if low == 0 and what in _FAULTS and (what == VERSION or not level):
         usual = f"at most {value_of('missing_rate', high)}" if high else "none"
-        return f"{_FAULTS[what].format(value_of('missing_rate', value))}, {usual} on the days before"
+        told = _FAULTS[what].format(value_of("missing_rate", value))
+        told = told.replace("a new version", f"the new version {level}") if level else told
+        return f"{told}, {usual} on the days before"
     own = _three(cells, "own", "own_low", "own_high")
     if what in _OWN and own is not None:
         told, *bounds = (about(one) for one in own)
@@ -307,7 +312,8 @@ def _where(cells: _Cells) -> str:
         return ""
     if not (segment and isinstance(held, float | int) and isinstance(records, float | int)):
         return "no segment stands out"
-    return f"{100 * held:.0f} % of it in {segment}, which has {100 * records:.0f} % of the records"
+    of = "labels" if cells["what"] in _OF_LABELS else "records"
+    return f"{100 * held:.0f} % of it in {segment}, which has {100 * records:.0f} % of the {of}"
 
 
 def _chance(cells: _Cells) -> str:

@@ -14,7 +14,7 @@ from monitor.sentences.reasons import why, why_absent
 from monitor.sentences.windows import window_of
 
 INDEX = "stability_index"
-_RANGE, _FEW = "out_of_range_rate", 0.01
+OUT_OF_RANGE, _FEW = "out_of_range_rate", 0.01
 _FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": "unseen"}
 
 
@@ -114,10 +114,10 @@ def faulty_values(known: Known) -> Iterator[str]:
 def out_of_range(known: Known) -> Iterator[str]:
     """Features with surely more than one number in a hundred beyond all of the reference's."""
     told = {}
-    for row in known.features(_RANGE):
+    for row in known.features(OUT_OF_RANGE):
         interval, value = row.measurement.interval, row.measurement.value
         if interval is not None and value is not None and interval.lower > _FEW:
-            told[f"{named(row.subject)} {value_of(_RANGE, value)}"] = value
+            told[f"{named(row.subject)} {value_of(OUT_OF_RANGE, value)}"] = value
     if told:
         yield f"Below or above all numbers of the reference: {few(sorted(told, key=lambda one: -told[one]))}"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert, State
-from monitor.alerts.phrases import called, cause_table, ended, figures, heading, place, said, still
+from monitor.alerts.phrases import annotations, called, cause_table, ended, figures, heading, place, said, still
 from monitor.alerts.rules import ACKNOWLEDGED, Rule, Severity
 from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
@@ -165,6 +165,9 @@ def _explained(shown: ShownAlert, width: int | None) -> str:
     lines += [f"  It is {kept}." for kept in (still(alert),) if kept]
     if cause is not None and cause.rows and not is_change(cause):  # of a change the sentence says it all
         lines += [f"  {readable(_title(cause))}:", indented(cause_table(shown.rule, cause), 4, width)]
+    if shown.rule is not None and alert.state is not State.RESOLVED:
+        action = annotations(shown.rule, alert.breach).get("action", "")
+        lines += [f"  What to do: {readable(line)}" for line in action.split("\n") if line]
     return "\n".join(lines)
 
 

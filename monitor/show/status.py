@@ -15,7 +15,9 @@ MOST_LINES = 25  # of one model
 _TITLE = 13
 _COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magenta", Need.NOTHING: "green"}
 _WORDS = {Need.NEEDED: "somebody is needed"}
-_REASONS = 8  # lines of the head
+_REASONS = 8  # lines of a model in a list
+_OF_ONE = 12  # lines of the head of one model
+_LAST = {"performance": -3, "inputs": -2, "data": -1}  # are shortened after the other sections
 _MORE = "More: --all"
 
 
@@ -104,11 +106,11 @@ def _reasons(because: Sequence[str], width: int) -> list[str]:
     for at, reason in enumerate(because):
         lines = wrapped(reason, width, "  ", "    ")
         left = len(because) - at
-        if len(told) + len(lines) + (left > 1) <= _REASONS:
+        if len(told) + len(lines) + (left > 1) <= _OF_ONE:
             told += lines
             continue
         if not told:  # one that fills the room by itself
-            told, left = [*lines[: _REASONS - 2], _cut(lines[_REASONS - 2], width, " …")], left - 1
+            told, left = [*lines[: _OF_ONE - 2], _cut(lines[_OF_ONE - 2], width, " …")], left - 1
         return [*told, *([f"  … {left} more: --all"] if left else [])]
     return told
 
@@ -116,8 +118,8 @@ def _reasons(because: Sequence[str], width: int) -> list[str]:
 def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Section], bool]:
     """Sections without some last sentences, as few lines as may be, so that they fit; whether all do.
 
-    Performance is shortened last. A sentence is told whole or not at all, but for one that fills a screen by
-    itself.
+    What stays as it is, is shortened before what moved, and performance last. A sentence is told whole or not
+    at all, but for one that stands alone.
     """
     fitted = list(sections)
     while True:
@@ -129,7 +131,13 @@ def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Se
         shorter = [_shortened(one, width) for one in fitted]
         gained = [many - len(_paragraph(one, width)) for many, one in zip(lines, shorter, strict=True)]
         spare = [
-            (len(one.sentences) > 1, one.title != "performance", gain >= over, gain if gain < over else -gain)
+            (
+                gain > 0,
+                _LAST.get(one.title, 0),
+                len(one.sentences) > 1,
+                gain >= over,
+                min(gain, 2 * over - gain),
+            )
             for one, gain in zip(fitted, gained, strict=True)
         ]
         best = spare.index(max(spare))

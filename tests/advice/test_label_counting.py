@@ -60,7 +60,7 @@ def test_check_says_why_labels_are_counted_whole_and_what_would_help(bench: Benc
         'model "late": labels are counted whole: a day on which one comes reads all records of its pane '
         "again. Why: rows of their table might be changed later. "
     ) in said
-    assert "If rows are only ever added, say append_only = true below [models.labels]\n" in said
+    assert "If they are only ever added, say append_only = true below [models.labels]\n" in said
 
 
 def test_an_index_that_is_missing_is_told_with_its_statement(bench: Bench) -> None:

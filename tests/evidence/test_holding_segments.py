@@ -12,6 +12,7 @@ from monitor.evidence.making import watch_of
 from monitor.evidence.segments import HoldingSegment, held_by
 from monitor.evidence.watched import Trait
 from monitor.records.count_records import count_records
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import Part
 from monitor.records.reference import reference_of
 from monitor.states.strata import Strata
@@ -54,3 +55,38 @@ def test_records_of_a_segment_that_come_no_more_or_more_often_are_its_change_alo
     found = held_by(watch, COUNTING, by, sign, counted(days, north=north, south=south), BEFORE, (days, 7))
 
     assert found == held
+
+
+def test_of_performance_the_share_of_a_segment_is_that_of_its_labels() -> None:
+    """A log loss has an n of its own, that of its variance: where scores are sure it is another."""
+
+    def labelled(days: int, *, wrong: bool) -> Strata:
+        at = START + np.repeat(np.arange(days), 100) * DAY
+        south = np.tile(np.arange(100) < 20, days)
+        shop = pa.array(np.where(south, "south", "north").tolist(), pa.string())
+        score = np.where(south, 0.5, np.where(np.arange(len(at)) % 2 == 0, 0.95, 0.05))
+        true = np.where(south & wrong, 0, np.where(score > 0.3, 1, 0))
+        score = np.where(south & wrong, 0.9, score)
+        table = predictions_of(at).append_column("segment:shop", shop)
+        columns = {
+            "score": score,
+            "reported_at": at + 60_000_000,
+            "revision": np.zeros(len(at)),
+            "label": true.astype(str),
+        }
+        for name, values in columns.items():
+            if name in table.column_names:
+                table = table.drop_columns([name])
+            table = table.append_column(name, pa.array(values))
+        panes = START + np.arange(days) * DAY
+        parts = count_labels(table, COUNTING, panes=panes, as_of=START + 30 * DAY)
+        return fold(COUNTING.layout(Part.LABELS), (part.strata for part in parts))
+
+    before, now = labelled(7, wrong=False), labelled(1, wrong=True)
+    watch = watch_of(COUNTING, Part.LABELS, before)
+    by = next(at for at, one in enumerate(watch.series) if one.trait is Trait.LOG_LOSS)
+
+    found = held_by(watch, COUNTING, by, 1.0, now, before, (1, 7))
+
+    assert found is not None
+    assert (found.segment, found.of_records) == ("shop=south", 0.2)

@@ -324,6 +324,23 @@ def test_an_unknown_version_repeated_rows_and_late_rows_are_faults_of_the_log() 
     } == {"version": ["version"], "late": ["late"]}
 
 
+def test_a_version_is_a_fault_only_beside_known_ones_and_on_its_first_day() -> None:
+    """One that takes over is a release: an event tells of it."""
+    on = counting()
+    usual = counted([rows(at, 100) for at in range(30)], on)
+    days = [["v1"] * 80 + ["v2"] * 20, ["v2"] * 100]
+    mixed, whole = counted([rows(at, 100, version=names) for at, names in enumerate(days)], on)
+    of = watch_of(on, Part.RECORDS, fold(on.layout(Part.RECORDS), [one.strata for one in usual]))
+    at = [of.subjects[fault.subject] + fault.fault for fault in of.faults].index("logversion")
+
+    hits = [
+        int(day_values(of, on, part.strata, MONDAY + 30, known).hits[at])
+        for part, known in ((mixed, ()), (mixed, ["v2"]), (whole, ()))
+    ]
+
+    assert hits == [20, 0, 0]
+
+
 def test_a_watch_has_another_key_if_its_days_were_others() -> None:
     on = counting()
     parts = counted([rows(0, 50), rows(1, 50)], on)

@@ -11,6 +11,7 @@ from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
 from monitor.core.clock import DAY
 from monitor.core.measurement import Detail
 from monitor.measures.against import FIGURES, segment_columns
+from monitor.measures.catalogue.daily import CHANGED
 from monitor.show.alerts import ShownAlert, alerts_as_table
 
 RULES = {rule.name: rule for rule in default_rules(ALL)}
@@ -34,11 +35,14 @@ def test_a_fall_of_performance_names_the_segments() -> None:
         BREACH, value=-0.05, limit=-0.036, beside=0.72, cause=Detail(segment_columns("accuracy"), rows)
     )
 
-    place, says, heading, head, first, _ = explained("performance", fall)
+    place, says, heading, head, first, _, advice = explained("performance", fall)
 
     assert place == "late, performance, found 1970-01-01"
     assert "roc_auc 0.670, reference 0.720, difference −0.050, limit −0.036 (−5 % of reference)" in says
     assert heading.strip() == "Segments that contribute most to the difference in accuracy:"
+    assert (
+        advice == "  What to do: Look at the segments that contribute most, then at shifts of the features."
+    )
     assert head.split()[:4] == ["segment", "contribution", "accuracy", "before"]
     assert " ".join(first.split()) == "region=North −3.1 points 61.2 % 70.2 % 31.0 % 30.0 %"
 
@@ -48,7 +52,7 @@ def test_without_contributions_the_worst_segments_are_named() -> None:
     worst = Detail(("segment", "value", "lower", "upper", "n"), rows)
     fall = replace(BREACH, value=-0.05, limit=-0.036, beside=0.72, cause=worst)
 
-    _, says, heading, _, first, second = explained("performance", fall)
+    _, says, heading, _, first, second, _ = explained("performance", fall)
 
     assert says.endswith("; segment region=North is worst, 0.600 [0.550, 0.650].")
     assert heading.strip() == "Segments, the surely worst first:"
@@ -59,7 +63,7 @@ def test_without_contributions_the_worst_segments_are_named() -> None:
 def test_a_shift_names_the_cells() -> None:
     moved = replace(BREACH, value=0.42, limit=0.25, beside=0.002, cause=CELLS)
 
-    _, says, heading, head, first = explained("feature_far_off", moved, "feature:income")
+    _, says, heading, head, first, _ = explained("feature_far_off", moved, "feature:income")
 
     assert "feature:income, stability_index 0.420 (significant), limit 0.25, critical value 0.002" in says
     assert heading.strip() == "Values that moved most:"
@@ -99,13 +103,29 @@ def test_an_alert_that_is_kept_though_it_is_clear_says_so() -> None:
 
     text = alerts_as_table([ShownAlert("late", alert, rule=RULES["score_shift"])], explain=True)
 
-    assert text.endswith("It is within its limit again from 1970-01-02 on, kept in case it comes back.")
+    assert "\n  It is within its limit again from 1970-01-02 on, kept in case it comes back.\n" in text
 
 
 def test_without_a_cause_the_line_that_says_it_all_is_there() -> None:
-    _, says = explained("log_stopped", replace(BREACH, value=151_200.0, n=0, limit=129_600.0))
+    _, says, _ = explained("log_stopped", replace(BREACH, value=151_200.0, n=0, limit=129_600.0))
 
     assert says == "  The log has stopped: log_age 1d 18h, limit 1d 12h."
+
+
+def test_of_a_changed_day_the_line_says_it_all_and_what_to_do_stands_below() -> None:
+    cells = ("level", "", "rises", 6.1, -0.07, 0.07, 36.0, "2026-10-22", 9e9, 9.0, 56, 1, 3_815.2, 37.2, 38.8)
+    detail = Detail(CHANGED, ((*cells, *[None] * (len(CHANGED) - len(cells))),))
+    rule = replace(RULES["changed"], subject="*")
+    alert = firing(
+        Series("changed", window="cumulative", subject="feature:fee"), replace(BREACH, cause=detail), 0
+    )
+
+    _, says, advice = (
+        alerts_as_table([ShownAlert("late", alert, rule=rule)], explain=True).split("\n\n")[1].split("\n")
+    )
+
+    assert "feature:fee, mean 3,815 (×100, as in other units), expected 37.2 to 38.8" in says
+    assert advice.startswith("  What to do: Look at ")
 
 
 def test_what_a_value_is_compared_with_has_a_heading_of_its_own() -> None:

@@ -82,8 +82,8 @@ def test_what_is_cut_is_said_to_be_cut() -> None:
     wordy = replace(FINE, sections=(Section("performance", ("x " * 2_000 + ".", "Short.")),))
 
     told = [line.text for line in as_lines([long], 80)]
-    assert "  … 17 more: --all" in told
-    assert sum("Reason" in line for line in told) == 3, "each whole"
+    assert "  … 15 more: --all" in told
+    assert sum("Reason" in line for line in told) == 5, "each whole"
     assert sum("Reason" in line.text for line in as_lines([long], 80, whole=True)) == 20
     assert as_lines([wordy], 80)[-2].text.endswith("x…")
     assert as_lines([wordy], 80)[-1].text == "More: --all"
@@ -100,6 +100,19 @@ def test_a_sentence_is_told_whole_or_not_at_all_and_those_on_performance_stay() 
     performance = " ".join(lines).partition("inputs")[0]
     assert performance.count("indeed.") == 6
     assert lines[-1] == "More: --all"
+
+
+def test_what_moved_is_told_before_how_labels_come_and_which_rules_are_judged() -> None:
+    told = tuple(f"{at} is {'what is told here ' * 4}indeed." for at in range(3))
+    because = tuple(f"Reason {at} is {'what is told here ' * 5}indeed." for at in range(5))
+    sections = tuple(Section(title, told) for title in ("performance", "inputs", "labels", "rules"))
+    lines = [line.text for line in as_lines([replace(FINE, because=because, sections=sections)], 80)]
+
+    inputs, labels = (" ".join(lines).partition(title)[2] for title in ("inputs", "labels"))
+    assert len(lines) <= MOST_LINES
+    assert sum("Reason" in line for line in lines) == 5
+    assert inputs.partition("labels")[0].count("indeed.") == 3
+    assert labels.count("indeed.") < 6
 
 
 def test_json_holds_the_verdict_and_every_sentence() -> None:

@@ -26,7 +26,7 @@ from monitor.pages.series import line, readings
 from monitor.pages.window.page import Tile
 from monitor.records.pane import Part
 from monitor.records.reference import Reference
-from monitor.sentences.inputs import INDEX
+from monitor.sentences.inputs import INDEX, OUT_OF_RANGE
 from monitor.sentences.reasons import why_absent
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
@@ -58,6 +58,8 @@ class FeaturePage:
 
     Parameters
     ----------
+    moved
+        how far its numbers have moved, in a sentence; empty: that is not known.
     without
         why there are no charts of the window; empty: there are.
     widest
@@ -67,6 +69,7 @@ class FeaturePage:
     model: str
     feature: str
     pick: Picked
+    moved: str
     without: str
     lost: int
     tiles: tuple[Tile, ...]
@@ -105,6 +108,7 @@ def feature_page(data: PageData, asked: Asked, name: str) -> FeaturePage:
         model=name,
         feature=feature,
         pick=pick,
+        moved=_moved(known),
         without=_MIXED if mixed and pick.end is not None else _without(pick, counted, feature, figures),
         lost=0 if counted is None else counted.lost,
         tiles=tuple(_tiles(known, {} if reference is None else _rates(reference, feature))),
@@ -188,6 +192,20 @@ def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
         yield Tile(measure, value_of(measure, result.value), note)
     if INDEX in known:
         yield Tile("records", f"{known[INDEX].n:,}", "")
+
+
+def _moved(known: Known) -> str:
+    """Mean in the window and in the reference, and how much lies beyond all of the reference."""
+    mean, beyond = known.get("mean"), known.get(OUT_OF_RANGE)
+    usual = None if mean is None else before_of(mean, None)
+    if mean is None or mean.value is None or usual is None:
+        return ""
+    factor = factor_of(mean.value, usual)
+    parts = [f"Mean {about(mean.value)}, in the reference {about(usual)}{factor and f': {factor}'}."]
+    if beyond is not None and beyond.value:
+        share = value_of(OUT_OF_RANGE, beyond.value)
+        parts.append(f"{share} of the numbers lie beyond all of the reference's.")
+    return " ".join(parts)
 
 
 def _season(spec: ModelSpec, known: Known) -> str:

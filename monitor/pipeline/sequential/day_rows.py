@@ -6,13 +6,14 @@ from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
 from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.expected import FEWEST
-from monitor.evidence.segments import HoldingSegment
 from monitor.evidence.telling import Judgement, NotJudged
 from monitor.evidence.watched import Watch, WatchGroup
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, CHANGED, DETECTABLE, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.sequential.standing import StandingChange
 from monitor.records.pane import Part
+from monitor.sentences.changed import VERSION
+from monitor.sentences.known import few
 from monitor.specs.rows import Day
 
 _SOME = 0.1
@@ -82,7 +83,7 @@ def rows_of(
         reason = None if one.unjudged is None else _REASONS.get(one.unjudged)
         judged = reason is None or one.stands  # faults may, whatever the series
         change = standing.get(one.subject)
-        detail = _detail(one, day, subjects, None if change is None else change.held)
+        detail = _detail(one, day, subjects, change)
         yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, detail))
         size = one.size if one.index is None else one.index
         yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason))
@@ -135,13 +136,15 @@ def _result(value: float | None, n: int, reason: Reason | None, detail: Detail |
     return Measurement(value=value, n=n, reason=absent, detail=detail)
 
 
-def _detail(one: Judgement, day: int, subjects: int, held: HoldingSegment | None) -> Detail:
+def _detail(one: Judgement, day: int, subjects: int, change: StandingChange | None) -> Detail:
     low, high = (None, None) if one.expected is None else one.expected
     since = None if one.since is None else _date(one.since)
     size = one.size if one.index is None else one.index
     way = "rises" if one.rises else "falls"
     what = one.what or ""
-    told = (what, one.level, way, one.value, low, high, size, since, one.months, one.apparent, one.days)
+    held = None if change is None else change.held
+    level = few(change.versions) if change is not None and what == VERSION else one.level
+    told = (what, level, way, one.value, low, high, size, since, one.months, one.apparent, one.days)
     own = (None, None, None) if one.in_unit is None else one.in_unit
     where = (None, None, None) if held is None else (held.segment, held.of_change, held.of_records)
     usual = None if one.usual_since is None else _date(one.usual_since)

@@ -7,11 +7,12 @@ import numpy as np
 
 from monitor.core.clock import DAY
 from monitor.core.typing import Floats
+from monitor.evidence.daily import new_versions
 from monitor.evidence.days import NEVER, DayRow
-from monitor.evidence.making import moments_of
+from monitor.evidence.making import moments_of, versions_of
 from monitor.evidence.segments import HoldingSegment, held_by
 from monitor.evidence.telling import Means
-from monitor.evidence.watched import Trait, Watch
+from monitor.evidence.watched import Trait, Watch, WatchGroup
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.days import DueDay, strata_of
@@ -38,12 +39,15 @@ class StandingChange:
         of the week before, and of a day; None: it is of no number, or they are not known.
     until
         end of that day.
+    versions
+        of a fault of the log: those that were new.
     """
 
     found: int
     held: HoldingSegment | None
     means: Means | None
     until: int = 0
+    versions: tuple[str, ...] = ()
 
 
 def standing_now(
@@ -69,7 +73,7 @@ def standing_now(
     known
         of the day before.
     """
-    row = rows[-1]
+    row, segmented = rows[-1], bool(model.counting.segments)
     found: dict[str, StandingChange] = {}
     for at in np.flatnonzero(row.since > NEVER):
         name, day = watch.subjects[at], int(row.reset[at])
@@ -77,18 +81,20 @@ def standing_now(
             found[name] = known[name]
             continue
         series = [i for i, one in enumerate(watch.series) if one.subject == at and one.trait is Trait.LEVEL]
-        if not (series or model.counting.segments):
+        of_log = watch.groups[at] is WatchGroup.LOG
+        if not (series or of_log or segmented):
             continue
         for now, before in _spans(model, days, int(row.since[at]), day):
-            earlier, held = strata_of(model, panes, before, as_of, uncounted), None
-            if model.counting.segments:
-                strata = strata_of(model, panes, now, as_of, uncounted), earlier
-                sign = -1.0 if row.size[at] < 0 else 1.0
-                lasting = (now.end - now.start) / DAY, (before.end - before.start) / DAY
-                held = held_by(watch, model.counting, int(row.by[at]), sign, *strata, lasting)
+            earlier = strata_of(model, panes, before, as_of, uncounted)
+            current = strata_of(model, panes, now, as_of, uncounted) if of_log or segmented else {}
+            sign = -1.0 if row.size[at] < 0 else 1.0
+            lasting = (now.end - now.start) / DAY, (before.end - before.start) / DAY
+            by = int(row.by[at])
+            held = held_by(watch, model.counting, by, sign, current, earlier, lasting) if segmented else None
             levels = [one.values[series] for one in rows if row.since[at] - _WEEK <= one.day < row.since[at]]
             means = _usual(_means(model, earlier).get(name), np.asarray(levels))
-            found[name] = StandingChange(day, held, means)
+            versions = new_versions(watch, current, versions_of(earlier)) if of_log else ()
+            found[name] = StandingChange(day, held, means, versions=tuple(versions))
     last = days[-1]
     if any(one.means is not None and one.until < last.end for one in found.values()):
         newest = DueDay(last.due, last.part, last.start, last.end, last.due, last.age)

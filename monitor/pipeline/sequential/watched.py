@@ -4,7 +4,7 @@ The first days of a part are kept as they were counted: of them is made what is 
 the rows of the days before. So everything follows from the table `days`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from monitor.alerts.rules import Acceptance
@@ -154,7 +154,8 @@ def judge_days(
     for due in due_days(model, panes, state, known, as_of):
         renew(model, lease)
         strata = counts_of(model, panes, due, as_of, uncounted)
-        entered, days = _entered(model, parts[due.part], due, strata, accepted)
+        earlier = [name for name, first in panes.versions.items() if first < due.start]
+        entered, days = _entered(model, parts[due.part], due, strata, accepted, earlier)
         parts[due.part] = entered = with_standing(entered)
         if due.at > told_after:
             rows = _rows(model, due.part, parts, as_of)
@@ -208,18 +209,23 @@ def _read(model: Model, part: Part) -> WatchedPart:
 
 
 def _entered(
-    model: Model, watched: WatchedPart, due: DueDay, strata: Strata, accepted: Iterable[Acceptance]
+    model: Model,
+    watched: WatchedPart,
+    due: DueDay,
+    strata: Strata,
+    accepted: Iterable[Acceptance],
+    earlier: Collection[str],
 ) -> tuple[WatchedPart, list[Day]]:
     """A part with one day more, and what is to be kept."""
     day = Day(
         key=_counted(model, due.part), part=due.part, start=due.start, end=due.end, due=due.due, age=due.age
     )
     if watched.watch is not None:
-        entered = _after(model, watched, day, strata, accepted)
+        entered = _after(model, watched, day, strata, accepted, earlier)
         return entered, [entered.days[-1]]
     if len(watched.first) == FEWEST:
         made = _made(model, watched.days, watched.first, accepted)
-        entered = _after(model, made, day, strata, accepted)
+        entered = _after(model, made, day, strata, accepted, earlier)
         return entered, [*made.days, entered.days[-1]]
     day = replace(day, blob=encode([PanePart(due.start, strata)])[0])
     days, first = (*watched.days, day), (*watched.first, strata)
@@ -230,9 +236,14 @@ def _entered(
 
 
 def _after(
-    model: Model, watched: WatchedPart, day: Day, strata: Strata, accepted: Iterable[Acceptance]
+    model: Model,
+    watched: WatchedPart,
+    day: Day,
+    strata: Strata,
+    accepted: Iterable[Acceptance],
+    earlier: Collection[str] = (),
 ) -> WatchedPart:
-    """A watched part after one day more."""
+    """A watched part after one day more; `earlier`: versions that had records before it."""
     watch, rows = watched.watch, watched.rows
     if watch is None:
         return watched
@@ -241,7 +252,7 @@ def _after(
         expected = [one.series.subject for one in accepted if before <= one.since < day.due]
         rows[-1] = accept(watch, rows[-1], [watched_as(subject) for subject in expected])
     number = number_of(day.start, zone_of_days(model.reading.zone, model.reading.pane))
-    values = day_values(watch, model.counting, strata, number)
+    values = day_values(watch, model.counting, strata, number, earlier)
     newest = _judged(model, watch, rows, values)
     kept = replace(day, key=watch.key, blob=pack(newest.row))
     days = (*watched.days, kept)[-REMEMBERED - 1 :]
