@@ -308,6 +308,8 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
 def _next(seen: Seen) -> Iterator[str]:
     due = (seen.as_of or 0) + seen.every
     if not seen.followed and not seen.past:
-        yield f"As of {at(seen.as_of or 0)} UTC, by a replay; no daemon follows this log yet: monitor run"
+    if not seen.followed and not seen.past:
+        yield "No daemon follows this log yet: monitor run"
+        yield f"As of {at(seen.as_of or 0)} UTC, the last cycle of a replay"
         return
     yield f"As of {at(seen.as_of or 0)} UTC; the next cycle is due at {at(due)}"

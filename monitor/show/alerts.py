@@ -6,7 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert, State
-from monitor.alerts.phrases import annotations, called, cause_table, ended, figures, heading, place, said, still
+from monitor.alerts.phrases import (
+    annotations,
+    called,
+    cause_table,
+    ended,
+    figures,
+    heading,
+    place,
+    said,
+    still,
+)
 from monitor.alerts.rules import ACKNOWLEDGED, Rule, Severity
 from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
