@@ -308,7 +308,6 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
 def _next(seen: Seen) -> Iterator[str]:
     due = (seen.as_of or 0) + seen.every
     if not seen.followed and not seen.past:
-    if not seen.followed and not seen.past:
         yield "No daemon follows this log yet: monitor run"
         yield f"As of {at(seen.as_of or 0)} UTC, the last cycle of a replay"
         return
