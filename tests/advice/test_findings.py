@@ -453,8 +453,9 @@ def test_features_that_are_far_from_all_of_the_reference_are_told_together_with_
         columns = {"fee": fee, "gone": gone, "same": then, "small": small}
         return pa.table({f"feature:{name}": values for name, values in columns.items()})
 
-    reference = table(then, then, rng.lognormal(1, 2, 400))
-    (warning,) = far_off(table(100 * fee, fee + 500, rng.lognormal(1, 2, 400) / 1000), reference, model)
+    small = rng.lognormal(1, 2, 400)
+    reference = table(then, then, small)
+    (warning,) = far_off(table(100 * fee, fee + 500, small / 1000), reference, model)
 
     assert warning.startswith('400 rows of the log lie far from the reference: "fee" (median 3,')
     assert ", in the reference 38.4: ×98, as in other units; 100% beyond all of the reference), " in warning
