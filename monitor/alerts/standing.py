@@ -8,7 +8,7 @@ from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.phrases import figures
 from monitor.alerts.rules import Accepted, Rule, Series, Severity
 from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, needed
-from monitor.core.clock import SECOND
+from monitor.core.clock import SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
@@ -115,10 +115,11 @@ def standing(seen: Seen) -> Standing:
     open_ = [alert for alert, seen_by in firing if not seen_by]
     stale = [] if (late := _stale(seen)) is None else [late]
     blind = list(_blind(seen, known, unjudged))
-    if open_ or stale:
+    lasting = list(_not_back(seen))
+    if open_ or stale or lasting:
         critical = sum(alert.severity is Severity.CRITICAL for alert in open_)
         told = [_fires(seen, alert) for alert in open_]
-        need, because = Need.NEEDED, [*told[:critical], *stale, *told[critical:]]
+        need, because = Need.NEEDED, [*told[:critical], *stale, *told[critical:], *lasting]
     elif firing:
         need, because = Need.IN_HAND, [_fires(seen, *pair) for pair in firing]
     elif blind:
@@ -175,6 +176,21 @@ def _stale(seen: Seen) -> str | None:
         f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log. "
         f"All that is said here is of {at(seen.as_of)}"
     )
+
+
+def _not_back(seen: Seen) -> Iterator[str]:
+    """What nobody has accepted, and no alert tells any longer: silence would look like health."""
+    accepted = {
+        one.series.subject: one.end for one in seen.accepted.values() if one.series.window == CUMULATIVE
+    }
+    since = {
+        named(subject) if subject else "performance": day
+        for subject, day in changed.not_back(seen.rows).items()
+        if accepted.get(subject, 0) <= from_iso(day)
+    }
+    if since:
+        told = few(f"{name} since {day}" for name, day in since.items())
+        yield f"Not gone back, though no alert tells it any longer: {told}. Mend it, or accept it"
 
 
 def _fires(seen: Seen, alert: Alert, seen_by: str = "") -> str:

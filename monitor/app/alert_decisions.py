@@ -1,12 +1,12 @@
 """Alerts and how models stand, as commands see them; what people decide of them. No source is opened."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.defaults import MAIN, main_window
-from monitor.alerts.lifecycle import Alert, State, accepted
+from monitor.alerts.lifecycle import Alert, Ended, State, accepted
 from monitor.alerts.phrases import called
 from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Accepted, matches, read_accepted
 from monitor.alerts.standing import Seen, Standing, standing
@@ -228,7 +228,8 @@ def accept(
     MonitorError
         if no alert of the rule stands, if several do and no pattern means them, or if one is about no window.
     """
-    accepting = [_accepting(kept, decision, until, model, alert) for alert in _meant(kept, model, **of)]
+    meant = _meant(kept, model, of, lasting=True)
+    accepting = [_accepting(kept, decision, until, model, alert) for alert in meant]
     kept.store.record([event for event, _ in accepting])
     return [text for _, text in accepting]
 
@@ -269,7 +270,7 @@ def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | No
     MonitorError
         as `accept`.
     """
-    meant, who = _meant(kept, model, **of), decision.who
+    meant, who = _meant(kept, model, of), decision.who
     kept.store.record(
         [
             decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=_since(alert))
@@ -282,10 +283,12 @@ def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | No
     ]
 
 
-def _meant(kept: KeptRun, model: str, **of: str | None) -> list[Alert]:
-    """The alert that is meant, or all of a pattern such as "feature:*"."""
+def _meant(kept: KeptRun, model: str, of: Mapping[str, str | None], *, lasting: bool = False) -> list[Alert]:
+    """The alert that is meant, or all of a pattern; `lasting`: also of changes that have not gone back."""
+    kept_ones = kept.store.alerts(kept.spec(model).name, ended=lasting)
+    newest = {alert.series: alert for _, alert in sorted(kept_ones, key=lambda pair: pair[1].since)}
     standing = [
-        alert for _, alert in kept.store.alerts(kept.spec(model).name) if alert.state is not State.RESOLVED
+        alert for alert in newest.values() if alert.state is not State.RESOLVED or alert.ended is Ended.USUAL
     ]
     given = {key: value for key, value in of.items() if value is not None}
     wanted = [

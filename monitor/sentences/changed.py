@@ -152,22 +152,16 @@ def usual_since(detail: Detail | None) -> str:
     return str(_cells(detail).get("usual_since") or "") if detail is not None and is_change(detail) else ""
 
 
-def not_back(rows: Iterable[MeasurementRow]) -> Iterator[str]:
-    """Changes that are told no longer though they have not gone back: a sentence; none without any.
+def not_back(rows: Iterable[MeasurementRow]) -> dict[str, str]:
+    """Changes that are told no longer though they have not gone back: first day, its date, by subject.
 
     Parameters
     ----------
     rows
         current ones of a model, of any measure.
     """
-    since = {
-        named(row.subject) if row.subject else "performance": day
-        for row in rows
-        if row.measure == EVIDENCE and (day := usual_since(row.measurement.detail))
-    }
-    if since:
-        told = few(f"{name} since {day}" for name, day in since.items())
-        yield f"Changed, not gone back, and no longer told as it is expected by now: {told}"
+    since = {row.subject: usual_since(row.measurement.detail) for row in rows if row.measure == EVIDENCE}
+    return {subject: day for subject, day in since.items() if day}
 
 
 def of_all(detail: Detail, changed: int) -> str:

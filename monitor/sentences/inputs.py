@@ -8,7 +8,6 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import about, band_of, before_of, bounds_of, difference_of, factor_of, value_of
-from monitor.sentences.changed import not_back
 from monitor.sentences.known import Known, capital, few, named
 from monitor.sentences.reasons import why, why_absent
 from monitor.sentences.windows import window_of
@@ -23,7 +22,6 @@ def inputs(known: Known) -> Iterator[str]:
     if known.features(INDEX, SEASON):
         yield from _features(known, SEASON)
     yield from _features(known)
-    yield from not_back(known.rows)
     yield from _outputs(known)
 
 

@@ -7,13 +7,14 @@ import pytest
 from row_examples import firing, row_of
 
 from monitor.alerts.lifecycle import State
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, Severity
+from monitor.alerts.rules import Acceptance, Base, Bound, Condition, Limit, Rule, Series, Severity
 from monitor.alerts.standing import Need, Seen, Standing, exit_code, ranked, standing
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, segment_columns
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.catalogue.daily import CHANGED
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 
 NOW = 400 * DAY
 NOWCAST = cast("Truth", "nowcast")
@@ -125,6 +126,25 @@ def test_one_alert_that_nobody_has_needs_somebody_although_others_are_in_hand() 
 
     assert (found.need, len(found.because), exit_code([found])) == (Need.NEEDED, 1, 3)
     assert found.because[0].startswith("feature_shift (temp): stability_index 0.420 (significant), limit ")
+
+
+def test_a_change_that_is_not_told_any_longer_needs_somebody_until_it_is_back_or_accepted() -> None:
+    cells = {"what": "unseen", "level": "", "usual_since": to_iso(NOW - 30 * DAY)[:10]}
+    detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
+    daily = {"window": CUMULATIVE, "truth": Truth.NONE, "subject": "feature:home"}
+    rows = [*HEALTHY.rows, row_of("evidence", Measurement(0.1, n=900, detail=detail), **daily)]
+    series = Series("changed", "", "", CUMULATIVE, "feature:home")
+
+    def accepted(end: int) -> Standing:
+        of_series = Acceptance(series=series, start=end - DAY, end=end, lower=0.0, upper=0.0)
+        return of(rows=rows, accepted={series: of_series})
+
+    found = of(rows=rows)
+    assert (found.need, exit_code([found])) == (Need.NEEDED, 3)
+    (because,) = found.because
+    assert because.startswith("Not gone back, though no alert tells it any longer: home since 1971-01-06.")
+    assert accepted(NOW - 20 * DAY).need is Need.NOTHING
+    assert accepted(NOW - 40 * DAY).need is Need.NEEDED  # that was an earlier change
 
 
 @pytest.mark.parametrize(("late", "stale"), [(3 * HOUR, False), (3 * HOUR + 2 * 60_000_000, True)])

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from serving import Bench, Monitor, model, predictions, sqlite_bench
+from sqlalchemy import update
 
 from monitor.core.clock import DAY, from_iso
+from monitor.store.tables import alerts
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "4d"\nsettle_after = "1d"\nresamples = 20'
@@ -84,6 +86,18 @@ def test_what_is_over_is_history(bench: Bench, monitor: Monitor) -> None:
         ("busy", "resolved", "cleared"),
     ]
     assert [one["rule"] for one in then] == ["busy"]
+
+
+@pytest.mark.parametrize(("ended", "code"), [("usual", 0), ("cleared", 1)])
+def test_a_change_that_has_not_gone_back_can_be_accepted_after_its_alert(
+    bench: Bench, monitor: Monitor, ended: str, code: int
+) -> None:
+    bench.cycle(END + 2 * DAY)
+    with bench.app() as app, app.store.engine.begin() as connection:
+        connection.execute(update(alerts).where(alerts.c.rule == "busy").values(ended=ended))
+
+    assert monitor("accept", *ASKED).exit_code == code
+    assert monitor("ack", *ASKED).exit_code == 1
 
 
 def test_who_looks_after_an_alert_is_told_with_it(monitor: Monitor) -> None:
