@@ -11,7 +11,7 @@ from monitor.measures.against import FIGURES, MEANS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.daily import EVIDENCE
-from monitor.measures.catalogue.measure import Direction
+from monitor.measures.catalogue.measure import Direction, Unit
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.worded import differs
 from monitor.sentences.changed import usual_since
@@ -25,6 +25,7 @@ Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 NOT_KEPT = "what it was judged by then is not kept"  # reason of a verdict that a later one has replaced
+_GROWING = (Unit.LABEL, Unit.LABEL_SQUARED)  # errors: large where labels are, be the model good or bad
 USUAL = "usual"  # reason of one that is clear as the change is what is expected: it did not go back
 
 
@@ -148,7 +149,8 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
     critical, whole = _by_stratum(yardsticks), _by_stratum(plain)
     contributing = rows.get((CONTRIBUTION, *place, rule.against), ())
-    added, worst = next((row.measurement.detail for row in contributing), None), _worst_segments(rule, plain)
+    added = next((row.measurement.detail for row in contributing), None)
+    worst = None if BY_NAME[rule.measure].unit in _GROWING else _worst_segments(rule, plain)
     cause = added or worst if rule.measure in MEANS.values() else worst or added
     verdicts: dict[Series, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):

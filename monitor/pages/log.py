@@ -69,7 +69,7 @@ def log_page(data: PageData, asked: Asked, name: str) -> LogPage:
             for measure, result in counts.items()
         ),
         events=tuple(
-            (day(event.at), event.kind.replace("_", " "), event.subject, event.who, event.why)
+            (day(event.in_log), event.kind.replace("_", " "), event.subject, event.who, event.why)
             for event in events[:_MOST_EVENTS]
         ),
         left_out=max(0, len(events) - _MOST_EVENTS),

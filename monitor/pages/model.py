@@ -134,7 +134,7 @@ def events_of(data: PageData, name: str, as_of: int | None) -> tuple[tuple[str, 
     """(When, what, to what, by whom, why) of what happened by a moment, the newest first; None: by now."""
     known = [event for event in data.events(name) if as_of is None or event.at <= as_of]
     return tuple(
-        (day(event.at), event.kind.replace("_", " "), _event(event))
+        (day(event.in_log), event.kind.replace("_", " "), _event(event))
         for event in reversed(known[-_MOST_EVENTS:])
     )
 
@@ -283,10 +283,12 @@ def _marks(data: PageData, seen: Seen, axis: Axis) -> list[Mark]:
     """Versions and decisions on the axis of time."""
     told = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
     first = axis.low + (axis.high - axis.low) / 50
-    events = [one for one in data.events(seen.model) if one.kind in told and first < one.at <= axis.high]
+    known = max(int(axis.high), seen.as_of or 0)
+    events = [one for one in data.events(seen.model) if one.kind in told and one.at <= known]
     return [
-        RuleLine(float(event.at), "x", "now", told[event.kind].format(named(event.subject)))
+        RuleLine(float(event.in_log), "x", "now", told[event.kind].format(named(event.subject)))
         for event in events[-12:]
+        if first < event.in_log <= axis.high
     ]
 
 

@@ -1,9 +1,11 @@
 """Rows that cross layers: plain, flat, the columns of our tables."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from monitor.core.clock import from_iso
 from monitor.records.pane import PanePart, Part
 
 SeenAgain: TypeAlias = tuple[tuple[int, int, int], ...] | None
@@ -226,6 +228,12 @@ class Event:
     who: str = ""
     why: str = ""
     detail: str = "{}"
+
+    @property
+    def in_log(self) -> int:
+        """When it was in the log: a version begins before a cycle counts it."""
+        oldest = json.loads(self.detail).get("oldest_pane")
+        return self.at if oldest is None else from_iso(oldest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -271,6 +271,7 @@ def test_of_a_fall_of_another_measure_its_own_segments_stand_before_what_accurac
     told = row(-0.1, measure="segment_contribution", detail=added, **place)
 
     def named(measure: str) -> str:
+        """What stands first: errors are large where labels are."""
         settled: dict[str, Any] = {"measure": measure, "truth": Truth.SETTLED}
         worst = row(0.6, segment="town=b", interval=(0.55, 0.65), **settled)
         fall = row(-0.1, measure=measure, **place)
@@ -280,6 +281,7 @@ def test_of_a_fall_of_another_measure_its_own_segments_stand_before_what_accurac
         return str(verdict.cause.rows[0][0])
 
     assert (named("accuracy"), named("roc_auc")) == ("town=a", "town=b")
+    assert named("root_mean_squared_error") == "town=a"
 
 
 def test_a_window_that_settled_by_few_delays_is_not_judged() -> None:

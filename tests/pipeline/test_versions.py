@@ -204,15 +204,13 @@ def test_the_first_sight_of_a_version_is_kept_once(fresh_store: SqlStore) -> Non
     _, rows = again.cycle(START + 6 * DAY)
 
     events = fresh_store.events("late", "version_first_seen")
-    assert [(event.subject, event.at) for event in events] == [
-        ("v1", START),
-        ("v2", START + 3 * DAY + DAY // 2),
-    ]
-    assert json.loads(events[1].detail) == {"counted_as_of": to_iso(START + 4 * DAY)}
+    assert [(event.subject, event.at) for event in events] == [("v1", START + DAY), ("v2", START + 4 * DAY)]
+    assert json.loads(events[1].detail) == {"oldest_pane": to_iso(START + 3 * DAY + DAY // 2)}
+    assert [event.in_log for event in events] == [START, START + 3 * DAY + DAY // 2]
     seen = {
         row.version: row.measurement.value for row in rows if row.measure == "version_first_seen_timestamp"
     }
-    assert seen == {"v1": START / SECOND, "v2": (START + 3 * DAY + DAY // 2) / SECOND}
+    assert seen == {"v1": (START + DAY) / SECOND, "v2": (START + 4 * DAY) / SECOND}
 
 
 def test_a_model_without_versions_has_no_first_sight(fresh_store: SqlStore) -> None:

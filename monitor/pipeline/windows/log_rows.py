@@ -107,7 +107,7 @@ def next_settling_row(window: Window, newest: int, expected: Forecast) -> Measur
 
 
 def newly_seen(model: Model, versions: Mapping[str, int], seen: Mapping[str, int], as_of: int) -> list[Event]:
-    """First sight of each version that was never counted before, at the time of its first records.
+    """First sight of each version that was never counted before.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ def newly_seen(model: Model, versions: Mapping[str, int], seen: Mapping[str, int
     return [
         Event(
             model=model.name,
-            at=versions[version],
+            at=as_of,
             kind=FIRST_SEEN,
             subject=version,
-            detail=json.dumps({"counted_as_of": to_iso(as_of)}),
+            detail=json.dumps({"oldest_pane": to_iso(versions[version])}),
         )
         for version in sorted(versions.keys() - seen.keys() - {NONE})
     ]
