@@ -1,7 +1,8 @@
 """Judging a day: what is counted of it against what the days before let expect, and against the budget."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -142,6 +143,17 @@ def accept(watch: Watch, row: DayRow, subjects: Collection[str]) -> DayRow:
         reset=np.where(chosen, row.day, row.reset).astype(np.int32),
         restart=np.where(chosen, row.since, row.restart).astype(np.int32),
     )
+
+
+def as_judged_by(watch: Watch, rows: Sequence[DayRow]) -> list[DayRow]:
+    """Rows as they are kept, with what `accept` took of each before the day after it was judged."""
+
+    def taken(row: DayRow, after: DayRow) -> list[str]:
+        chosen = (row.since > NEVER) & (after.restart == row.since)
+        chosen &= (after.reset == row.day) | (after.since > NEVER)  # it did not end by itself
+        return [watch.subjects[at] for at in np.flatnonzero(chosen)]
+
+    return [*(accept(watch, row, taken(row, after)) for row, after in pairwise(rows)), *rows[-1:]]
 
 
 def _none(watch: Watch) -> DayRow:

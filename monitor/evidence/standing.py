@@ -111,7 +111,7 @@ def usual_since(rows: Sequence[DayRow]) -> Ints:
     """
     found = np.full(len(rows[-1].since), NEVER)
     for before, row in pairwise(rows):
-        taken = (before.since > NEVER) & (row.since == NEVER) & (row.restart == before.since)
+        taken = (row.since == NEVER) & (row.restart != before.restart)
         found = np.select([taken, row.reset == row.day], [row.restart, NEVER], found)
     return found
 

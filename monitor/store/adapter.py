@@ -171,10 +171,12 @@ class SqlStore:
         with reading(self.engine) as connection:
             return entries.read(connection, self.run, model)
 
-    def days(self, model: str, part: Part, key: str, newest: int, until: int = LAST) -> list[Day]:
-        """The newest days of a part up to a moment that were judged under a key, oldest first."""
+    def days(
+        self, model: str, part: Part, key: str, newest: int, until: int = LAST, due: int = LAST
+    ) -> list[Day]:
+        """The newest days of a part up to a moment, and due by one, judged under a key, oldest first."""
         with reading(self.engine) as connection:
-            return entries.read_days(connection, self.run, model, part, key, newest, until)
+            return entries.read_days(connection, self.run, model, part, key, newest, until, due)
 
     def alerts(
         self, model: str | None = None, *, ended: bool = False, as_of: int | None = None
@@ -210,14 +212,8 @@ class SqlStore:
             None: all revisions; else of each window, measure, … the newest at or before this moment. A
             settled row takes the place of the provisional ones before it.
         """
-        wanted = {
-            "model": model,
-            "window": window,
-            "measure": measure,
-            "subject": subject,
-            "segment": segment,
-            "version": version,
-        }
+        wanted = {"model": model, "window": window, "measure": measure}
+        wanted |= {"subject": subject, "segment": segment, "version": version}
         filters = {name: value for name, value in wanted.items() if value is not None}
         with reading(self.engine) as connection:
             return snapshots.history(connection, self.run, filters, as_of)

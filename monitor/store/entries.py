@@ -77,11 +77,12 @@ def append_days(connection: Connection, run: str, model: str, judged: Sequence[D
 
 
 def read_days(
-    connection: Connection, run: str, model: str, part: Part, key: str, newest: int, until: int
+    connection: Connection, run: str, model: str, part: Part, key: str, newest: int, until: int, due: int
 ) -> list[Day]:
-    """The newest days up to a moment that were judged under a key, at most so many, oldest first."""
+    """The newest days up to a moment, and due by one, judged under a key, oldest first."""
     of = (days.c.run == run, days.c.model == model, days.c.part == part.value, days.c.key == key)
-    chosen = select(days).where(*of, days.c.until <= until).order_by(days.c.start.desc()).limit(newest)
+    then = (days.c.until <= until, days.c.due <= due)
+    chosen = select(days).where(*of, *then).order_by(days.c.start.desc()).limit(newest)
     with understood(f'table days of "{model}"'):
         return [_day(row) for row in connection.execute(chosen).mappings()][::-1]
 

@@ -21,8 +21,9 @@ from monitor.core.measurement import Detail
 from monitor.exposition.alerts import alert_families, alerting
 from monitor.measures.catalogue.daily import ALERTS, EVIDENCE
 from monitor.notify.webhook import Webhook
+from monitor.pipeline.sequential.watched import WatchedPart, read_watched
 from monitor.records.reading import Task
-from monitor.sentences.changed import changed
+from monitor.sentences.changed import changed, usual_since
 from monitor.specs.model import BudgetSpec
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import Event
@@ -247,3 +248,29 @@ def test_what_is_accepted_ends_with_the_next_cycle_and_not_with_the_next_day(
     ended = {one.series.subject: (one.ended, one.resolved_at) for _, one in store.alerts("late", ended=True)}
     assert ended["feature:temp"] == (Ended.ACCEPTED, midnight + 12 * HOUR)
     assert len(ended) == len(store.alerts("late", ended=True))  # nor does it come again the next day
+
+
+def test_what_is_accepted_on_the_day_it_was_found_is_said_to_stay_before_and_after_a_restart(
+    source: MemorySource, new_store: NewStore
+) -> None:
+    store, found = new_store(), START + (BROKEN + 1) * DAY
+    monitored = monitored_of(source, store, **OPTIONS)
+    monitored.cycle(found)
+    ((_, alert),) = [pair for pair in store.alerts("late") if pair[1].series.subject == "feature:temp"]
+    detail, subject = accepted(alert, found - DAY, found, None).text(), str(alert.series)
+    store.record([Event(model="late", at=found, kind=ACCEPTED, subject=subject, detail=detail)])
+
+    monitored.cycle(found + DAY)
+
+    said = {row.subject: row.measurement for _, _, row in store.current("late", frozenset({EVIDENCE}))}
+    assert usual_since(said["feature:temp"].detail) == "2024-01-22"
+    live, restarted = monitored.caches.last, read_watched(monitored.model)
+    assert live is not None
+    assert [one.rows for one in restarted.values()] == [one.rows for one in live.watched.values()]
+    assert [judged(one) for one in restarted.values()] == [judged(one) for one in live.watched.values()]
+
+
+def judged(part: WatchedPart) -> tuple[list[int], list[float]]:
+    """Of the newest day which changes became usual when, and the evidence of each series."""
+    assert part.newest is not None
+    return part.newest.usual_since.tolist(), part.newest.weighed.told.tolist()

@@ -5,7 +5,7 @@ import numpy as np
 from monitor.core.clock import DAY, from_iso
 from monitor.evidence.days import REMEMBERED, DayRow, History, unpack
 from monitor.evidence.expected import FEWEST
-from monitor.evidence.judging import retold
+from monitor.evidence.judging import as_judged_by, retold
 from monitor.evidence.making import watch_of
 from monitor.evidence.sizes import plain
 from monitor.evidence.telling import Means, expected_band, in_unit
@@ -34,15 +34,15 @@ def followed_days(
     watch = watch_of(counting, part, fold(layout, tuple(decode(day.blob, layout) for day in first)))
     by = position_of(watch, watched_as(subject), told.kind, told.level)
     begins = from_iso(told.since) // DAY
-    last = min(until, (begins + _AFTER + 1) * DAY)
-    kept = store.days(model, part, watch.key, REMEMBERED + _BEFORE + _AFTER + 1, last)
+    last = (begins + _AFTER + 2) * DAY  # west of UTC a day ends on the next one
+    kept = store.days(model, part, watch.key, REMEMBERED + _BEFORE + _AFTER + 2, last, until)
     if by is None:
         return []
     means = Means(told.usual, told.deviation)
-    rows = [unpack(day.blob, watch) for day in kept]
+    rows = as_judged_by(watch, [unpack(day.blob, watch) for day in kept])
     found = []
     for at, (day, row) in enumerate(zip(kept, rows, strict=True)):
-        if row.day < begins - _BEFORE:
+        if not begins - _BEFORE <= row.day <= begins + _AFTER:
             continue
         figures = figures_of(watch, rows[:at], row, by, own=told.own, means=means)
         if figures is not None:

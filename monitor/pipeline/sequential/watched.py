@@ -12,7 +12,7 @@ from monitor.core.clock import DAY
 from monitor.evidence.daily import day_values
 from monitor.evidence.days import REMEMBERED, DayRow, DayValues, pack, unpack
 from monitor.evidence.expected import FEWEST
-from monitor.evidence.judging import AlertBudget, Judged, accept, step
+from monitor.evidence.judging import AlertBudget, Judged, accept, as_judged_by, step
 from monitor.evidence.making import watch_of
 from monitor.evidence.telling import judgements
 from monitor.evidence.watched import Watch
@@ -202,7 +202,7 @@ def _read(model: Model, part: Part) -> WatchedPart:
     days = model.store.days(model.name, part, watch.key, REMEMBERED + 1)
     if not days:  # this version watches otherwise than the one that judged them
         return WatchedPart(days=tuple(first), first=counted)
-    *before, last = (unpack(day.blob, watch) for day in days)
+    *before, last = as_judged_by(watch, [unpack(day.blob, watch) for day in days])
     values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
     newest = replace(_judged(model, watch, before, values), row=last)
     return WatchedPart(days=tuple(days), watch=watch, history=tuple(before), newest=newest)
