@@ -8,7 +8,7 @@ from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.phrases import figures
 from monitor.alerts.rules import Accepted, Rule, Series, Severity
 from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, needed
-from monitor.core.clock import SECOND, from_iso
+from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
@@ -19,6 +19,7 @@ from monitor.sentences.reasons import why
 from monitor.sentences.windows import at
 
 _SLACK = 60 * SECOND
+_AFTER_REPLAY = 2 * DAY  # until a daemon is to have gone on
 _PATIENCE = 3  # ticks without a cycle, as the health of the daemon counts them
 
 
@@ -169,7 +170,10 @@ def _rank(seen: Seen, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tu
 
 def _stale(seen: Seen) -> str | None:
     """That no cycle ran for too long; None: one did, or the first one is still awaited."""
-    if seen.as_of is None or seen.past or seen.now - seen.as_of <= _PATIENCE * seen.every + _SLACK:
+    patience = _PATIENCE * seen.every + _SLACK
+    if not seen.followed:
+        patience = max(patience, _AFTER_REPLAY)
+    if seen.as_of is None or seen.past or seen.now - seen.as_of <= patience:
         return None
     lasting = duration((seen.now - seen.as_of) / SECOND)
     return (
@@ -324,7 +328,6 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
 def _next(seen: Seen) -> Iterator[str]:
     due = (seen.as_of or 0) + seen.every
     if not seen.followed and not seen.past:
-        yield "No daemon follows this log yet: monitor run"
-        yield f"As of {at(seen.as_of or 0)} UTC, the last cycle of a replay"
+        yield f"As of {at(seen.as_of or 0)} UTC, the last cycle of a replay: monitor run goes on from there"
         return
     yield f"As of {at(seen.as_of or 0)} UTC; the next cycle is due at {at(due)}"

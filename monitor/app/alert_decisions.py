@@ -119,7 +119,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     found = []
     for name, mine in of_model.items():
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
-        live = now if kept.store.run == LIVE and name not in past | replayed else (done or now)
+        live = now if kept.store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
         accepted_then = read_accepted([event.detail for event in events if event.model == name], at)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]

@@ -263,8 +263,11 @@ def factor_of(value: float, usual: float) -> str:
 
     >>> factor_of(61_000.0, 5_100.0), factor_of(9.0, 8.0), factor_of(9.0, -1.0), factor_of(3_815.0, 38.0)
     ('×12', '', '', '×100, as in other units')
+    >>> factor_of(1.7e308, 0.5), factor_of(1e-200, 1e150), factor_of(math.nan, 1.0)
+    ('', '', '')
     """
-    if value * usual <= 0 or 1 / _FACTOR < (factor := value / usual) < _FACTOR:
+    factor = abs(value) / abs(usual) if _alike(value, usual) else 1.0
+    if 1 / _FACTOR < factor < _FACTOR or not 0 < factor < math.inf:
         return ""
     unit = ", as in other units" if in_other_units(value, usual) else ""
     return f"×{number(float(f'{factor:.2g}'))}{unit}"
@@ -272,8 +275,14 @@ def factor_of(value: float, usual: float) -> str:
 
 def in_other_units(value: float, usual: float) -> bool:
     """Whether one of two numbers is about the other times a power of ten."""
-    tens = math.log10(value / usual) if value * usual > 0 else 0.0
+    tens = math.log10(abs(value)) - math.log10(abs(usual)) if _alike(value, usual) else 0.0
     return round(tens) != 0 and abs(tens - round(tens)) < _NEARLY
+
+
+def _alike(value: float, usual: float) -> bool:
+    """Whether two numbers are finite, not 0, and of the same sign."""
+    finite = math.isfinite(value) and math.isfinite(usual)
+    return finite and value != 0 and usual != 0 and (value > 0) == (usual > 0)
 
 
 def before_of(result: Measurement, now: Measurement | None) -> float | None:

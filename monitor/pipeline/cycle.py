@@ -191,6 +191,7 @@ def _begun(model: Model, caches: Caches, tick: Tick, state: ModelState) -> _Cycl
     if last is None:
         drop_other_widths(model, token=tick.token)
         last = read_last(model, tick.as_of if state.as_of is None else state.as_of)
+        caches.panes.know(last.first_seen)
     accepted = accepted_changes(model.store, model.spec, tick.as_of)
     caches.panes.load(model.oldest_needed(tick.as_of, last.settled_ends, accepted.values()))
     caches.panes.fold(tick.as_of, token=tick.token)

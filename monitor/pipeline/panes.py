@@ -69,6 +69,11 @@ class Panes:
         """Start of the oldest known pane of each version that was counted."""
         return self._versions
 
+    def know(self, versions: Mapping[str, int]) -> None:
+        """Take in since when versions are known: panes that are not loaded had some of them."""
+        for version, seen in versions.items():
+            self._versions[version] = min(seen, self._versions.get(version, seen))
+
     def load(self, since: int) -> None:
         """Read the store once; later calls only forget. What is known begins a day before `since`.
 

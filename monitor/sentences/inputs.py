@@ -46,9 +46,12 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         most = few([f"{named(row.subject)} {_with_band(row, *_means(known, row))}" for row in moved])
         yield f"{where}: {told}, by {INDEX}: {most}"
     if len(judged) < len(rows):
-        blind = [row for row in rows if row.measurement.value is None]
-        of_these = f"Of {few([named(row.subject) for row in blind])} this is not known"
-        yield f"{of_these}: {_blind(blind[0])}"
+        blind: dict[str, list[str]] = {}
+        for row in rows:
+            if row.measurement.value is None:
+                blind.setdefault(_blind(row), []).append(named(row.subject))
+        for reason, names in blind.items():
+            yield f"Of {few(names)} this is not known: {reason}"
 
 
 def _blind(row: MeasurementRow) -> str:

@@ -65,7 +65,7 @@ def test_one_feature_far_off_is_named_within_two_days(fresh_store: SqlStore) -> 
     words = said(rule, alert.series, alert.breach)
     assert "feature:temp, stability_index" in words
     assert "(significant), limit 0.25, critical value 0.0" in words
-    assert "; cell [" in words
+    assert "; values " in words
     (delay,) = (row.measurement for row in rows if row.measure == "log_delay_median")
     assert delay.value is not None
     assert delay.value - delay.resolution <= 30 <= delay.value

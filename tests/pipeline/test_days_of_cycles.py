@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from memory import MemorySource
 from receivers import receiver
-from synthetic import READING, START, log_of, monitored_of, reference_rows, rows_of
+from synthetic import READING, START, Log, log_of, monitored_of, reference_rows, rows_of
 
 from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import Ended, accepted
@@ -274,3 +274,27 @@ def judged(part: WatchedPart) -> tuple[list[int], list[float]]:
     """Of the newest day which changes became usual when, and the evidence of each series."""
     assert part.newest is not None
     return part.newest.usual_since.tolist(), part.newest.weighed.told.tolist()
+
+
+def test_a_version_is_new_once_and_named_alone_also_after_a_restart(new_store: NewStore) -> None:
+    """Its panes may be forgotten by then: what was first seen is kept."""
+    table = log_of(21, per_day=100).predictions
+    day, tenth = (np.asarray(table["event_time"]) - START) // DAY, np.arange(table.num_rows) % 10
+    second = (tenth == 0) & ((day == 15) | (day == 19))
+    version = np.select([second, (tenth == 1) & (day == 19)], ["v2", "v3"], "v1")
+    log = Log(table.append_column("version", pa.array(version)), log_of(1, per_day=1).labels.slice(0, 0))
+    reading = replace(READING, versioned=True, labelled=False, horizon=2 * DAY)
+    options = OPTIONS | {"reading": reading, "table": reference_rows()}
+    for restarts in (False, True):
+        store = new_store()
+        monitored = monitored_of(log.source(), store, **options)
+        for at in range(2, 22):
+            if restarts and at == 18:
+                monitored = monitored_of(log.source(), store, **options)
+            monitored.cycle(START + at * DAY)
+        found = {
+            (alert.since - START) // DAY: alert.breach.cause.rows[0][1]
+            for _, alert in store.alerts("late", ended=True)
+            if alert.series.subject == "log" and alert.breach.cause is not None
+        }
+        assert found == {16: "v2", 20: "v3"}, restarts

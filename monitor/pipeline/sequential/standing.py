@@ -9,7 +9,7 @@ from monitor.core.clock import DAY
 from monitor.core.typing import Floats
 from monitor.evidence.daily import new_versions
 from monitor.evidence.days import NEVER, DayRow
-from monitor.evidence.making import moments_of, versions_of
+from monitor.evidence.making import moments_of
 from monitor.evidence.segments import HoldingSegment, held_by
 from monitor.evidence.telling import Means
 from monitor.evidence.watched import Trait, Watch, WatchGroup
@@ -93,7 +93,8 @@ def standing_now(
             held = held_by(watch, model.counting, by, sign, current, earlier, lasting) if segmented else None
             levels = [one.values[series] for one in rows if row.since[at] - _WEEK <= one.day < row.since[at]]
             means = _usual(_means(model, earlier).get(name), np.asarray(levels))
-            versions = new_versions(watch, current, versions_of(earlier)) if of_log else ()
+            old = [one for one, at_first in panes.versions.items() if at_first < now.start]
+            versions = new_versions(watch, current, old) if of_log else ()
             found[name] = StandingChange(day, held, means, versions=tuple(versions))
     last = days[-1]
     if any(one.means is not None and one.until < last.end for one in found.values()):
