@@ -57,9 +57,9 @@ def far_off(rows: pa.Table, reference: pa.Table, model: ModelSpec) -> Iterator[s
             told.append(f'"{readable(name)}" (median {of}; {beyond:.0%} beyond all of the reference)')
     if told:
         yield (
-            f"{rows.num_rows:,} rows of the log lie far from the reference: {', '.join(told)}. Look at their "
-            "units in both. Alerts tell what changes from day to day: what was so before the first cycle "
-            "stands on pages and in status alone"
+            f"Of {rows.num_rows:,} rows of the log looked at, these features lie far from the reference: "
+            f"{', '.join(told)}. Look at their units in both. Alerts tell what changes from day to day: what "
+            "was so before the first cycle stands on pages and in status alone"
         )
 
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from monitor.core.clock import DAY, SECOND, format_duration, to_iso
+from monitor.core.clock import DAY, format_duration, to_iso
 from monitor.core.text import readable
 from monitor.core.version import VERSION
 from monitor.show.plain import Further, Shown, as_csv, as_json
@@ -19,8 +19,11 @@ from monitor.specs.rows import Event, KeptConfiguration, KeptReference, Provenan
 from monitor.store.adapter import SqlStore
 
 _UNKNOWN = "not kept"
-_COUNTS = ("rows", "series", "per_second")  # ends of keys that are no duration
-_MOMENTS = 10**14  # microseconds that are a moment of 1973 or later, no duration
+_DURATIONS = {
+    *("every", "pane", "horizon", "settle_after", "step", "for", "keep_firing_for", "unknown_after"),
+    *("overlap", "tolerance", "lookback", "ready_after", "revise_every"),
+}
+_MOMENTS = {"from", "to", "since", "start", "end", "until"}
 _FLAT = ("rows_read", "newest_logged_at", "newest_reported_at", "code", "grid", "reference", "config")
 
 
@@ -174,8 +177,11 @@ def _configuration(key: str, kept: KeptConfiguration | None) -> str:
 def _event(event: Event) -> str:
     parts = [to_iso(event.at), event.model, event.kind, event.subject]
     parts += [f"by {event.who}" if event.who else "", event.why]
-    detail = _worded(json.loads(event.detail))
-    parts += [f"{name} {value}" for name, value in detail.items() if name != "series"]  # it is the subject
+    detail = json.loads(event.detail)
+    detail.pop("series", None)  # it is the subject
+    if detail.get("until", 0) is None:
+        detail["until"] = "no end"
+    parts += [f"{name} {value}" for name, value in _worded(detail).items() if value is not None]
     return readable(", ".join(part for part in parts if part))
 
 
@@ -188,9 +194,9 @@ def _worded(value: Any, key: str = "") -> Any:
             return f"{to_iso(first * DAY)[:10]} to {to_iso(last * DAY)[:10]}"
         case list():
             return [_worded(item, key) for item in value]
-        case int() if value >= _MOMENTS:
+        case int() if key in _MOMENTS:
             return to_iso(value)
-        case int() if value >= SECOND and value % SECOND == 0 and not key.endswith(_COUNTS):
+        case int() if key in _DURATIONS:
             return format_duration(value)
         case _:
             return value

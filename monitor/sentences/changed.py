@@ -56,7 +56,16 @@ _UNVALUED = {
     "unusual": "the day is one of unusual_days",
     "not_followed": "all values alike, or no reference",
 }
-_OF_LABELS = ("roc_auc", "log_loss", "error_rate", "root_mean_squared_error", "base_rate")
+_OF_LABELS = (
+    "roc_auc",
+    "log_loss",
+    "error_rate",
+    "root_mean_squared_error",
+    "base_rate",
+    "early",
+    "corrected",
+)
+_OF_VALUES = (*_NUMBERS, "invalid", "unseen")  # of scores and of labels alike
 _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
 _THURSDAY = 3  # 1970-01-01
@@ -306,7 +315,8 @@ def _where(cells: _Cells) -> str:
         return ""
     if not (segment and isinstance(held, float | int) and isinstance(records, float | int)):
         return "no segment stands out"
-    of = "labels" if cells["what"] in _OF_LABELS else "records"
+    what = cells["what"]
+    of = "labels" if what in _OF_LABELS else "values" if what in _OF_VALUES else "records"
     return f"{100 * held:.0f} % of it in {segment}, which has {100 * records:.0f} % of the {of}"
 
 

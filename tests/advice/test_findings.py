@@ -457,7 +457,9 @@ def test_features_that_are_far_from_all_of_the_reference_are_told_together_with_
     reference = table(then, then, small)
     (warning,) = far_off(table(100 * fee, fee + 500, small / 1000), reference, model)
 
-    assert warning.startswith('400 rows of the log lie far from the reference: "fee" (median 3,')
+    assert warning.startswith(
+        'Of 400 rows of the log looked at, these features lie far from the reference: "fee" (median 3,'
+    )
     assert ", in the reference 38.4: ×98, as in other units; 100% beyond all of the reference), " in warning
     assert '"gone" (median 5' in warning
     assert '"same"' not in warning

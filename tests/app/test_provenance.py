@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from serving import Bench, model, predictions, reference, sqlite_bench
 
-from monitor.app.provenance import running_code
+from monitor.app.provenance import Behind, as_text, running_code
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.core.text import content_hash
 from monitor.core.version import VERSION
-from monitor.specs.rows import Event
+from monitor.specs.rows import Event, KeptConfiguration, Provenance
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 OPTIONS = (
@@ -142,18 +142,54 @@ def test_the_windows_of_one_end_are_asked_for_by_it(monitor: Monitor) -> None:
     assert [row["truth"] for row in newest if not row["against"]] == ["settled"]
 
 
-def test_what_was_accepted_is_told_in_dates(bench: Bench, monitor: Monitor) -> None:
-    replay(monitor)
-    with bench.app() as app:
-        detail = json.dumps({"until": END + DAY, "series": ["busy"]})
-        app.store.record(
-            [Event(model="late", at=END, kind="accepted", who="ann", why="spring", detail=detail)]
-        )
+@pytest.mark.parametrize(("until", "told"), [(END + DAY, to_iso(END + DAY)), (None, "no end")])
+def test_what_was_accepted_is_told_in_dates(until: int | None, told: str) -> None:
+    detail = json.dumps({"lower": None, "until": until, "series": ["busy"]})
+    event = Event(model="late", at=END, kind="accepted", who="ann", why="spring", detail=detail)
 
-    text = monitor("show", "--measure", "accuracy", "--provenance")
+    text = as_text([], [event])
 
-    until = to_iso(END + DAY)
-    assert f"  2024-03-04T00:00:00Z, late, accepted, by ann, spring, until {until}" in text.splitlines()
+    assert text.splitlines()[1] == f"  2024-03-04T00:00:00Z, late, accepted, by ann, spring, until {told}"
+
+
+def test_only_what_is_a_duration_or_a_moment_is_worded_as_one() -> None:
+    rule = {"name": "volume", "above": 5_000_000, "min_n": 1_000_000, "for": 2 * HOUR}
+    content = json.dumps({"alerts": [rule], "pane": SECOND // 2, "reference": {"from": START}})
+
+    worded = worded_of(content)
+
+    assert worded["alerts"] == [rule | {"for": "2h"}]
+    assert worded["reference"] == {"from": "2024-03-01T00:00:00Z"}
+
+
+def test_each_duration_of_a_model_that_is_configured_is_worded() -> None:
+    schema = json.loads((Path(__file__).parents[2] / "config.schema.json").read_text())["$defs"]
+    names = ("ModelTable", "ReadingTable", "AlertTable", "WindowTable")
+    tables = [schema[name]["properties"] for name in names]
+    pattern = r"^\d+[smhdw]$|\$\{"
+    keys = {key for table in tables for key, value in table.items() if value.get("pattern") == pattern}
+    content = json.dumps(dict.fromkeys(keys, 2 * HOUR))
+
+    assert len(keys) > 10
+    assert worded_of(content) == dict.fromkeys(keys, "2h")
+
+
+def worded_of(content: str) -> dict[str, object]:
+    """A kept configuration as people read it."""
+    moment = Provenance(
+        as_of=END,
+        grid="",
+        reference="",
+        config="key",
+        code="",
+        rows_read=0,
+        newest_logged_at=None,
+        newest_reported_at=None,
+    )
+    kept = KeptConfiguration(hash="key", model="late", content=content, created=END)
+    text = as_text([Behind("late", moment, (), kept)])
+    found: dict[str, object] = json.loads(text[text.index("\n{") :])
+    return found
 
 
 def test_csv_has_columns_of_provenance(monitor: Monitor) -> None:

@@ -205,7 +205,7 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
     assert said["score"].startswith(
         "Something changed: score, mean 0.283 (−0.63 sd), expected 0.357 to 0.444"
     )
-    assert said["score"].endswith("; 90 % of it in shop=north, which has 44 % of the records")
+    assert said["score"].endswith("; 90 % of it in shop=north, which has 44 % of the values")
 
 
 def test_a_number_in_other_units_is_told_by_its_mean_as_it_is_beside_the_mean_that_was_expected(

@@ -87,9 +87,14 @@ def test_a_day_that_is_back_while_the_alert_stands_is_told_as_expected() -> None
 
 
 def test_the_segment_that_holds_it_is_named_or_that_none_stands_out_or_nothing_where_none_is_known() -> None:
-    assert told(segment="origin=EWR", held=0.71, of_records=0.36).endswith(
-        "; 71 % of it in origin=EWR, which has 36 % of the records"
-    )
+    held = {"segment": "origin=EWR", "held": 0.71, "of_records": 0.36}
+    for what, of in {
+        "share": "records",
+        "shape": "values",
+        "unseen": "values",
+        "corrected": "labels",
+    }.items():
+        assert told(**held, what=what).endswith(f"; 71 % of it in origin=EWR, which has 36 % of the {of}")
     assert told(segment="", held=0.0, of_records=0.0).endswith("; no segment stands out")
     assert told().endswith("; by chance once in 390 months")
 
