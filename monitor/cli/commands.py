@@ -223,7 +223,11 @@ def replay(
 @click.option(
     "--history", is_flag=True, help="Every kept revision. A terminal shows the newest 100 rows: see --last."
 )
-@click.option("--last", type=click.IntRange(min=1), help="Show so many rows, the newest ones.")
+@click.option(
+    "--last",
+    type=click.IntRange(min=1),
+    help="With --history: so many rows, the newest ones, each with what it is compared with.",
+)
 @click.option("--explain", is_flag=True, help="Also the tables behind the values: what moved, curves.")
 @click.option(
     "--provenance", is_flag=True, help="Also data, code, configuration and decisions behind the numbers."
@@ -244,6 +248,8 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
     from monitor.show.plain import as_csv, as_json
     from monitor.show.status import heads
 
+    if asked["last"] and not asked["history"]:
+        raise click.UsageError("--last is for --history: without it no row has older ones")
     settings, named = read_settings(path, outside=False), asked["measure"]
     asked["measure"] = BEHIND.get(named, named)
     chosen = {name: asked[name] for name in ("subject", "segment", "version")}
@@ -253,12 +259,13 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
         rows = rows_until(kept, end, **{name: asked[name] for name in _OF_ROWS})
         if not rows:
             refuse_absent(kept, asked["model"], asked["window"], **chosen)
+        shown, hint = options.chosen_rows(rows, form, **asked)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
-        text = with_provenance(kept.store, rows, form, table) if provenance else forms[form](rows)
+        text = with_provenance(kept.store, shown, form, table) if provenance else forms[form](shown)
         if form == "table" and options.is_overview(**asked) and not kept.is_history(asked["model"]):
             options.say_styled(heads(standings(kept, asked["model"], system_clock()), width()))
             say("")
-    say_lines(text, width=room() if form == "table" else None)
+    say_lines(f"{text}{hint}", width=room() if form == "table" else None)
 
 
 @main.command()

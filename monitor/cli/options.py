@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
-from functools import wraps
+from functools import partial, wraps
 from getpass import getuser
 from pathlib import Path
 from time import monotonic
@@ -130,25 +130,36 @@ def is_overview(*, history: bool, as_of: int | None, **asked: Any) -> bool:
     return not history and as_of is None and all(asked[name] is None for name in _CHOSEN)
 
 
-def table_of(
-    *, explain: bool, everything: bool, segments: bool, versions: bool, last: int | None, **asked: Any
-) -> "Callable[[Sequence[Shown]], str]":
-    """How rows become a table: of whole models, and of the versions and segments that were asked for."""
+def table_of(*, explain: bool, everything: bool, **asked: Any) -> "Callable[[Sequence[Shown]], str]":
+    """How rows become a table."""
     from monitor.show.details import with_details
-    from monitor.show.table import as_table, of_strata
+    from monitor.show.table import as_table
 
     all_of_them = everything or asked["history"] or any(asked[name] is not None for name in _CHOSEN)
-    with_segments = everything or segments or asked["segment"] is not None
-    with_versions = everything or versions or asked["version"] is not None
-    wide = room()
-    most = last or (_NEWEST if asked["history"] and wide else None)
+    return partial(with_details if explain else as_table, everything=all_of_them, width=room())
 
-    def table(rows: "Sequence[Shown]") -> str:
-        shown = of_strata(rows, segments=with_segments, versions=with_versions)
-        form = with_details if explain else as_table
-        return form(shown, everything=all_of_them, width=wide, most=most)
 
-    return table
+def chosen_rows(
+    rows: "Sequence[Shown]", form: str, *, everything: bool, last: int | None, **asked: Any
+) -> "tuple[Sequence[Shown], str]":
+    """The rows that are shown, and what to type where a terminal has no room for all.
+
+    A table is of whole models, and of the versions and segments that were asked for.
+    """
+    from monitor.show.plain import newest_of
+    from monitor.show.table import of_strata
+
+    if form == "table":
+        segments, versions = (
+            everything or asked[f"{name}s"] or asked[name] is not None for name in ("segment", "version")
+        )
+        rows = of_strata(rows, segments=segments, versions=versions)
+    if not asked["history"]:
+        return rows, ""
+    most = last or (_NEWEST if form == "table" and room() else None)
+    shown, there = newest_of(rows, most)
+    hint = f"\n\n… the newest {_NEWEST} of {there:,} rows: more by --last, all into a pipe or a file"
+    return shown, hint if not last and len(shown) < len(rows) else ""
 
 
 def refuse_empty(start: int, end: int) -> None:

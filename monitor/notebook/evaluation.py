@@ -156,7 +156,8 @@ class Evaluation:
         for name, given in {"segment": segment, "version": version}.items():
             there = sorted({one for row in self.rows if (one := getattr(row, name)) is not None})
             if given is not None and given not in there:
-                known = f"there are {listed(there)}" if there else f"name the column: {name}s"
+                key = "segments" if name == "segment" else name
+                known = f"there are {listed(there)}" if there else f"name the column: {key}"
                 raise ConfigurationError(
                     [f'there is no {name} "{given}"{did_you_mean(given, there)}; {known}']
                 )

@@ -6,6 +6,7 @@ from monitor.config.messages import listed
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import with_interval
 from monitor.records.reading import Reading, Task
+from monitor.show.words import counted
 from monitor.specs.model import ModelSpec
 
 _WINS = {"revision": "the highest revision", "reported_at": "the latest report"}
@@ -25,9 +26,11 @@ def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
         for fault in ("invalid", "missing"):
             found = whole.get((f"{fault}_rate", subject))
             if found is not None and found.value:
-                rows_of = f"{round(found.value * found.n):,} of {found.n:,} {subject}s"
+                count = round(found.value * found.n)
                 what = _value(reading, subject) if fault == "invalid" else fault
-                yield f"{rows_of} are {what}: they are not measured."
+                yield (
+                    f"{count:,} of {counted(found.n, subject)} {_verb(count, 'are')} {what}: not measured."
+                )
     sums = whole.get(("unusable_probabilities", ""))
     if sums is not None and sums.value:
         yield (
@@ -49,18 +52,22 @@ def partial(spec: ModelSpec, rows: Sequence[MeasurementRow]) -> Iterator[str]:
     }
     labelled = whole.get("labelled_records")
     if labelled is not None and labelled.value and labelled.value < labelled.n:
-        yield (
-            f"{labelled.value:,.0f} of {labelled.n:,} predictions have a label: performance is of these "
-            "alone."
-        )
+        have = f"{_verb(labelled.value, 'have')} a label: performance is of these alone."
+        yield f"{labelled.value:,.0f} of {counted(labelled.n, 'prediction')} {have}"
     if (repeats := whole.get("duplicate_records")) is not None and repeats.value:
         first = "the first that was logged" if spec.predictions.column("logged_at") else "one"
-        yield f"{repeats.value:,.0f} predictions repeat an id: of each id {first} counts."
+        repeating = f"{counted(int(repeats.value), 'prediction')} {_verb(repeats.value, 'repeat')}"
+        yield f"{repeating} an id: of each id {first} counts."
     if (differ := whole.get("corrected_labels")) is not None and differ.value and spec.labels is not None:
         order = [told for role, told in _WINS.items() if spec.labels.column(role)]
         which = ", then ".join([*order, "the smallest value"])
         more = "" if order else " (give revision or reported_at for another)"
-        yield f"{differ.value:,.0f} labels differ from another of their id: {which} counts{more}."
+        differing = f"{counted(int(differ.value), 'label')} {_verb(differ.value, 'differ')}"
+        yield f"{differing} from another of the same id: {which} counts{more}."
+
+
+def _verb(count: float, plural: str) -> str:
+    return plural if count != 1 else {"are": "is", "have": "has"}.get(plural, f"{plural}s")
 
 
 def _value(reading: Reading, subject: str) -> str:

@@ -20,7 +20,7 @@ from monitor.measures.options import FEATURE
 from monitor.measures.rows import Revision
 from monitor.measures.worded import differs, limit_of
 from monitor.pages.alerts import AlertLine, alert_line
-from monitor.pages.asked import Asked, PageData
+from monitor.pages.asked import Asked, PageData, zone_of
 from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline, value_axis
 from monitor.pages.model import Link, spec_of
 from monitor.pages.moments import day, time_axis
@@ -77,7 +77,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
     """
     shown, all_of_them = found_alert(data, asked, name, rule_name)
     alert, rule = shown.alert, shown.rule
-    cause = alert.breach.cause
+    cause, zone = alert.breach.cause, zone_of(data, name)
     notes = {} if rule is None else annotations(rule, alert.breach)
     figure, without = _figure(data, asked, shown)
     until = alert.resolved_at or asked.as_of or data.now()
@@ -97,7 +97,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
         runbook = f"{asked.link('runbook')}#{section_of(alert.series.rule)}"
     return AlertPage(
         model=name,
-        line=alert_line(asked, shown),
+        line=alert_line(asked, shown, zone),
         said=said(rule, alert.series, alert.breach),
         still=still(alert),
         rule="" if rule is None else described(rule),
@@ -109,8 +109,8 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
         runbook=runbook,
         features=tuple(_features(data, asked, shown)),
         commands=tuple(_commands(shown)),
-        others=tuple(alert_line(asked, one) for one in _latest(others)),
-        earlier=tuple(alert_line(asked, one) for one in _latest(earlier)),
+        others=tuple(alert_line(asked, one, zone) for one in _latest(others)),
+        earlier=tuple(alert_line(asked, one, zone) for one in _latest(earlier)),
         then=asked.link("models", name, as_of=to_iso(alert.judged_at)),
     )
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from monitor.alerts.lifecycle import State
+from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.links import episode, page_of
 from monitor.alerts.phrases import annotations, ended, figures
+from monitor.alerts.rules import Severity
 from monitor.core.text import readable
-from monitor.pages.asked import Asked, PageData
+from monitor.pages.asked import Asked, PageData, zone_of
 from monitor.pages.moments import day
 from monitor.show.alerts import ShownAlert
 
@@ -56,11 +57,17 @@ class AlertList:
 def alert_list(data: PageData, asked: Asked, model: str | None) -> AlertList:
     """Page of the alerts of a model, or of all."""
     asked.only()
-    return listed_alerts(data.alerts(model, asked.as_of, ended=True), asked, model)
+    alerts = data.alerts(model, asked.as_of, ended=True)
+    return listed_alerts(alerts, asked, model, zone=zone_of(data, model or ""))
 
 
 def listed_alerts(
-    alerts: Iterable[ShownAlert], asked: Asked, model: str | None, span: tuple[int, int] | None = None
+    alerts: Iterable[ShownAlert],
+    asked: Asked,
+    model: str | None,
+    span: tuple[int, int] | None = None,
+    *,
+    zone: str = "UTC",
 ) -> AlertList:
     """Alerts in their order: of a span those that stood in it.
 
@@ -69,18 +76,18 @@ def listed_alerts(
     span
         None: all.
     """
-    alerts = sorted((shown for shown in alerts if span is None or _stood(shown, span)), key=_place)
+    alerts = sorted((shown for shown in alerts if span is None or stood(shown.alert, span)), key=_place)
     over = [shown for shown in alerts if shown.alert.state is State.RESOLVED]
     standing = [shown for shown in alerts if shown.alert.state is not State.RESOLVED]
     return AlertList(
         model=model or "",
-        standing=tuple(alert_line(asked, shown) for shown in standing),
-        over=tuple(alert_line(asked, shown) for shown in over[:_MOST]),
+        standing=tuple(alert_line(asked, shown, zone) for shown in standing),
+        over=tuple(alert_line(asked, shown, zone) for shown in over[:_MOST]),
         left_out=max(len(over) - _MOST, 0),
     )
 
 
-def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
+def alert_line(asked: Asked, shown: ShownAlert, zone: str) -> AlertLine:
     """Words of one alert."""
     alert, series = shown.alert, shown.alert.series
     return AlertLine(
@@ -89,29 +96,32 @@ def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
         of=", ".join(part for part in (series.version, series.segment, series.subject) if part),
         severity=alert.severity.value,
         state=alert.state.value,
-        what=readable(_figures(shown)),
+        what=readable(_figures(shown, zone)),
         action=_action(shown),
-        since=day(alert.since),
-        told="" if alert.fired_at in (None, alert.since) else day(alert.fired_at),
-        until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {ended(alert)}",
+        since=day(alert.since, zone),
+        told="" if alert.fired_at in (None, alert.since) else day(alert.fired_at, zone),
+        until="" if alert.resolved_at is None else f"{day(alert.resolved_at, zone)}, {ended(alert)}",
         seen_by=shown.seen_by,
         href=asked.link(*page_of(shown.model, series.rule), **episode(alert)),
     )
 
 
-def _figures(shown: ShownAlert) -> str:
+def _figures(shown: ShownAlert, zone: str) -> str:
     """Figures of the newest breach; where it was told with others, those first."""
     last = figures(shown.rule, shown.alert.breach)
     told = [one for one in shown.alert.told if one[0] == shown.alert.fired_at] or shown.alert.told[:1]
     first = figures(shown.rule, told[0][1]) if told else last
     if first == last:
         return last
-    return f"told first, {day(told[0][0])}: {first}. Last, {day(shown.alert.judged_at)}: {last}"
+    of = shown.alert
+    word = "first" if of.fired_at is None or of.severity is Severity.INFO else "told first"
+    return f"{word}, {day(told[0][0], zone)}: {first}. Last, {day(of.judged_at, zone)}: {last}"
 
 
-def _stood(shown: ShownAlert, span: tuple[int, int]) -> bool:
-    over = shown.alert.resolved_at
-    return shown.alert.since < span[1] and (over is None or over >= span[0])
+def stood(alert: Alert, span: tuple[int, int]) -> bool:
+    """Whether an alert fired, or was pending, in a span."""
+    at, over = alert.fired_at or alert.since, alert.resolved_at
+    return at < span[1] and (over is None or over >= span[0])
 
 
 def _action(shown: ShownAlert) -> str:

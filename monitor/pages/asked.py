@@ -235,3 +235,9 @@ def found(name: str, names: Sequence[str], what: str) -> str:
             f"there is no {what} {quoted(name)}: there is {there}{did_you_mean(name, names)}", 404
         )
     return name
+
+
+def zone_of(data: PageData, model: str) -> str:
+    """Time zone of a model's windows; of no model UTC."""
+    zones = (spec.windows[0].zone for spec in data.specs() if spec.name == model and spec.windows)
+    return next(zones, "UTC")

@@ -9,7 +9,7 @@ from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear
 from monitor.core.text import number
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import Unit
+from monitor.measures.catalogue.measure import Family, Unit
 from monitor.measures.rows import Truth
 from monitor.measures.worded import bounds_of, difference_of, differs, is_percent, value_of, with_minus
 from monitor.pages.moments import called
@@ -122,10 +122,17 @@ def timeline(
     """A measure over time: settled with its interval, what is not final dashed and hollow, the reference.
 
     A window of which hardly any label has come stands in the numbers alone: chance would stretch the axis.
+    Not of measures of the labels themselves, whose n is another, and not where a mark is.
     """
     differ = is_difference(measure, "" if not series else series[0].row.against)
     usual = median([one.row.measurement.n for one in series] or [0])
-    shown = [one for one in series if one.final or one.row.measurement.n >= _HARDLY_ANY * usual]
+    of_labels = measure in BY_NAME and BY_NAME[measure].family is Family.LABELS
+    marked = {x for mark in marks if isinstance(mark, Dots) for x, _ in mark.points}
+    shown = [
+        one
+        for one in series
+        if one.final or of_labels or one.middle in marked or one.row.measurement.n >= _HARDLY_ANY * usual
+    ]
     if len(shown) < len(series):
         note = "; ".join(filter(None, (note, "windows with hardly any label yet are in the numbers alone")))
     levels = [one.value for one in shown if one.value is not None]

@@ -14,11 +14,13 @@ from monitor.pages.series import REFERENCE, of_reference, readings
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import Known, capital, named
 from monitor.show.status import verdict_of
+from monitor.show.table import ALIASES
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
 
 HALF_A_YEAR = 26  # weeks of a spark line
+_SHORT = {name: alias for alias, name in ALIASES.items() if len(name) > len("accuracy")}
 _WEEK = 7 * 86_400_000_000
 _SEVERITIES = tuple(Severity)
 SIGNS = {"surely worse": "▼", "surely better": "▲"}
@@ -44,6 +46,7 @@ class FleetRow:
     icon: str
     rule: str
     measure: str
+    short: str
     value: str
     bounds: str
     spark: tuple[float | None, ...]
@@ -134,6 +137,7 @@ def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> Fle
         icon=icon_of(one),
         rule=_urgent(seen),
         measure=seen.main,
+        short=_SHORT.get(seen.main, seen.main),
         value="" if main is None else told(main),
         bounds="" if result is None else bounds_of(seen.main, result.interval),
         spark=_spark(data, spec, seen),

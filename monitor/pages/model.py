@@ -72,6 +72,7 @@ class Overview:
     figure: Figure | None
     lanes: tuple[Lane, ...]
     main: str
+    output: str
     periods: tuple[Period, ...]
     strip: Axis | None
     others: tuple[Figure, ...]
@@ -122,6 +123,7 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
         figure=figures[0] if any(row.measure == measure and _has_value(row) for _, row in rows) else None,
         lanes=() if axis is None else _lanes(alerts, axis, seen.as_of or seen.now),
         main=seen.main,
+        output="Score" if spec.reading.has_score else "Prediction",
         periods=periods,
         strip=strip,
         others=tuple(figures[1:]),

@@ -14,7 +14,7 @@ from monitor.core.errors import AddressError
 from monitor.measures.against import REFERENCE
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import with_interval
-from monitor.pages.alerts import listed_alerts
+from monitor.pages.alerts import listed_alerts, stood
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.model import Overview, events_of, overview, spec_of
 from monitor.pages.moments import called, day
@@ -77,7 +77,9 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
     alerts = data.alerts(model, as_of, ended=True)  # with what was decided of them since the last cycle
     rows = _rows(data, model, of, last, Asked((), asked).as_of)
     opening = sections(_told(seen, rows, alerts, of, last))
-    since = None if as_of is None else _since(spec, seen.main, rows, _rows(data, model, of, last, None))
+    since = (
+        None if as_of is None else _since(spec, seen.main, rows, _rows(data, model, of, last, None), of.zone)
+    )
     now = replace(overview(data, part, model), events=events_of(data, model, as_of))
     parts = {
         "opening": Opening(
@@ -92,7 +94,7 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
             window_page(data, Asked(("models", model, "performance"), counted), model),
             tiles=tuple(tiles_of(spec, (), rows)),
         ),
-        "alerts": replace(listed_alerts(alerts, Asked(()), model, span), period=period),
+        "alerts": replace(listed_alerts(alerts, Asked(()), model, span, zone=of.zone), period=period),
     }
     around = frame(data, part, (model,))
     digest = b64encode(hashlib.sha256(asset("pages.css")).digest()).decode()
@@ -148,32 +150,30 @@ def _told(
 
 
 def _alerts(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
-    """Which alerts began, ended or stood in a period; those for information alone are counted."""
+    """Which alerts were told, ended or stood in a period; those for information alone are counted."""
     there = [
         (shown.alert, shown.alert.fired_at, shown.alert.resolved_at or _FAR)
         for shown in alerts
-        if shown.alert.fired_at is not None
-        and shown.alert.fired_at < last
-        and (shown.alert.resolved_at or _FAR) >= start
+        if shown.alert.fired_at is not None and stood(shown.alert, (start, last))
     ]
     there.sort(key=lambda each: (each[1], str(each[0].series)))
     told = [each for each in there if each[0].severity is not Severity.INFO]
-    began = [f"{_name(one)} ({one.severity}, {day(at, zone)})" for one, at, _ in told if at >= start]
+    new = [f"{_name(one)} ({one.severity}, {day(at, zone)})" for one, at, _ in told if at >= start]
     past = [(one, f"{_name(one)} ({day(end, zone)})") for one, _, end in told if end < last]
     ended = [text for one, text in past if one.ended is not Ended.USUAL]
     usual = [text for one, text in past if one.ended is Ended.USUAL]
-    stood = [_name(one) for one, at, end in told if at < start and end >= last]
-    yield f"Began: {few(began, _MOST)}" if began else "No alert that calls for somebody began"
+    stayed = [_name(one) for one, at, end in told if at < start and end >= last]
+    yield f"Told: {few(new, _MOST)}" if new else "No alert that calls for somebody was told"
     if ended:
         yield f"Ended: {few(ended, _MOST)}"
     if usual:
         yield f"Still there, but expected by now, and no longer told: {few(usual, _MOST)}"
-    if stood:
-        yield f"Stood all through: {few(stood, _MOST)}"
+    if stayed:
+        yield f"Stood all through: {few(stayed, _MOST)}"
     quiet = [(at, end) for one, at, end in there if one.severity is Severity.INFO]
     if quiet:
         first, over = sum(at >= start for at, _ in quiet), sum(end < last for _, end in quiet)
-        yield f"For information alone: {first} began, {over} ended"
+        yield f"For information alone: {first} fired, {over} ended"
 
 
 def _name(alert: Alert) -> str:
@@ -183,23 +183,23 @@ def _name(alert: Alert) -> str:
 
 
 def _since(
-    spec: ModelSpec, main: str, then: Sequence[Revision], now: Sequence[Revision]
+    spec: ModelSpec, main: str, then: Sequence[Revision], now: Sequence[Revision], zone: str
 ) -> list[tuple[str, str, str]]:
     """What was known then beside what is known now, a figure a line; empty: it is the same."""
-    before, after = _figures(spec, main, then), _figures(spec, main, now)
+    before, after = (_figures(spec, main, rows, zone) for rows in (then, now))
     if before == after:
         return []
     return [(name, before.get(name, "–"), after.get(name, "–")) for name in {**after, **before}]
 
 
-def _figures(spec: ModelSpec, main: str, rows: Sequence[Revision]) -> dict[str, str]:
+def _figures(spec: ModelSpec, main: str, rows: Sequence[Revision], zone: str) -> dict[str, str]:
     """Headlines in words, each with its truth, its n and the day on which it was kept."""
     kept = headlines(rows)
     moments = {id(row): moment for moment, row in rows}
     names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in kept]
     return {
         name: f"{with_interval(name, row.measurement)}; {row.truth} of {row.measurement.n:,}, kept "
-        f"{day(moments[id(row)])}"
+        f"{day(moments[id(row)], zone)}"
         for name in names
         for row in [kept[name]]
     }

@@ -14,7 +14,7 @@ from monitor.core.version import VERSION
 from monitor.measures.rows import Revision
 from monitor.pages.alert import OF_ONE, alert_page, found_alert
 from monitor.pages.alerts import alert_list
-from monitor.pages.asked import KEPT, Asked, PageData
+from monitor.pages.asked import KEPT, Asked, PageData, zone_of
 from monitor.pages.features.heat_map import features, features_rows
 from monitor.pages.features.one import feature_page, feature_rows
 from monitor.pages.fleet import fleet
@@ -257,11 +257,11 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
     return Frame(
         title=" ".join((*given, *asked.path[2:3])) or "models",
         run=data.run,
-        as_of=day(at, _zone(data, model)),
+        as_of=day(at, zone_of(data, model)),
         as_of_iso=to_iso(at),
         as_of_date="" if asked.as_of is None else to_iso(at)[:10],
-        zone=_zone(data, model),
-        banner="" if asked.as_of is None else day(at, _zone(data, model)),
+        zone=zone_of(data, model),
+        banner="" if asked.as_of is None else day(at, zone_of(data, model)),
         home=asked.link(),
         here=path,
         now=asked.here(as_of=None),
@@ -274,12 +274,6 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
         probes=data.probes,
         kept=tuple((name, asked.query[name]) for name in KEPT if name in asked.query),
     )
-
-
-def _zone(data: PageData, model: str) -> str:
-    """Span of a model's windows."""
-    zones = (spec.windows[0].zone for spec in data.specs() if spec.name == model and spec.windows)
-    return next(zones, "UTC")
 
 
 def _fault(data: PageData, error: AddressError) -> Answer:

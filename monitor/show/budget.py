@@ -7,7 +7,7 @@ from monitor.alerts.lifecycle import Alert
 from monitor.core.clock import DAY
 from monitor.core.measurement import BECAUSE, Measurement, Reason
 from monitor.core.text import json_text, number
-from monitor.measures.catalogue.daily import DETECTABLE, EVIDENCE
+from monitor.measures.catalogue.daily import ALERTS, DETECTABLE, EVIDENCE
 from monitor.measures.rows import MeasurementRow
 from monitor.sentences.changed import beside_chance, changed, is_change
 from monitor.sentences.known import named
@@ -82,12 +82,16 @@ def change_lines(spent: Spent) -> Iterator[str]:
     for row in moving:
         detail = row.measurement.detail
         words = "" if detail is None else changed(detail, row.window_end)
-        stands = (
-            "an alert stands"
-            if (row.measurement.value or 0.0) > 1
-            else f"{100 * _apparent(row.measurement):.0f} % of the evidence of an alert"
-        )
-        yield f"{named(spent.model)}: {_subject(row.subject)}: {words} ({stands})"
+        yield f"{named(spent.model)}: {_subject(row.subject)}: {words} ({_stands(row.measurement)})"
+
+
+def _stands(result: Measurement) -> str:
+    if (result.value or 0.0) > 1:
+        return "an alert stands"
+    share = _apparent(result)
+    if share > 1:
+        return "enough evidence, but smaller than `smallest`"
+    return f"{100 * share:.0f} % of the evidence of an alert"
 
 
 def as_plain(models: Iterable[Spent]) -> str:
@@ -100,10 +104,11 @@ _SOME, _MOST = 0.1, 1_000.0
 
 def _plain(spent: Spent) -> dict[str, object]:
     stated = None if spent.budget is None else spent.budget.false_alerts
+    told = next((row.measurement.value for row in spent.rows if row.measure == ALERTS), None)
     return {
         "model": spent.model,
         "false_alerts": stated,
-        "alerts_30d": len(spent.lately),
+        "alerts_30d": None if told is None else int(told),
         "subjects": [
             {
                 "subject": row.subject,

@@ -31,11 +31,9 @@ def explained(rows: Sequence[Shown], width: int | None = None) -> str:
     return "\n".join(text).rstrip("\n") or "there is no detail behind these values"
 
 
-def with_details(
-    rows: Sequence[Shown], *, everything: bool = True, width: int | None = None, most: int | None = None
-) -> str:
+def with_details(rows: Sequence[Shown], *, everything: bool = True, width: int | None = None) -> str:
     """Rows as a table, and what stands behind their values."""
-    return f"{as_table(rows, everything=everything, width=width, most=most)}\n\n{explained(rows, width)}"
+    return f"{as_table(rows, everything=everything, width=width)}\n\n{explained(rows, width)}"
 
 
 def _tables(rows: Sequence[MeasurementRow], width: int | None) -> Iterator[str]:

@@ -92,6 +92,22 @@ def ordered(rows: Iterable[Shown]) -> list[Shown]:
     return sorted(rows, key=_place)
 
 
+def newest_of(rows: Iterable[Shown], most: int | None) -> tuple[list[Shown], int]:
+    """The newest rows by as of and window, each with what it is compared with; of how many.
+
+    Parameters
+    ----------
+    most
+        how many; None: all.
+    """
+    by_place: dict[tuple[object, ...], list[Shown]] = {}
+    for model, as_of, row in ordered(rows):
+        of = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
+        by_place.setdefault((*of, row.measure, row.subject), []).append((model, as_of, row))
+    newest = sorted(by_place.values(), key=lambda same: (-same[0][1], -same[0][2].window_end))
+    return [shown for same in newest[:most] for shown in same], len(newest)
+
+
 def as_json(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     """JSON list of rows."""
     records = [plain(*row) | further.values(row[0], row[1]) for row in ordered(rows)]

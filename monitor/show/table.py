@@ -96,9 +96,7 @@ def of_strata(rows: Sequence[Shown], *, segments: bool, versions: bool) -> list[
     ]
 
 
-def as_table(
-    rows: Iterable[Shown], *, everything: bool = True, width: int | None = None, most: int | None = None
-) -> str:
+def as_table(rows: Iterable[Shown], *, everything: bool = True, width: int | None = None) -> str:
     """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
 
     One measure of several windows or revisions is a line for each of them instead. What a value is compared
@@ -111,21 +109,10 @@ def as_table(
         classes; how many lines are left out is said.
     width
         of the terminal: see `rows_of`.
-    most
-        how many lines are shown, the newest ones: it is said of how many; None: all.
     """
     measured = lines_of(rows)
     if not measured:
         return NOTHING_YET
-    if most is not None and len(measured) > most:
-        newest = sorted(range(len(measured)), key=lambda at: -measured[at].as_of)[:most]
-        text = _as_table([measured[at] for at in sorted(newest)], everything, width)
-        of = f"the newest {most:,} of {len(measured):,} rows"
-        return f"{text}\n\n… {of}: --last {len(measured)}, or into a pipe or a file"
-    return _as_table(measured, everything, width)
-
-
-def _as_table(measured: Sequence[Line], everything: bool, width: int | None) -> str:  # noqa: FBT001
     if len(measured) > 1 and len({(line.row.measure, line.row.subject) for line in measured}) == 1:
         return _one_measure(measured, width)
     shown = measured if everything else _overview(measured)

@@ -378,6 +378,11 @@ def test_one_measure_is_a_line_for_each_window_and_revision(monitor: Monitor) ->
         ("provisional", "2024-03-03"),
         ("settled", "2024-03-04"),
     ]
+    asked = ("show", "--measure", "accuracy", "--window", "1d", "--last", "1")
+    (newest,) = json.loads(monitor(*asked, "--history", "--format", "json").stdout)
+    assert (newest["window_end"], newest["as_of"]) == (to_iso(END + DAY), to_iso(END + DAY))
+    assert len(monitor(*asked, "--history").stdout.splitlines()) == 1 + 1 + 1 + 1
+    assert "--last is for --history" in monitor(*asked).stderr
 
 
 def test_what_stands_behind_the_values_follows_the_table_where_it_is_asked_for(monitor: Monitor) -> None:

@@ -337,7 +337,7 @@ def test_labels_that_are_no_value_are_told_of() -> None:
         (
             made_frames.reference().assign(score=lambda made: 100 * made["score"]),
             {},
-            "600 of 600 scores are no number in score_range [0, 1]: they are not measured.",
+            "600 of 600 scores are no number in score_range [0, 1]: not measured.",
         ),
         (
             made_frames.reference().assign(score=lambda made: 1 - made["score"]),
@@ -364,7 +364,7 @@ def test_answers_of_other_tasks_that_are_no_value_are_told_of() -> None:
         frame, task="multiclass", probabilities={"a": "p_a", "b": "p_b"}, label="real_kind"
     )
 
-    assert texts.notes[0] == "600 of 600 predictions are no number: they are not measured."
+    assert texts.notes[0] == "600 of 600 predictions are no number: not measured."
     assert "are incomplete, or do not add up to 1" in halves.notes[0]
 
 
@@ -424,7 +424,7 @@ def test_missing_scores_are_said_wherever_they_matter() -> None:
 
     missing = int((frame["score"] >= 0.5).sum())
     usable = int((frame["bad"].notna() & (frame["score"] < 0.5)).sum())
-    assert some.notes[0] == f"{missing} of 600 scores are missing: they are not measured."
+    assert some.notes[0] == f"{missing} of 600 scores are missing: not measured."
     text = " ".join(str(some).split())
     assert f"532 of 600 predictions have a label, {usable} of them a usable score: roc_auc 0." in text
     assert re.search(
@@ -453,7 +453,7 @@ def test_ids_with_several_rows_are_told_of() -> None:
 
     dated = evaluate(frame, twice, id="id", event_time="at", reported_at="told").notes
 
-    differ = "5 labels differ from another of their id:"
+    differ = "5 labels differ from another of the same id:"
     assert notes[-2] == "3 predictions repeat an id: of each id one counts."
     assert notes[-1] == f"{differ} the smallest value counts (give revision or reported_at for another)."
     assert dated[-1] == f"{differ} the latest report, then the smallest value counts."

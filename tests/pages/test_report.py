@@ -12,7 +12,7 @@ from serving import Bench
 from monitor.alerts.lifecycle import Ended
 from monitor.alerts.rules import ACKNOWLEDGED, Severity
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.pages.alerts import listed_alerts
+from monitor.pages.alerts import alert_line, listed_alerts
 from monitor.pages.asked import Asked
 from monitor.pages.report import _alerts, report
 from monitor.specs.rows import Event
@@ -91,7 +91,7 @@ def test_a_report_opens_with_its_period(bench: Bench) -> None:
     assert "<h1>late, March 2024</h1>" in opening
     assert "<dd>Settled, month to 2024-04-01: roc_auc 0.843, reference 0.815, difference +0.028" in opening
     assert "<dd>Month to 2024-04-01: none of 2 features moved beyond chance." in opening
-    assert "<dd>Began: busy (critical, 9 Mar 2024).</dd>" in opening
+    assert "<dd>Told: busy (critical, 9 Mar 2024).</dd>" in opening
     assert "7d to" not in opening
     assert "Settled, 7d to 2024-04-04" in rest
 
@@ -158,6 +158,25 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
     (line,) = listed_alerts([moved], Asked(()), "late").standing
 
     assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last, \d+ \w+ 2024: ", line.what)
+    for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
+        quiet = replace(moved, alert=replace(moved.alert, **untold))
+        assert alert_line(Asked(()), quiet, "UTC").what.startswith("first, ")
+
+
+def test_an_alert_has_one_day_in_the_models_zone(bench: Bench) -> None:
+    with looking(bench) as found:
+        (busy,) = found.kept.data.alerts("late", None, ended=True)
+    fired, day = from_iso("2024-03-20T23:30"), from_iso("2024-03-20T23:00")  # 21 March in Berlin
+    late = replace(busy, alert=replace(busy.alert, since=fired - DAY, fired_at=fired))
+    zone = "Europe/Berlin"
+
+    told = list(_alerts([late], day, day + DAY, zone))
+    before = listed_alerts([late], Asked(()), "late", (day - DAY, day), zone=zone)
+    (line,) = listed_alerts([late], Asked(()), "late", (day, day + DAY), zone=zone).standing
+
+    assert told == ["Told: busy (critical, 21 Mar 2024 00:30)"]
+    assert line.told == "21 Mar 2024 00:30"
+    assert before.standing == ()
 
 
 def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) -> None:
@@ -170,9 +189,9 @@ def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) ->
     told = list(_alerts([over, quiet], day, day + DAY, "UTC"))
 
     assert told == [
-        "No alert that calls for somebody began",
+        "No alert that calls for somebody was told",
         "Ended: busy (21 Mar 2024)",
-        "For information alone: 0 began, 1 ended",
+        "For information alone: 0 fired, 1 ended",
     ]
     usual = replace(over, alert=replace(over.alert, ended=Ended.USUAL))
     assert "Still there, but expected by now, and no longer told: busy (21 Mar 2024)" in list(

@@ -1,6 +1,8 @@
 """Lines over time: which windows they join, and which stand in the numbers alone."""
 
-from monitor.charts.marks import Path
+from dataclasses import replace
+
+from monitor.charts.marks import Dots, Path
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement
 from monitor.measures.rows import MeasurementRow, Truth
@@ -47,3 +49,19 @@ def test_a_window_with_hardly_any_label_is_not_drawn_and_stretches_no_axis() -> 
     assert figure.plot.y.low > 0.6
     assert len(figure.rows) == len(figure.plot.stops) == 22
     assert "hardly any label" in figure.note
+
+
+def test_a_window_with_hardly_any_record_is_drawn_of_coverage_and_where_a_mark_is() -> None:
+    kept = [row(end, 0.7) for end in range(20 * DAY, 40 * DAY, DAY)]
+    series = readings([*kept, row(40 * DAY, 0.2, 6, Truth.PROVISIONAL)], WEEK, "roc_auc")
+    renamed = [replace(one, row=replace(one.row, measure="coverage")) for one in series]
+    axis, ring = time_axis(13 * DAY, 41 * DAY, "UTC"), Dots([(series[-1].middle, 0.2)], "second", hollow=True)
+
+    for figure in (
+        timeline("coverage", renamed, WEEK, axis),
+        timeline("roc_auc", series, WEEK, axis, marks=[ring]),
+    ):
+        drawn = [y for mark in figure.plot.marks if isinstance(mark, Path) for _, y in mark.points]
+        assert 0.2 in drawn
+        assert figure.plot.y.low <= 0.2
+        assert "hardly any label" not in figure.note

@@ -8,7 +8,7 @@ from row_examples import row_of
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.rows import Truth
 from monitor.sentences.labels import with_settling
-from monitor.show.plain import Shown, as_json
+from monitor.show.plain import Shown, as_json, newest_of
 from monitor.show.table import as_table
 
 
@@ -108,11 +108,17 @@ def test_comparisons_that_go_on_stand_before_the_windows_under_a_heading_of_thei
     assert len(headings) > 1
 
 
-def test_of_a_history_the_newest_rows_are_shown_and_it_is_said_how_many_there_are() -> None:
-    history = [("late", as_of, row) for as_of in (3, 1, 2) for _, _, row in [shown("accuracy", as_of / 10)]]
+def test_the_newest_rows_of_a_history_are_of_the_last_windows_each_with_its_comparisons() -> None:
+    _, _, row = shown("accuracy", 0.5)
+    kept = [("late", as_of, replace(row, window_end=end)) for as_of, end in ((3, 1), (1, 1), (3, 2), (2, 1))]
+    beside = ("late", 3, replace(row, window_end=2, against="reference"))
 
-    text = as_table(history, most=2)
+    newest, there = newest_of([*kept, beside], 2)
 
-    assert [f"{value}.0 %" in text for value in (10, 20, 30)] == [False, True, True]
-    assert text.endswith("… the newest 2 of 3 rows: --last 3, or into a pipe or a file")
-    assert as_table(history, most=3) == as_table(history)
+    assert [(as_of, one.window_end, one.against) for _, as_of, one in newest] == [
+        (3, 2, ""),
+        (3, 2, "reference"),
+        (3, 1, ""),
+    ]
+    assert there == 4
+    assert len(newest_of(kept, None)[0]) == 4

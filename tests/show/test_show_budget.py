@@ -1,0 +1,42 @@
+"""What moves below the limit, and what was told: in text and as JSON."""
+
+import json
+from typing import Any
+
+from row_examples import row_of
+
+from monitor.core.clock import DAY
+from monitor.core.measurement import Detail, Measurement
+from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGED, EVIDENCE
+from monitor.show.budget import Spent, as_plain, change_lines
+from monitor.specs.model import BudgetSpec
+
+
+def spent(evidence: float, apparent: float) -> Spent:
+    cells: dict[str, Any] = {
+        "what": "level", "level": "", "way": "rises", "value": 1.4, "expected_low": -0.2, "expected_high": 0.2,
+        "size": 0.01, "since": "2024-03-03", "months": 390.0, "apparent": apparent, "days": 41, "over": 1,
+    }  # fmt: skip
+    detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
+    rows = [
+        row_of(EVIDENCE, Measurement(evidence, n=41, detail=detail), subject="feature:fee"),
+        row_of(ALERTS, Measurement(3.0, n=0)),
+        row_of(BUDGET, Measurement(1.0, n=0)),
+    ]
+    return Spent(model="late", budget=BudgetSpec(), as_of=19_787 * DAY, alerts=(), rows=rows)
+
+
+def test_a_small_change_with_much_evidence_is_told_as_smaller_than_what_is_asked_for() -> None:
+    (small,) = change_lines(spent(0.0, 1e6))
+    (some,) = change_lines(spent(0.4, 0.4))
+    (stands,) = change_lines(spent(9.0, 9.0))
+
+    assert small.endswith("(enough evidence, but smaller than `smallest`)")
+    assert some.endswith("(40 % of the evidence of an alert)")
+    assert stands.endswith("(an alert stands)")
+
+
+def test_changes_of_30_days_are_those_that_the_measure_of_that_name_counts() -> None:
+    (plain,) = json.loads(as_plain([spent(0.0, 0.2)]))
+
+    assert plain["alerts_30d"] == 3
