@@ -14,8 +14,9 @@ from monitor.specs.model import BudgetSpec
 
 def spent(evidence: float, apparent: float) -> Spent:
     cells: dict[str, Any] = {
-        "what": "level", "level": "", "way": "rises", "value": 1.4, "expected_low": -0.2, "expected_high": 0.2,
-        "size": 0.01, "since": "2024-03-03", "months": 390.0, "apparent": apparent, "days": 41, "over": 1,
+        "what": "level", "level": "", "way": "rises", "value": 1.4, "expected_low": -0.2,
+        "expected_high": 0.2, "size": 0.01, "since": "2024-03-03", "months": 390.0,
+        "apparent": apparent, "days": 41, "over": 1,
     }  # fmt: skip
     detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
     rows = [
