@@ -28,7 +28,7 @@ def judged(directory: Path, rows: Sequence[Row], options: str = "") -> tuple[dic
     bench = sqlite_bench(directory, rows, model(options=options + OPTIONS), labelled=END)
     cycled = bench.cycle(END + 3 * HOUR)
     assert cycled.error is None
-    said = re.sub(r"\s+", " ", bench.monitor("status").output)
+    said = re.sub(r"\s+", " ", bench.monitor("status", "--all").output)
     evidence = {key[3]: found for key, found in cycled.measured.items() if key[2] == EVIDENCE}
     return evidence, said.partition("of the newest day ")[2].partition(". ")[0]
 
