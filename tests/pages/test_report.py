@@ -157,7 +157,7 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
 
     (line,) = listed_alerts([moved], Asked(()), "late").standing
 
-    assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last, \d+ \w+ 2024: ", line.what)
+    assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last in breach, up to \d+ \w+ 2024: ", line.what)
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
         assert alert_line(Asked(()), quiet, "UTC").what.startswith("first, ")
