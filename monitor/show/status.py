@@ -145,9 +145,13 @@ def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Se
 
 
 def _shortened(section: Section, width: int) -> Section:
-    """A section without its last sentence; if it has but one, that one is cut to a line."""
-    kept = section.sentences[:-1] or (_cut(section.sentences[0], width - _TITLE),)
-    return Section(section.title, kept)
+    """A section without as many last sentences as make a line; if there is but one, that is cut to a line."""
+    kept, lines = section.sentences, len(_paragraph(section, width))
+    while len(kept) > 1:
+        kept = kept[:-1]
+        if len(_paragraph(shorter := Section(section.title, kept), width)) < lines:
+            return shorter
+    return Section(section.title, (_cut(kept[0], width - _TITLE),))
 
 
 def _paragraph(section: Section, width: int) -> list[str]:
