@@ -115,7 +115,8 @@ def _figures(shown: ShownAlert, zone: str) -> str:
         return last
     of = shown.alert
     word = "first" if of.fired_at is None or of.severity is Severity.INFO else "told first"
-    return f"{word}, {day(told[0][0], zone)}: {first}. Last in breach, up to {day(of.breach.window_end, zone)}: {last}"
+    newest = day(of.breach.window_end, zone)
+    return f"{word}, {day(told[0][0], zone)}: {first}. Last in breach, up to {newest}: {last}"
 
 
 def stood(alert: Alert, span: tuple[int, int]) -> bool:

@@ -24,11 +24,17 @@ BINARY = [
     ),
     (
         predictions(SCORED + 'prediction = "p"\nthreshold = 0.5'),
-        ".predictions.threshold: a prediction is a column or made by a threshold: got both; leave one of them out",
+        (
+            ".predictions.threshold: a prediction is a column or made by a threshold: got both; "
+            "leave one of them out"
+        ),
     ),
     (
         predictions('prediction = "p"\nthreshold = 0.5'),
-        ".predictions.threshold: a prediction is a column or made by a threshold: got both; leave one of them out",
+        (
+            ".predictions.threshold: a prediction is a column or made by a threshold: got both; "
+            "leave one of them out"
+        ),
     ),
     (
         predictions(SCORED + "threshold = 30"),
