@@ -56,8 +56,6 @@ class LastCycle:
         of the sequential tests, by name and key.
     watched
         parts, as far as their days have been judged.
-    told_since
-        moment after which the days are told that are due.
     alerts
         those that are pending or firing.
     whole_labels
@@ -72,7 +70,6 @@ class LastCycle:
     first_seen: Mapping[str, int] = field(default_factory=dict)
     ledgers: Mapping[tuple[str, str], Ledger] = field(default_factory=dict)
     watched: Mapping[Part, WatchedPart] = field(default_factory=dict)
-    told_since: int | None = None
     alerts: Mapping[Series, Alert] = field(default_factory=dict)
     whole_labels: bool = False
     pruned: bool = False

@@ -22,7 +22,7 @@ from monitor.pipeline.keeping import rows_to_keep
 from monitor.pipeline.model import Model
 from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
-from monitor.pipeline.sequential.watched import JudgedDays, judge_days, with_budget
+from monitor.pipeline.sequential.watched import JudgedDays, judge_days
 from monitor.pipeline.whole_details import kept_whole, with_whole_details
 from monitor.pipeline.windows.due import Truths, truths
 from monitor.pipeline.windows.log_rows import (
@@ -292,7 +292,6 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         accepted=cycle.accepted.values(),
         lease=cycle.tick.lease,
     )
-    judged = with_budget(judged, model.spec.budget, as_of, before.told_since)
     seen_first = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
     wrong = differences_wrong(model, audited, as_of)
     last = replace(
@@ -304,7 +303,6 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         whole_labels=before.whole_labels or bool(wrong),
         ledgers=entered.ledgers,
         watched=judged.watched,
-        told_since=judged.told_since,
     )
     oldest_needed = model.oldest_needed(as_of, last.settled_ends, cycle.accepted.values())
     seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)

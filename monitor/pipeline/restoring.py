@@ -6,7 +6,6 @@ from monitor.measures.rows import Truth
 from monitor.pipeline.audit import DECIDED, WRONG
 from monitor.pipeline.caches import LastCycle, NewestSettled, with_kept
 from monitor.pipeline.model import Model
-from monitor.pipeline.sequential.day_rows import told_since
 from monitor.pipeline.sequential.entries import ledgers_of
 from monitor.pipeline.sequential.watched import read_watched
 from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, SETTLING_AGE, WAITING
@@ -37,7 +36,6 @@ def read_last(model: Model, as_of: int) -> LastCycle:
         first_seen={event.subject: event.at for event in store.events(model.name, FIRST_SEEN)},
         ledgers=ledgers_of(model),
         watched=read_watched(model),
-        told_since=told_since(rows),
         whole_labels=counts_whole(store.events(model.name)),
         alerts={alert.series: alert for _, alert in store.alerts(model.name)},
     )

@@ -298,17 +298,3 @@ def test_a_version_is_new_once_and_named_alone_also_after_a_restart(new_store: N
             if alert.series.subject == "log" and alert.breach.cause is not None
         }
         assert found == {16: "v2", 20: "v3"}, restarts
-
-
-def test_changes_that_a_later_budget_finds_in_the_days_before_it_count_once_they_are_told(
-    source: MemorySource, new_store: NewStore
-) -> None:
-    store, added = new_store(), START + (BROKEN + 4) * DAY
-    monitored_of(source, store, **OPTIONS | {"budget": None, "rules": ()}).cycle(added)
-
-    counts = []
-    for moment in (added + EVERY, added + 2 * EVERY):
-        monitored_of(source, store, **OPTIONS).cycle(moment)
-        counts.append((len(store.alerts("late", ended=True)), told_lately(store)))
-
-    assert counts == [(0, 0.0), (2, 2.0)]

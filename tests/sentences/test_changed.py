@@ -70,7 +70,7 @@ def test_shares_are_told_with_points_areas_with_their_difference_and_counts_with
 def test_changes_told_stand_beside_those_that_chance_would_tell(
     many: int, allowed: float, words: str
 ) -> None:
-    rows = list(budget_rows(END, allowed, many, END))
+    rows = list(budget_rows(END, allowed, many))
 
     assert list(beside_chance(rows)) == [words]
     assert list(beside_chance(rows[:1])) == [], "a model without a budget, or of a moment that is past"

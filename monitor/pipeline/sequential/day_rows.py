@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
 from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.expected import FEWEST
@@ -17,7 +17,6 @@ from monitor.sentences.known import few
 from monitor.specs.rows import Day
 
 _SOME = 0.1
-_TOLD_AFTER = ("told_after",)
 _MONTH = 30  # days
 _DRIFTS = "it moves by itself: smaller changes are not told from that"
 _FEW = "too few records a day to tell smaller changes from chance"
@@ -93,27 +92,16 @@ def rows_of(
             yield _row(DETECTABLE, subject, end, _result(one.detectable, n, None, why))
 
 
-def budget_rows(end: int, allowed: float, told: int, after: int) -> Iterator[MeasurementRow]:
+def budget_rows(end: int, allowed: float, told: int) -> Iterator[MeasurementRow]:
     """What the budget allows in 30 days, and how many changes were told in the last 30.
 
     Parameters
     ----------
     end
         of the newest day, microseconds.
-    after
-        moment by which days were due that were learned from alone: kept with the rows.
     """
     yield _row(BUDGET, "", end, Measurement(value=allowed, n=0))
-    since = Detail(_TOLD_AFTER, ((to_iso(after),),))
-    yield _row(ALERTS, "", end, Measurement(value=float(told), n=0, detail=since))
-
-
-def told_since(rows: Iterable[MeasurementRow]) -> int | None:
-    """Moment after which days that are due are told; None: no day was told yet."""
-    details = [row.measurement.detail for row in rows if row.measure == ALERTS]
-    return next(
-        (from_iso(str(one.rows[0][0])) for one in details if one and one.columns == _TOLD_AFTER), None
-    )
+    yield _row(ALERTS, "", end, Measurement(value=float(told), n=0))
 
 
 def told_lately(days: Iterable[Day], rows: Sequence[DayRow], after: int) -> int:

@@ -91,8 +91,6 @@ class JudgedDays:
         of each day the rows of subjects with some evidence.
     watched
         parts, to be remembered once the days are committed.
-    told_since
-        moment after which the days are told that are due; None: none is, without a budget.
     """
 
     days: list[Day] = field(default_factory=list)
@@ -100,7 +98,6 @@ class JudgedDays:
     rows: list[MeasurementRow] = field(default_factory=list)
     kept: list[MeasurementRow] = field(default_factory=list)
     watched: Mapping[Part, WatchedPart] = field(default_factory=dict)
-    told_since: int | None = None
 
 
 def read_watched(model: Model) -> dict[Part, WatchedPart]:
@@ -167,27 +164,11 @@ def judge_days(
                 judged.kept.extend(with_evidence(rows, entered.watch, entered.history[-1]))
         judged.days.extend(days)
     judged.rows.extend(row for part in parts for row in _rows(model, part, parts, as_of))
-    return replace(judged, told_since=told_after)
-
-
-def with_budget(
-    judged: JudgedDays, budget: BudgetSpec | None, as_of: int, told_since: int | None
-) -> JudgedDays:
-    """What a cycle adds with what the budget allows, and how many changes were told in the last 30 days.
-
-    Parameters
-    ----------
-    told_since
-        as it was kept with the last cycle; None: days are told from this one on.
-    """
-    since = judged.told_since if told_since is None else told_since
-    if budget is None or since is None:
-        return judged
-    parts = judged.watched.values()
-    end = max((one.days[-1].end for one in parts if one.days), default=as_of)
-    told = sum(told_lately(one.days, one.rows, since) for one in parts)
-    rows = [*judged.rows, *budget_rows(end, budget.false_alerts, told, since)]
-    return replace(judged, rows=rows, told_since=since)
+    end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
+    began = (as_of if state.first_as_of is None else state.first_as_of) - max(model.spec.every, DAY)
+    told = sum(told_lately(one.days, one.rows, began) for one in parts.values())
+    judged.rows.extend(budget_rows(end, model.spec.budget.false_alerts, told))
+    return judged
 
 
 def _rows(model: Model, part: Part, parts: Mapping[Part, WatchedPart], as_of: int) -> list[MeasurementRow]:
