@@ -179,14 +179,18 @@ def replay_model(
         for at, moment in enumerate(moments, start=1):
             last = at == len(moments)
             notices = NoticeScope.ALL if last and app.store.run == LIVE else NoticeScope.NOTHING
+            if last and app.store.run == LIVE and moment not in _replayed(app, name):
+                app.store.record([Event(model=name, at=moment, kind=REPLAYED)])  # counts with its cycle
             report = cycle_once(app, name, moment, shown=last or at % SHOWN_EVERY == 0, notices=notices)
             yield report
             if report.error is not None:
                 return
-            if last and app.store.run == LIVE:
-                app.store.record([Event(model=name, at=moment, kind=REPLAYED)])
 
     return moments, reports()
+
+
+def _replayed(app: App, name: str) -> set[int]:
+    return {event.at for event in app.store.events(name, REPLAYED)}
 
 
 def pending(app: App, name: str, as_of: int) -> CycleReport:
