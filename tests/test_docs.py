@@ -2,6 +2,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,6 +20,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 from row_examples import row_of
+from store_examples import BEHIND
 
 from monitor.cli import main
 from monitor.config.load import settings_of
@@ -31,7 +33,7 @@ from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.protocols import Commit
-from monitor.specs.rows import ModelState, Provenance
+from monitor.specs.rows import ModelState
 from monitor.store.connections import connect
 from monitor.store.engine import migrate, open_store
 
@@ -315,7 +317,7 @@ def _fill(url: str) -> None:
             Commit(
                 state=ModelState(as_of=as_of),
                 current=current,
-                provenance=_provenance(as_of),
+                provenance=replace(BEHIND, as_of=as_of),
                 snapshots=snapshots,
                 windows=[],
             ),
@@ -335,16 +337,3 @@ def _row(
     interval = Interval(value - 0.05, value + 0.05, 0.95) if truth is not Truth.NONE else None
     measurement = Measurement(value, n=n, interval=interval)
     return row_of(measure, measurement, window="month", window_end=end, truth=truth, **others)
-
-
-def _provenance(as_of: int) -> Provenance:
-    return Provenance(
-        as_of=as_of,
-        grid="grid",
-        reference="reference",
-        config="config",
-        code="0.1.0",
-        rows_read=1,
-        newest_logged_at=None,
-        newest_reported_at=None,
-    )

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from monitor.config.messages import did_you_mean, listed, suggestion
+from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue import BY_NAME
 from monitor.sentences.labels import with_settling
+from monitor.sentences.reasons import OF_THE_PAST
 from monitor.show.plain import Shown
 from monitor.show.table import ALIASES
 from monitor.specs.model import ModelSpec, SourceSpec
@@ -18,7 +19,6 @@ from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import open_to_read
 
-_NEWEST = 1 << 62  # as of: the newest revision of each
 _LISTED = 8  # names of a message
 
 
@@ -106,60 +106,40 @@ def refuse_unknown(kept: KeptRun, model: str | None, window: str | None, measure
         raise ConfigurationError(faults)
 
 
-REPLAYED = ": `monitor replay --run NAME` measures the past, under a name of its own"
-
-
 def chosen_rows(
     kept: KeptRun,
     *,
     model: str | None,
-    window: str | None = None,
-    measure: str | None = None,
-    subject: str | None = None,
-    segment: str | None = None,
-    version: str | None = None,
     as_of: int | None = None,
     history: bool = False,
+    end: int | None = None,
+    **named: str | None,
 ) -> list[Shown]:
-    """Current rows, or kept ones where a history or a moment is asked for.
+    """Current rows, or kept ones where a history, a moment or an end is asked for.
 
     Parameters
     ----------
-    subject, segment, version
-        the empty ones are the whole model.
     as_of
         of each window, measure, … the newest kept row at or before it; with `history` all of them.
+    end
+        of windows that end then alone.
+    named
+        window, measure, subject, segment, version; the last three empty: the whole model; None: any.
     """
-    if history or as_of is not None:
+    if history or as_of is not None or end is not None:
+        known = LAST if as_of is None else as_of
         rows = kept.store.history(
             model=model,
-            window=window,
-            measure=measure,
-            subject=subject,
-            segment=segment,
-            version=version,
-            as_of=None if history else as_of,
+            ends=(None, None) if end is None else (end - 1, end),
+            as_of=None if history else known,
+            **named,
         )
-        return [row for row in rows if as_of is None or row[1] <= as_of]
-    wanted = {
-        "window": window,
-        "measure": measure,
-        "subject": subject,
-        "segment": segment,
-        "version": version,
-    }
+        return [row for row in rows if row[1] <= known]
     return [
         (name, moment, row)
         for name, moment, row in with_settling(kept.store.current(model))
-        if all(value is None or (getattr(row, field) or "") == value for field, value in wanted.items())
+        if all(value is None or (getattr(row, field) or "") == value for field, value in named.items())
     ]
-
-
-def rows_until(kept: KeptRun, end: int | None, **wanted: Any) -> list[Shown]:
-    """`chosen_rows`; where an end is given, of all windows that end then, not of the newest alone."""
-    if end is not None and wanted["as_of"] is None:
-        wanted["as_of"] = _NEWEST
-    return [row for row in chosen_rows(kept, **wanted) if end is None or row[2].window_end == end]
 
 
 def refuse_absent(
@@ -182,7 +162,9 @@ def refuse_absent(
     asked = {"subject": subject, "segment": segment, "version": version}
     faults = []
     if rows and window and all(row.window != window for row in rows):
-        faults.append(f"of the window {window} nothing has been measured yet{REPLAYED}")
+        faults.append(
+            f"of the window {window} nothing has been measured yet: {OF_THE_PAST}, under a name of its own"
+        )
     for field_name, value in asked.items():
         names = sorted({getattr(row, field_name) or "" for row in rows} - {""})
         if value and not rows:

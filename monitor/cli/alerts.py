@@ -1,6 +1,7 @@
 """Commands around alerts: which there are, and what people decide of them."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,10 @@ def _on_one_alert(command: Any) -> Any:
     return command
 
 
+def _say(lines: Iterable[str]) -> None:
+    say_lines("\n".join(map(readable, lines)), width=room())
+
+
 @alerts.command()
 @_on_one_alert
 @click.option(
@@ -104,7 +109,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         lines = accept_alert(kept, Decision(system_clock(), who, why), until, **alert)
-    say_lines("\n".join(map(readable, lines)), width=room())
+    _say(lines)
 
 
 @alerts.command()
@@ -118,7 +123,7 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
 
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         lines = acknowledge(kept, Decision(system_clock(), who, why), **alert)
-    say_lines("\n".join(map(readable, lines)), width=room())
+    _say(lines)
 
 
 @click.command()

@@ -242,7 +242,7 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
     """
     from monitor.app.alert_decisions import standings
     from monitor.app.clocks import system_clock
-    from monitor.app.kept import refuse_absent, refuse_unknown, rows_until, to_read
+    from monitor.app.kept import chosen_rows, refuse_absent, refuse_unknown, to_read
     from monitor.app.provenance import with_provenance
     from monitor.show.behind import BEHIND, tables_behind
     from monitor.show.plain import as_csv, as_json
@@ -256,7 +256,7 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
     table = partial(tables_behind, named, width=room()) if named in BEHIND else options.table_of(**asked)
     with to_read(settings, path.parent, run_name) as kept:
         refuse_unknown(kept, asked["model"], asked["window"], asked["measure"])
-        rows = rows_until(kept, end, **{name: asked[name] for name in _OF_ROWS})
+        rows = chosen_rows(kept, end=end, **{name: asked[name] for name in _OF_ROWS})
         if not rows:
             refuse_absent(kept, asked["model"], asked["window"], **chosen)
         shown, hint = options.chosen_rows(rows, form, **asked)

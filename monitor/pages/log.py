@@ -10,7 +10,7 @@ from monitor.measures.worded import value_of
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.figures import Figure, timeline
 from monitor.pages.fleet import main_of
-from monitor.pages.model import RANGES, Link, links_of, spec_of
+from monitor.pages.model import RANGES, Link, known_events, links_of, spec_of
 from monitor.pages.moments import day, time_axis
 from monitor.pages.series import readings
 from monitor.specs.model import ModelSpec
@@ -52,8 +52,7 @@ def log_page(data: PageData, asked: Asked, name: str) -> LogPage:
     """Page of the log of a model."""
     spec, window, span, rows = _asked(data, asked, name)
     (seen,) = data.seen(name, asked.as_of)
-    until = data.now() if asked.as_of is None else asked.as_of
-    events = [event for event in reversed(data.events(name)) if event.at <= until]
+    events = known_events(data, name, asked.as_of)
     counts = {row.measure: row.measurement for row in seen.rows if not (row.window or row.subject)}
     return LogPage(
         model=name,

@@ -134,11 +134,15 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
 
 def events_of(data: PageData, name: str, as_of: int | None) -> tuple[tuple[str, str, str], ...]:
     """(When, what, to what, by whom, why) of what happened by a moment, the newest first; None: by now."""
-    known = [event for event in data.events(name) if as_of is None or event.at <= as_of]
     return tuple(
         (day(event.in_log), event.kind.replace("_", " "), _event(event))
-        for event in reversed(known[-_MOST_EVENTS:])
+        for event in known_events(data, name, as_of)[:_MOST_EVENTS]
     )
+
+
+def known_events(data: PageData, name: str, as_of: int | None) -> list[Event]:
+    """What had happened by a moment, the newest first; None: by now."""
+    return [event for event in reversed(data.events(name)) if as_of is None or event.at <= as_of]
 
 
 def _event(event: Event) -> str:

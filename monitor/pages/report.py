@@ -23,6 +23,7 @@ from monitor.pages.routes import frame
 from monitor.pages.window.page import TILES, headlines, tiles_of, window_page
 from monitor.sentences import inputs, performance
 from monitor.sentences.known import Known, Section, capital, few, named, sections
+from monitor.sentences.reasons import OF_THE_PAST
 from monitor.show.alerts import ShownAlert
 from monitor.show.plain import as_json
 from monitor.specs.model import ModelSpec
@@ -228,7 +229,7 @@ def _period(
         given = "" if end is None else f" that ends {to_iso(end)}"
         later = data.rows(model, replace(which, after=until - 1, as_of=None)) if end is not None else []
         last = ", ".join(to_iso(one) for one in sorted(set(ends))[-3:])
-        hint = f"the last before it end {last}" if last else "`monitor replay --run NAME` measures the past"
+        hint = f"the last before it end {last}" if last else OF_THE_PAST
         if later:
             hint = f"it was first on {to_iso(min(kept for kept, _ in later))}"
         raise AddressError(

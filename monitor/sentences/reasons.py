@@ -3,6 +3,7 @@
 from monitor.core.measurement import REMEDY, WHEN, Measurement, Reason
 from monitor.core.text import readable
 
+OF_THE_PAST = "`monitor replay --run NAME` measures the past"  # where a window was never measured
 _RUNBOOK = ': see "Why is there no value?" in the runbook'
 _REASONS = {
     "no_records": "the window has no records: look whether the log is written",

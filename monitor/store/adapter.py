@@ -200,6 +200,7 @@ class SqlStore:
         subject: str | None = None,
         segment: str | None = None,
         version: str | None = None,
+        ends: tuple[int | None, int | None] = (None, None),
         as_of: int | None = None,
     ) -> list[tuple[str, int, MeasurementRow]]:
         """(model, as of, row) of the kept measurements, by key and revision.
@@ -208,6 +209,8 @@ class SqlStore:
         ----------
         model, window, measure, subject, segment, version
             None: any. The empty segment or version is the whole.
+        ends
+            bounds (after, up to) of the windows' ends.
         as_of
             None: all revisions; else of each window, measure, … the newest at or before this moment. A
             settled row takes the place of the provisional ones before it.
@@ -216,7 +219,7 @@ class SqlStore:
         wanted |= {"subject": subject, "segment": segment, "version": version}
         filters = {name: value for name, value in wanted.items() if value is not None}
         with reading(self.engine) as connection:
-            return snapshots.history(connection, self.run, filters, as_of)
+            return snapshots.history(connection, self.run, filters, as_of, ends)
 
     def drawn(self, model: str, which: Drawn) -> list[tuple[int, MeasurementRow]]:
         """(as of, row) of the kept measurements of one window's ends, by end and as of."""

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from serving import Bench, model, predictions, reference, sqlite_bench
+from store_examples import BEHIND
 
 from monitor.app.provenance import Behind, as_text, running_code
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.core.text import content_hash
 from monitor.core.version import VERSION
-from monitor.specs.rows import Event, KeptConfiguration, Provenance
+from monitor.specs.rows import Event, KeptConfiguration
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 OPTIONS = (
@@ -176,16 +178,7 @@ def test_each_duration_of_a_model_that_is_configured_is_worded() -> None:
 
 def worded_of(content: str) -> dict[str, object]:
     """A kept configuration as people read it."""
-    moment = Provenance(
-        as_of=END,
-        grid="",
-        reference="",
-        config="key",
-        code="",
-        rows_read=0,
-        newest_logged_at=None,
-        newest_reported_at=None,
-    )
+    moment = replace(BEHIND, as_of=END, config="key")
     kept = KeptConfiguration(hash="key", model="late", content=content, created=END)
     text = as_text([Behind("late", moment, (), kept)])
     found: dict[str, object] = json.loads(text[text.index("\n{") :])

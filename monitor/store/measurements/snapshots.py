@@ -111,7 +111,13 @@ def last_kept(
     return {key: row_of(row) for key, row in newest.items() if is_sure_or_absent(row)}
 
 
-def history(connection: Connection, run: str, filters: dict[str, str], as_of: int | None) -> list[Kept]:
+def history(
+    connection: Connection,
+    run: str,
+    filters: dict[str, str],
+    as_of: int | None,
+    ends: tuple[int | None, int | None] = (None, None),
+) -> list[Kept]:
     """(model, as of, row) of the kept rows, by key and revision.
 
     Parameters
@@ -121,8 +127,10 @@ def history(connection: Connection, run: str, filters: dict[str, str], as_of: in
     as_of
         None: all revisions. Else only the newest at or before it; truth is no part of the key here,
         so that a settled row takes the place of those before it. Nowcasts stand beside provisional rows.
+    ends
+        bounds (after, up to) of the windows' ends.
     """
-    query = _kept(run, filters, as_of, (None, None))
+    query = _kept(run, filters, as_of, ends)
     columns = query.selected_columns
     rows = connection.execute(query.order_by(*(columns[name] for name in (*_KEY, "as_of", "truth"))))
     return [(model, kept, row_of(rest)) for model, kept, *rest in rows]
