@@ -315,7 +315,7 @@ def test_labels_are_counted_by_difference_where_rows_are_only_added(made: Made) 
 
     assert why(model_of()) == ""
     assert why(replace(plain, append_only=True)) == ""
-    assert "may change what it reported" in why(plain)
+    assert "might be changed later" in why(plain)
     assert why(replace(model_of(), append_only=False)) == "append_only = false"
     undated = tuple(column for column in KEPT.columns if column[0] != "reported_at")
     assert "no column says when" in why(model_of(labels=replace(KEPT, columns=undated)))
@@ -337,7 +337,7 @@ def test_a_key_that_holds_the_time_of_the_report_says_that_rows_are_added(
 
     assert (source.counts_labels_whole(model) == "") == added
     queried = replace(KEPT, table=None, query="SELECT * FROM labels")
-    assert "may change" in source.counts_labels_whole(replace(model, labels=queried))
+    assert "might be changed later" in source.counts_labels_whole(replace(model, labels=queried))
 
 
 @pytest.mark.parametrize("missing", ["predictions", "labels"])

@@ -229,7 +229,7 @@ alerts = Table(
     key("pending, firing or resolved", "state"),
     time("fired_at", "as of at which it fired", nullable=True),
     time("resolved_at", "as of at which it ended", nullable=True),
-    Column("ended", Text, comment="why it ended: cleared, usual, revised, no_data, accepted, removed"),
+    Column("ended", Text, comment="why it ended: cleared, revised, no_data, removed"),
     time("window_end", "end of the window of its newest breach"),
     Column("value", Double, comment="of its newest breach"),
     Column("lower", Double, comment="lower bound of the interval"),
