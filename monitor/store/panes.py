@@ -49,6 +49,13 @@ _STORED = (
     panes.c.checksum,
     panes.c.blob,
 )
+_SOME_STORED = select(*_STORED).where(
+    panes.c.run == bindparam("run"),
+    panes.c.model == bindparam("model"),
+    panes.c.part == bindparam("part"),
+    panes.c.layout == bindparam("layout"),
+    panes.c.start.in_(bindparam("starts", expanding=True)),
+)
 _WAITING = (
     select(waiting.c.start, waiting.c.part, waiting.c.since)
     .where(waiting.c.run == bindparam("run"), waiting.c.model == bindparam("model"))
@@ -321,15 +328,11 @@ def load_blobs(
 def _stored(
     connection: Connection, run: str, model: str, part: Part, starts: Sequence[int], counting: Counting
 ) -> Iterator[Sequence[Any]]:
-    query = select(*_STORED).where(
-        panes.c.run == run,
-        panes.c.model == model,
-        panes.c.part == part.value,
-        panes.c.layout == counting.stored_as(counting.layout(part)),
-    )
+    kept_as = counting.stored_as(counting.layout(part))
+    whose = {"run": run, "model": model, "part": part.value, "layout": kept_as}
     plain = [int(start) for start in starts]
     for first in range(0, len(plain), _AT_ONCE):
-        yield from connection.execute(query.where(panes.c.start.in_(plain[first : first + _AT_ONCE])))
+        yield from connection.execute(_SOME_STORED, whose | {"starts": plain[first : first + _AT_ONCE]})
 
 
 def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:

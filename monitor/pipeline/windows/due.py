@@ -1,7 +1,7 @@
 """Which windows are measured in a cycle, and why."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import ModelState, WaitingPane, WindowState
+from monitor.states.counters import Counters
 from monitor.windows.ends import Window
 from monitor.windows.next_settling import Forecast, next_end, next_settling
 from monitor.windows.settling import (
@@ -46,6 +47,8 @@ class Truths:
         reports once a week is silent on most days, and its curves are those of all days.
     breach
         warning of nowcasts, or empty: see `depends`.
+    read
+        counters of panes whose labels still come, by start: windows of one moment share them.
     """
 
     as_of: int
@@ -55,6 +58,7 @@ class Truths:
     usual: float
     spoken: int
     breach: str = ""
+    read: dict[int, Counters | None] = field(default_factory=dict)
 
     def of(self, window: Window, end: int) -> Settled:
         """Whether the window that ends at `end` is settled."""

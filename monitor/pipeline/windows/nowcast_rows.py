@@ -1,6 +1,6 @@
 """Performance of a window by the labels so far, weighed: rows of the truth `nowcast`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from monitor.pipeline.windows.target import Target
 from monitor.pipeline.windows.weights import believed, covariance, shares_of
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Stratum
+from monitor.states.strata import WHOLE
 from monitor.windows.shares import COMPLETE, Shares
 
 _ONE_WEIGHT = 0.01  # panes of a day whose shares differ by less, relatively, are merged first: a delay cell
@@ -65,7 +65,7 @@ def nowcast(target: Target, truths: Truths, spans: Sequence[tuple[int, int]]) ->
     if panes.records[used].sum() < LEAST_RECORDS * records:
         return absent(counting, Reason.TOO_EARLY, options, n=labels)
     start, kept = panes.start[used], Shares(shares.share[used], shares.variance[used])
-    pieces, merged = _pieces(target, spans, start, kept)
+    pieces, merged = _pieces(target, truths, spans, start, kept)
     spread = covariance(
         truths.ages.curves,
         target.caches.panes.delay_counts,
@@ -87,7 +87,7 @@ def _panes(truths: Truths, spans: Sequence[tuple[int, int]]) -> _Spans:
 
 
 def _pieces(
-    target: Target, spans: Sequence[tuple[int, int]], start: Ints, shares: Shares
+    target: Target, truths: Truths, spans: Sequence[tuple[int, int]], start: Ints, shares: Shares
 ) -> tuple[list[Counters], Shares]:
     """Panes by weight: complete days together, days of one weight, all other panes one by one."""
     panes = target.caches.panes
@@ -96,22 +96,30 @@ def _pieces(
     pieces: list[Counters] = []
     at: list[tuple[Floats, Floats]] = []
 
-    def weigh(strata: Mapping[Stratum, Counters], rows: slice) -> None:
-        whole = strata.get(WHOLE)
+    def weigh(whole: Counters | None, rows: slice) -> None:
         if whole is not None:
             pieces.append(whole)
             at.append((shares.share[rows].mean(axis=0), shares.variance[rows].mean(axis=0)))
 
+    runs: list[tuple[slice, int, int, bool]] = []
     for days in _runs(day.tolist(), [shares.share[slice(*each)] for each in pairwise(bounds)], spans):
         rows = slice(bounds[days.start], bounds[days.stop])
         begin, end = int(day[days.start]) * DAY, (int(day[days.stop - 1]) + 1) * DAY
         share = shares.share[rows]
         inside = any(first <= begin and end <= last for first, last in spans)
-        if inside and (share.min(axis=0) >= (1 - _ONE_WEIGHT) * share.max(axis=0)).all():
-            weigh(panes.window(Part.LABELS, begin, end, strata=False, kept=len(days) > 1), rows)
+        alike = (share.min(axis=0) >= (1 - _ONE_WEIGHT) * share.max(axis=0)).all()
+        runs.append((rows, begin, end, bool(inside and alike)))
+    apart = (start[rows].tolist() for rows, _, _, together in runs if not together)
+    unread = [one for starts in apart for one in starts if one not in truths.read]
+    read = panes.each(Part.LABELS, unread)
+    truths.read.update((one, strata.get(WHOLE)) for one, strata in zip(unread, read, strict=True))
+    for rows, begin, end, together in runs:
+        if together:
+            kept = end - begin > DAY
+            weigh(panes.window(Part.LABELS, begin, end, strata=False, kept=kept).get(WHOLE), rows)
         else:
-            for row, strata in enumerate(panes.each(Part.LABELS, start[rows].tolist()), rows.start):
-                weigh(strata, slice(row, row + 1))
+            for row, one in enumerate(start[rows].tolist(), rows.start):
+                weigh(truths.read[one], slice(row, row + 1))
     none = np.empty((0, shares.share.shape[1]))
     stacked = (np.stack([pair[side] for pair in at]) if at else none for side in (0, 1))
     return pieces, Shares(*stacked)
