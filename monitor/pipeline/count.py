@@ -1,5 +1,6 @@
 """Count waiting panes again, whole, in chunks that are committed one by one."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -151,15 +152,18 @@ def count_waiting(
 
 
 def renew(model: Model, lease: Lease | None) -> None:
-    """Keep the model's lease while a cycle is long.
+    """Keep the model's lease while a cycle is long: it costs a transaction.
 
     Raises
     ------
     LeaseLost
         if another process has taken the model over.
     """
-    if lease is not None and not model.store.renew(model.name, lease.token, lease.ttl):
+    if lease is None or not lease.is_due():
+        return
+    if not model.store.renew(model.name, lease.token, lease.ttl):
         raise LeaseLost(f'model "{model.name}": another process has taken it over')
+    lease.renewed = time.monotonic()
 
 
 def chunks(starts: list[int], rows: dict[int, int], at_once: AtOnce | None = None) -> Iterator[list[int]]:

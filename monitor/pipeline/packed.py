@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TypeAlias
 
 from monitor.core.clock import DAY, floor_to, to_iso
@@ -245,7 +244,8 @@ class PackedPanes:
         ]
         near = min(ways, key=lambda way: len(way[0]) + len(way[1]), default=None)
         if near is not None and len(near[0]) + len(near[1]) < len(everything):
-            taken, added = (list(self._pieces(spans, strata=strata)) for spans in near[:2])
+            pieces = list(self._pieces(near[0] + near[1], strata=strata))
+            taken, added = pieces[: len(near[0])], pieces[len(near[0]) :]
             if near[2] in self._sums:  # unless one of these panes was refused, and the sum with it
                 (moved,) = moved_strata(self.layout, [(self._sums[near[2]], taken, added)])
                 if moved is not None:
@@ -261,8 +261,8 @@ class PackedPanes:
         return [*spans, *((at, False) for at in range(last_day, end, self.width))]
 
     def _pieces(self, spans: Sequence[tuple[int, bool]], *, strata: bool) -> Iterator[Strata]:
-        panes = self.panes([at for at, day in spans if not day])
-        pieces = chain(panes, (self._day(at) for at, day in spans if day))
+        panes = iter(self.panes([at for at, day in spans if not day]))
+        pieces = (self._day(at) if day else next(panes) for at, day in spans)
         return pieces if strata else map(_whole, pieces)
 
     def _day(self, day: int) -> Strata:

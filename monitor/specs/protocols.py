@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.messages import Notice
+from monitor.core.clock import SECOND
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
@@ -170,12 +172,23 @@ class Commit:
     pruned: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lease:
-    """The right to write a model's rows: a fencing token, and the microseconds that each renewal lasts."""
+    """The right to write a model's rows: a fencing token, the microseconds that each renewal lasts.
+
+    Parameters
+    ----------
+    renewed
+        the monotonic clock's seconds at the last renewal.
+    """
 
     token: int
     ttl: int
+    renewed: float = field(default_factory=time.monotonic)
+
+    def is_due(self) -> bool:
+        """Whether a tenth of what a renewal lasts has passed: a short cycle need not renew."""
+        return time.monotonic() - self.renewed >= self.ttl / SECOND / 10
 
 
 class PaneStore(Protocol):

@@ -211,19 +211,20 @@ def read_differences(connection: Connection, run: str, model: str) -> list[tuple
     from monitor.records import codec
 
     found = []
-    for number, as_of, layout, blob in connection.execute(_DIFFERENCES, {"run": run, "model": model}).all():
+    stored = connection.execute(_DIFFERENCES, {"run": run, "model": model}).all()
+    held = select(panes.c.start, panes.c.holds).where(
+        panes.c.run == run,
+        panes.c.model == model,
+        panes.c.part == Part.LABELS.value,
+        panes.c.holds >= min((number for number, *_ in stored), default=0),
+    )
+    holds = connection.execute(held).all() if stored else []
+    for number, as_of, layout, blob in stored:
         try:
             each = codec.decode_differences(blob, as_of)
         except CodecError as error:
             raise damaged(f'differences {number} of "{model}"', error) from error
-        held = select(panes.c.start).where(
-            panes.c.run == run,
-            panes.c.model == model,
-            panes.c.part == Part.LABELS.value,
-            panes.c.start >= int(each.start[0]),
-            panes.c.holds >= number,
-        )
-        left = each.without(connection.execute(held).scalars())
+        left = each.without(start for start, last in holds if last >= number)
         if len(left.start):
             found.append((layout, left))
     return found

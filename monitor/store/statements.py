@@ -106,16 +106,18 @@ def insert_given(
 
 def write_many(
     connection: Connection, statement: Insert, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
-) -> None:
-    """Run a statement on values of `given`: their names, and many rows of them in this order."""
+) -> int:
+    """Run a statement on values of `given`: their names, and many rows of them in this order.
+
+    Returns how many rows it has written.
+    """
     if not rows:
-        return
+        return 0
     if connection.dialect.name == "postgresql":
         arrays = (list(values) for values in zip(*rows, strict=True))
-        connection.execute(statement, dict(zip(names, arrays, strict=True)))
-        return
+        return connection.execute(statement, dict(zip(names, arrays, strict=True))).rowcount
     text, asked = _plain(statement)
-    connection.exec_driver_sql(text, list(map(itemgetter(*map(names.index, asked)), rows)))
+    return connection.exec_driver_sql(text, list(map(itemgetter(*map(names.index, asked)), rows))).rowcount
 
 
 @lru_cache(maxsize=16)

@@ -113,6 +113,6 @@ def test_a_cycle_costs_what_is_new_whatever_is_behind_it(
 
     assert costs[3].queries == 27  # three of them look at how times are written
     once = {"panes": 4, "differences": 1, "waiting": 3, "models": 4, "leases": 1, "provenance": 1}
-    assert costs[3].written == once | {"series": report.measurements, "current_rows": report.measurements}
+    assert costs[3].written == once | {"current_rows": report.measurements}
     assert costs[3].pane_bytes > 0
     assert costs[7] == costs[3]

@@ -107,7 +107,7 @@ def test_a_lease_is_renewed_between_chunks(
 ) -> None:
     monkeypatch.setattr(count, "MOST_PANES", 2)
     others: list[int | None] = []
-    lease = replace(expired(store), ttl=MINUTE)
+    lease = replace(expired(store), ttl=MINUTE, renewed=-HOUR)
 
     def stopping() -> bool:
         if store.facts("late", 0):
@@ -126,7 +126,7 @@ def test_a_lease_is_renewed_between_pieces_of_a_long_search_for_labels(
 ) -> None:
     monitored_of(source, store, reading=WIDE).cycle(EARLIER)
     others: list[int | None] = []
-    lease, relabelled = replace(expired(store), ttl=MINUTE), source.relabelled
+    lease, relabelled = replace(expired(store), ttl=MINUTE, renewed=-HOUR), source.relabelled
 
     def pieces(*spec: Any, **span: Any) -> Iterator[Any]:
         for piece in relabelled(*spec, **span):

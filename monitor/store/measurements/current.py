@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, bindparam, delete, select
 
 from monitor.measures.rows import MeasurementRow
 from monitor.store.measurements.columns import AT_ONCE, columns_of, row_of, values_of
-from monitor.store.measurements.series import write_current
+from monitor.store.measurements.series import number_series, write_current
 from monitor.store.tables import current, current_rows, series
 
 
@@ -19,8 +19,13 @@ def replace(
     """Put the rows in place of the model's current ones; not whole: of those that no window has."""
     replaced = select(series.c.id).where(series.c.run == run, series.c.model == model)
     replaced = replaced if whole else replaced.where(series.c.window == "")
-    connection.execute(delete(current_rows).where(current_rows.c.series.in_(replaced)))
-    write_current(connection, [values_of(run, model, as_of, row) for row in rows])
+    old = delete(current_rows).where(current_rows.c.series.in_(replaced))
+    values = [values_of(run, model, as_of, row) for row in rows]
+    connection.execute(old)
+    if not write_current(connection, values):  # seldom: some are named for the first time
+        number_series(connection, values)
+        connection.execute(old)
+        write_current(connection, values)
 
 
 def read(

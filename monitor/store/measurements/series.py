@@ -31,24 +31,24 @@ key_of_kept = itemgetter(*(_NAMES.index(column.name) for column in snapshots.pri
 _TEXT = _NAMES.index("detail")
 
 
-def write_current(connection: Connection, rows: Sequence[Row]) -> None:
-    """Insert rows of `current`, none of which is there; values as `columns.values_of` orders them."""
-    _number_series(connection, rows)
-    write_many(connection, _writing_current(connection.dialect.name), _NAMES, rows)
+def write_current(connection: Connection, rows: Sequence[Row]) -> bool:
+    """Insert rows of `current`, as `columns.values_of` orders values; False: some name has no number yet."""
+    return write_many(connection, _writing_current(connection.dialect.name), _NAMES, rows) == len(rows)
 
 
 def write_snapshots(connection: Connection, rows: Sequence[Row]) -> None:
     """Insert rows of `snapshots`, none of which is there; of those with the same key the first."""
     dialect, kept = connection.dialect.name, {key_of_kept(row): row for row in reversed(rows)}
     rows = [(*row, None if row[_TEXT] is None else crc32(row[_TEXT].encode())) for row in kept.values()]
-    _number_series(connection, rows)
+    number_series(connection, rows)
     write_many(connection, _numbering_row_sets(dialect), _ROW_SET, _distinct(rows, _ROW_SET))
     with_detail = [row for row in rows if row[_TEXT] is not None]
     write_many(connection, _numbering_details(dialect), _DETAIL, _distinct(with_detail, _DETAIL))
     write_many(connection, _writing_snapshots(dialect), _KEPT, rows)
 
 
-def _number_series(connection: Connection, rows: Sequence[Row]) -> None:
+def number_series(connection: Connection, rows: Sequence[Row]) -> None:
+    """Number what names these rows, where it has no number."""
     write_many(connection, _numbering_series(connection.dialect.name), _SERIES, _distinct(rows, _SERIES))
 
 
@@ -80,8 +80,8 @@ def _numbering_details(dialect: str) -> Insert:
 @lru_cache(maxsize=2)
 def _writing_current(dialect: str) -> Insert:
     values = given(dialect, current.columns)
-    numbers = {"series": _number_of(series, values)}
-    return insert_given(dialect, current_rows, _in_order(current_rows, values | numbers))
+    numbered = _in_order(current_rows, values | {"series": series.c.id})
+    return insert_given(dialect, current_rows, numbered, _same(series, values))
 
 
 @lru_cache(maxsize=2)
