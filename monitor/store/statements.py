@@ -104,6 +104,9 @@ def insert_given(
     return statement.from_select(list(values), rows if condition is None else rows.where(condition))
 
 
+_COUNTED = {"preserve_rowcount": True}  # of an INSERT
+
+
 def write_many(
     connection: Connection, statement: Insert, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> int:
@@ -115,7 +118,8 @@ def write_many(
         return 0
     if connection.dialect.name == "postgresql":
         arrays = (list(values) for values in zip(*rows, strict=True))
-        return connection.execute(statement, dict(zip(names, arrays, strict=True))).rowcount
+        values = dict(zip(names, arrays, strict=True))
+        return connection.execute(statement, values, execution_options=_COUNTED).rowcount
     text, asked = _plain(statement)
     return connection.exec_driver_sql(text, list(map(itemgetter(*map(names.index, asked)), rows))).rowcount
 
