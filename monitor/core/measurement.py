@@ -1,8 +1,10 @@
 """The result of a measure: a value and its interval, or the reason why there is none."""
 
+import json
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 RateMethod: TypeAlias = Literal["wilson", "clopper-pearson"]
@@ -12,6 +14,8 @@ LEVEL = 0.95  # of intervals and critical values, unless another is asked for
 FEW_DELAYS = "few_delays"  # warning of windows that settled by the delays of all classes
 BECAUSE, WHEN, REMEDY = ("because",), ("when",), ("because", "write")
 """Columns of details of one line: why there is no value; when there will be one; why, and what to write."""
+
+_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Reason(StrEnum):
     SELECTIVE_LABELS = "selective_labels"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Detail:
     """A small table behind a value: a curve, the cells that moved, deciles.
 
@@ -66,6 +70,11 @@ class Detail:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[float | str | None, ...], ...]
+
+    @cached_property
+    def text(self) -> str:
+        """JSON of it; rows that stay from cycle to cycle keep it."""
+        return _ENCODE({"columns": self.columns, "rows": self.rows})
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from monitor.pipeline.windows.target import Target
 from monitor.pipeline.windows.window_rows import label_rows, record_rows
 from monitor.records.pane import Part
 from monitor.show.plain import ordered, plain
-from monitor.store.measurements.columns import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,5 +203,5 @@ def _record(row: MeasurementRow) -> Mapping[str, Any]:
     return {
         **plain("", 0, row),
         "level": None if result.interval is None else result.interval.level,
-        "detail": None if result.detail is None else text_of(result.detail),
+        "detail": None if result.detail is None else result.detail.text,
     }

@@ -36,9 +36,9 @@ def rows_to_keep(
     thin
         of windows that overlap others of their kind, rows of measures that nobody asks for are left out.
     """
-    there = {place_of(row) for row in due}
+    wanted = set(changed).difference(place_of(row) for row in due)
     measured = (row for row in rows if row.measure != NEXT_SETTLING)  # which no window has
-    cited = [row for row in measured if place_of(row) in changed and place_of(row) not in there]
+    cited = [row for row in measured if place_of(row) in wanted] if wanted else []
     return [*(thinned(spec, due, changed) if thin else due), *cited]
 
 

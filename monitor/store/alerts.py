@@ -11,7 +11,7 @@ from monitor.alerts.lifecycle import Alert, Ended, State, known_at
 from monitor.alerts.rules import Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.store.damage import understood
-from monitor.store.measurements.columns import detail_of, text_of
+from monitor.store.measurements.columns import detail_of
 from monitor.store.statements import put
 from monitor.store.tables import alerts
 
@@ -88,7 +88,7 @@ def _values(alert: Alert) -> dict[str, Any]:
         "upper": breach.upper,
         "n": int(breach.n),
         "limit_": breach.limit,
-        "cause": None if breach.cause is None else text_of(breach.cause),
+        "cause": None if breach.cause is None else breach.cause.text,
         "judged_at": int(alert.judged_at),
         "verdict": json.dumps(verdict, sort_keys=True),
         "breached": int(alert.breached),
@@ -99,7 +99,7 @@ def _values(alert: Alert) -> dict[str, Any]:
 
 
 def _told(moment: int, breach: Verdict) -> dict[str, Any]:
-    cause = None if breach.cause is None else text_of(breach.cause)
+    cause = None if breach.cause is None else breach.cause.text
     return {"as_of": int(moment), **{name: getattr(breach, name) for name in _VERDICT}, "cause": cause}
 
 

@@ -19,7 +19,6 @@ COLUMNS = (
 _END, _MEASURE, _SUBJECT, _REASON, _LEVEL = (
     COLUMNS.index(name) for name in ("window_end", "measure", "subject", "reason", "level")
 )
-_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 AT_ONCE = 500  # rows: thousands at a time keep the garbage collector busy
 _TRUTHS = {truth.value: truth for truth in Truth}
 _REASONS = {reason.value: reason for reason in Reason}
@@ -57,13 +56,8 @@ def values_of(run: str, model: str, as_of: int, row: MeasurementRow) -> tuple[An
         float(measured.resolution),
         None if row.coverage is None else float(row.coverage),
         row.warning,
-        None if measured.detail is None else text_of(measured.detail),
+        None if measured.detail is None else measured.detail.text,
     )
-
-
-def text_of(detail: Detail) -> str:
-    """JSON of a detail."""
-    return _ENCODE({"columns": detail.columns, "rows": detail.rows})
 
 
 def detail_of(text: str | None) -> Detail | None:
