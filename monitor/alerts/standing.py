@@ -18,6 +18,7 @@ from monitor.sentences.known import Known, Section, few, named, sections, senten
 from monitor.sentences.reasons import why
 from monitor.sentences.windows import at
 
+_NAMED = 5  # subjects of which the same is said
 _SLACK = 60 * SECOND
 _AFTER_REPLAY = 2 * DAY  # until a daemon is to have gone on
 _PATIENCE = 3  # ticks without a cycle, as the health of the daemon counts them
@@ -118,11 +119,12 @@ def standing(seen: Seen) -> Standing:
     blind = list(_blind(seen, known, unjudged))
     lasting = list(_not_back(seen))
     if open_ or stale or lasting:
-        critical = sum(alert.severity is Severity.CRITICAL for alert in open_)
-        told = [_fires(seen, alert) for alert in open_]
-        need, because = Need.NEEDED, [*told[:critical], *stale, *told[critical:], *lasting]
+        critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
+        others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
+        need = Need.NEEDED
+        because = [*_fire(seen, critical), *stale, *_fire(seen, others), *lasting]
     elif firing:
-        need, because = Need.IN_HAND, [_fires(seen, *pair) for pair in firing]
+        need, because = Need.IN_HAND, list(_fire(seen, firing))
     elif blind:
         need, because = Need.CANNOT_TELL, blind
     else:
@@ -197,16 +199,24 @@ def _not_back(seen: Seen) -> Iterator[str]:
         yield f"Not gone back, though no alert tells it any longer: {told}. Mend it, or accept it"
 
 
-def _fires(seen: Seen, alert: Alert, seen_by: str = "") -> str:
-    """One alert that fires: what, when it was found, and who has it."""
-    rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
-    place = [part for part in (alert.series.version, alert.series.segment, _subject(alert)) if part]
-    of = f" ({', '.join(map(named, place))})" if place else ""
+def _fire(seen: Seen, firing: Iterable[tuple[Alert, str]]) -> Iterator[str]:
+    """Alerts that fire: what, when, and who has it; subjects of which the same is said stand together."""
+    groups: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+    for alert, seen_by in firing:
+        place = tuple(named(part) for part in (alert.series.version, alert.series.segment) if part)
+        subjects = groups.setdefault((alert.series.rule, place, _told(seen, alert, seen_by)), [])
+        subjects += [named(subject)] if (subject := _subject(alert)) else []
+    for (rule, place, told), subjects in groups.items():
+        of = ", ".join([*place, *([few(subjects, _NAMED)] if subjects else [])])
+        yield readable(f"{rule} ({of}){told}" if of else f"{rule}{told}")
+
+
+def _told(seen: Seen, alert: Alert, seen_by: str) -> str:
     if alert.breach.reason == NOT_KEPT:
-        return readable(f"{alert.series.rule}{of} fires, found {at(alert.since)}; {NOT_KEPT}")
-    what = readable(f"{alert.series.rule}{of}: {figures(rule, alert.breach)}")
+        return f" fires, found {at(alert.since)}; {NOT_KEPT}"
+    rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
     found = "" if is_change(alert.breach.cause) else f", found {at(alert.since)}"
-    return f"{what}{found}" + (f"; acknowledged by {readable(seen_by)}" if seen_by else "")
+    return f": {figures(rule, alert.breach)}{found}" + (f"; acknowledged by {seen_by}" if seen_by else "")
 
 
 def _subject(alert: Alert) -> str:

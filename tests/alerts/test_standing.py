@@ -128,6 +128,18 @@ def test_one_alert_that_nobody_has_needs_somebody_although_others_are_in_hand() 
     assert found.because[0].startswith("feature_shift (temp): stability_index 0.420 (significant), limit ")
 
 
+def test_alerts_of_which_the_same_is_said_stand_in_one_sentence() -> None:
+    fired = [
+        (replace(FIRING, series=replace(FIRING.series, subject=f"feature:{name}")), "") for name in "abcdefg"
+    ]
+    fired += [(replace(FIRING, series=replace(FIRING.series, version="2")), "")]
+
+    together, apart = of(alerts=fired).because
+
+    assert together.startswith("feature_shift (a, b, c, d, e and 2 more): stability_index 0.420")
+    assert apart.startswith("feature_shift (2, temp): stability_index 0.420")
+
+
 def test_a_change_that_is_not_told_any_longer_needs_somebody_until_it_is_back_or_accepted() -> None:
     cells = {"what": "unseen", "level": "", "usual_since": to_iso(NOW - 30 * DAY)[:10]}
     detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
