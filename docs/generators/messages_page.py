@@ -100,7 +100,7 @@ def _features(*rows: tuple[float | str | None, ...]) -> Detail:
 
 
 def _changed(*cells: float | str | None) -> Detail:
-    return Detail(CHANGED, ((*cells, None, None, None),))
+    return Detail(CHANGED, ((*cells, *[None] * (len(CHANGED) - len(cells))),))
 
 
 _AUC = _changed(

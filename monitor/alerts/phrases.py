@@ -27,6 +27,7 @@ from monitor.measures.worded import (
     with_minus,
 )
 from monitor.sentences.changed import changed, is_change
+from monitor.sentences.inputs import INDEX, lost_of
 from monitor.sentences.windows import at
 
 Cell = float | str | None
@@ -72,7 +73,7 @@ def figures(rule: Rule | None, verdict: Verdict) -> str:
         return "; ".join([_counted(rule, verdict), *_largest_feature(rule, verdict.cause)])
     interval = interval_in_words(rule, verdict)
     parts = [*_judged(rule, verdict.value, interval, verdict.limit, verdict.beside), *_records(rule, verdict)]
-    return "; ".join([", ".join(parts), *_largest(rule, verdict.cause)])
+    return "; ".join([", ".join(parts), *_largest(rule, verdict.cause, verdict.value)])
 
 
 def still(alert: Alert) -> str:
@@ -242,7 +243,7 @@ def _judged(
     """Value, reference and limit of one subject."""
     interval = f" {interval}" if interval else ""
     if not differs(rule.measure, rule.against):
-        known = rule.measure == "stability_index" and value is not None
+        known = rule.measure == INDEX and value is not None
         band = f" ({band_of(value or 0.0)})" if known else ""
         against = f" against {rule.against}" if rule.against else ""
         yield f"{rule.measure}{against} {beside_limit(rule.measure, value, limit)}{interval}{band}"
@@ -273,19 +274,23 @@ def _share_of_then(rule: Rule) -> str:
     return f" ({with_minus(str(shares[0]))} of {rule.against})" if len(shares) == 1 else ""
 
 
-def _largest(rule: Rule, cause: Detail | None) -> Iterator[str]:
+def _largest(rule: Rule, cause: Detail | None, value: float | None) -> Iterator[str]:
     """The cell that moved most, or the segment that contributes most or is worst."""
     if cause is None or not cause.rows:
         return
     first = cause.rows[0]
     if cause.columns[:3] == COUNTED[4:]:
-        yield _moved(first)
+        lost = lost_of(value, cause) if rule.measure == INDEX else None
+        if lost is None or not lost.much:
+            yield _moved(first)
+        else:
+            yield f"{lost}; of those that are there {value_of(INDEX, lost.there)}"
     elif mean := contributes_to(cause):
         yield f"segment {first[0]} contributes most, {cell_of('contribution', first[1], mean)} of {mean}"
     elif cause.columns == WORST:
-        value, lower, upper = (cell_of("value", one, rule.measure) for one in first[1:4])
+        worst, lower, upper = (cell_of("value", one, rule.measure) for one in first[1:4])
         bounds = "" if first[2] is None else f" [{lower}, {upper}]"
-        yield f"segment {first[0]} is worst, {value}{bounds}"
+        yield f"segment {first[0]} is worst, {worst}{bounds}"
 
 
 def _counted(rule: Rule, verdict: Verdict) -> str:

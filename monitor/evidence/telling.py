@@ -110,6 +110,8 @@ class Judgement:
         why the series were not judged; None: some were.
     unvalued
         why its values were not, though perhaps how many of them are missing.
+    missing
+        share of the day's records without a value, and the largest one that was expected; None: not followed.
     """
 
     subject: str
@@ -135,6 +137,7 @@ class Judgement:
     days: int
     unjudged: NotJudged | None
     unvalued: NotJudged | None
+    missing: tuple[float, float] | None
 
 
 def judgements(
@@ -154,17 +157,9 @@ def judgements(
     """
     apparent = _apparent(watch, judged)
     detectable = _detectable(watch, judged, budget)
+    known = means or {}
     return [
-        _judgement(
-            watch,
-            judged,
-            subject,
-            apparent,
-            detectable,
-            budget,
-            unusual=unusual,
-            means=means or {},
-        )
+        _judgement(watch, judged, subject, apparent, detectable, budget, unusual=unusual, means=known)
         for subject in range(len(watch.subjects))
     ]
 
@@ -222,7 +217,24 @@ def _judgement(
         unvalued=_unjudged(watch, judged, of_values, unusual=unusual)
         if watch.groups[subject] is not WatchGroup.LOG
         else None,
+        missing=_missing(watch, judged, subject),
     )
+
+
+def _missing(watch: Watch, judged: Judged, subject: int) -> tuple[float, float] | None:
+    """Share that is missing, and what was expected at most, of the series or the fault that follows it."""
+    missing = KINDS.index(Trait.MISSING)
+    for at in np.flatnonzero((watch.subject == subject) & (watch.kind == missing)).tolist():
+        now, usual = float(judged.row.values[at]), expected_band(judged.expectation, at)[2]
+        return (
+            (plain(Trait.MISSING, now), plain(Trait.MISSING, usual))
+            if np.isfinite([now, usual]).all()
+            else None
+        )
+    for at, fault in enumerate(watch.faults):
+        if fault.subject == subject and fault.fault == Trait.MISSING:
+            return float(judged.faults.share[at]), float(judged.faults.largest[at])
+    return None
 
 
 @dataclass(frozen=True, slots=True)

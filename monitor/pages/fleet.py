@@ -11,7 +11,7 @@ from monitor.measures.worded import band_of, bounds_of, difference_of, surely, v
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.moments import day, lasting
 from monitor.pages.series import REFERENCE, of_reference, readings
-from monitor.sentences.inputs import INDEX
+from monitor.sentences.inputs import INDEX, is_beyond
 from monitor.sentences.known import Known, capital, named
 from monitor.show.status import verdict_of
 from monitor.show.table import ALIASES
@@ -183,10 +183,7 @@ def _age(seen: Seen) -> str:
 
 def moved(known: Known, row: MeasurementRow) -> bool:
     """Whether a feature moved beyond chance, and by 0.1 or more."""
-    critical = known.beside(row, f"{INDEX}_critical")
-    limit = None if critical is None else critical.measurement.value
-    value = row.measurement.value or 0.0
-    return limit is not None and value > limit and band_of(value) != "none"
+    return is_beyond(known, row) and band_of(row.measurement.value or 0.0) != "none"
 
 
 def main_of(spec: ModelSpec, name: str) -> Window:

@@ -68,6 +68,7 @@ _OF_LABELS = (
 _OF_VALUES = (*_NUMBERS, "invalid", "unseen")  # of scores and of labels alike
 _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
+_MISSING = 0.01  # of the values, from which on it is told that more are missing than is usual
 _THURSDAY = 3  # 1970-01-01
 
 
@@ -90,7 +91,7 @@ def changed(detail: Detail, end: int) -> str:
     months'
     """
     cells = _cells(detail)
-    parts = [_now(cells, end), _began(cells), _chance(cells), _where(cells)]
+    parts = [_now(cells, end), _missing(cells), _began(cells), _chance(cells), _where(cells)]
     return readable("; ".join(part for part in parts if part))
 
 
@@ -302,6 +303,15 @@ def _weekday(cells: _Cells, end: int) -> str:
     day = cells.get("day")
     at = from_iso(day) if isinstance(day, str) else end - DAY // 2
     return _WEEKDAYS[(at // DAY + _THURSDAY) % 7]
+
+
+def _missing(cells: _Cells) -> str:
+    """Values that are missing besides what changed: the change is one of those that are there."""
+    now, usual = cells.get("missing"), cells.get("missing_before")
+    if cells["what"] == "missing" or not (isinstance(now, float | int) and isinstance(usual, float | int)):
+        return ""
+    told = f"besides, {value_of('missing_rate', now)} of the values are missing, "
+    return f"{told}at most {value_of('missing_rate', usual)} expected" if now - usual >= _MISSING else ""
 
 
 def _began(cells: _Cells) -> str:

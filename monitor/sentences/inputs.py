@@ -1,8 +1,10 @@
 """What goes in and comes out: features and scores that moved, by how much; the quality of the data."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from monitor.core.measurement import Reason
+from monitor.core.measurement import Detail, Reason
 from monitor.measures.against import REFERENCE, SEASON
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family
@@ -15,6 +17,70 @@ from monitor.sentences.windows import window_of
 INDEX = "stability_index"
 OUT_OF_RANGE, _FEW = "out_of_range_rate", 0.01
 _FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": "unseen"}
+_CELLS, _LOST = (
+    ("cell", "expected", "actual", "contribution"),
+    {"(missing)": "missing", "(invalid)": "invalid"},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a stability index owes to values that are missing or invalid, more of them or fewer.
+
+    Parameters
+    ----------
+    what
+        "missing", "invalid", or both.
+    now, then
+        their share of the records: of the window, and of the reference.
+    there
+        index of the values that are there.
+    """
+
+    what: str
+    now: float
+    then: float
+    there: float
+
+    @property
+    def least(self) -> float:
+        """Smaller one of the two shares of values that are there."""
+        return 1.0 - max(self.now, self.then)
+
+    @property
+    def much(self) -> bool:
+        """Whether their share is another one by a point or more: less is not told beside the index."""
+        return abs(self.now - self.then) >= _FEW
+
+    def __str__(self) -> str:
+        now, then = (value_of("missing_rate", share) for share in (self.now, self.then))
+        return f"{now} are {self.what}, reference {then}"
+
+
+def lost_of(index: float | None, detail: Detail | None) -> Lost | None:
+    """Values that are missing or invalid, where they are among the cells that moved most; None: they are not.
+
+    With the shares P and Q of values that are there, and p' and q' of each among those, an index is the terms
+    of what is lost, (P - Q)·ln(P / Q), and Σ (P p' - Q q')·ln(p' / q'): that is the index of the values that
+    are there, times (P + Q) / 2.
+
+    >>> rows = (("(missing)", 0.0, 0.5, 2.5), ("0.4 to 0.5", 0.1, 0.05, 0.03))
+    >>> str(lost_of(2.85, Detail(_CELLS, rows))), round(lost_of(2.85, Detail(_CELLS, rows)).there, 3)
+    ('50.0 % are missing, reference 0 %', 0.005)
+    """
+    if index is None or detail is None or detail.columns != _CELLS:
+        return None
+    rows = [row for row in detail.rows if row[0] in _LOST]
+    if not rows:
+        return None
+    then, now, terms = ([float(row[at] or 0.0) for row in rows] for at in (1, 2, 3))
+    before, after = 1.0 - math.fsum(then), 1.0 - math.fsum(now)
+    there = 0.0
+    if min(before, after) > 0:
+        rest = index - math.fsum(terms) - (after - before) * math.log(after / before)
+        there = max(2 * rest / (after + before), 0.0)
+    what = " or ".join(_LOST[str(row[0])] for row in rows)
+    return Lost(what, math.fsum(now), math.fsum(then), there)
 
 
 def inputs(known: Known) -> Iterator[str]:
@@ -33,7 +99,7 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         reason = why_absent(rows[0].measurement) if rows else why("no_reference")
         yield f"Whether features moved{of} is not known: {reason}"
         return
-    moved = sorted(filter(lambda row: _beyond(known, row), judged), key=lambda row: -_index(row))
+    moved = sorted(filter(lambda row: is_beyond(known, row), judged), key=lambda row: -_index(row))
     large = [row for row in moved if band_of(_index(row)) != "none"]
     where = capital(window_of(judged[0]))
     if not moved:
@@ -43,8 +109,11 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         small = ", each by less than 0.1" if against else ", as one in 20 does by chance alone"
         size = some if large else small
         told = f"{len(moved)} of {len(judged)} features {far}{size}"
-        most = few([f"{named(row.subject)} {_with_band(row, *_means(known, row))}" for row in moved])
+        most = few(
+            [f"{named(row.subject)} {_with_band(row, *_means(known, row), *_beside(row))}" for row in moved]
+        )
         yield f"{where}: {told}, by {INDEX}: {most}"
+    yield from _only_lost(known, {named(row.subject): row for row in judged}, against)
     if len(judged) < len(rows):
         blind: dict[str, list[str]] = {}
         for row in rows:
@@ -68,10 +137,11 @@ def _outputs(known: Known) -> Iterator[str]:
     }
     rows = {name: row for name, row in found.items() if row is not None}
     judged = {name: row for name, row in rows.items() if row.measurement.value is not None}
-    told = [f"{name} {_figures(known, row)}" for name, row in judged.items() if _beyond(known, row)]
+    told = [f"{name} {_figures(known, row)}" for name, row in judged.items() if is_beyond(known, row)]
     still = [name for name, row in judged.items() if not _beyond(known, row)]
     if told:
         yield f"Outputs moved beyond chance: {', '.join(told)}"
+    yield from _only_lost(known, judged)
     if still:
         yield f"No more than by chance: {few(still)}"
     for name, row in rows.items():
@@ -156,16 +226,47 @@ def _figures(known: Known, row: MeasurementRow) -> str:
     critical = known.beside(row, f"{INDEX}_critical")
     limit = None if critical is None else critical.measurement.value
     if limit is None:
-        return _with_band(row)
+        return _with_band(row, *_beside(row))
     if value_of(INDEX, limit) == value_of(INDEX, _index(row)):
         return f"{_index(row):.4g} (chance gives up to {limit:.4g})"
-    return _with_band(row, f"chance gives up to {value_of(INDEX, limit)}")
+    return _with_band(row, f"chance gives up to {value_of(INDEX, limit)}", *_beside(row))
 
 
-def _beyond(known: Known, row: MeasurementRow) -> bool:
+def is_beyond(known: Known, row: MeasurementRow) -> bool:
+    """Whether the values that are there moved beyond chance: there may be fewer than the index knows of."""
+    lost = _lost(row)
+    return _beyond(known, row) and (lost is None or _beyond(known, row, lost.there * lost.least))
+
+
+def _only_lost(known: Known, judged: Mapping[str, MeasurementRow], against: str = "") -> Iterator[str]:
+    """What moved beyond chance by its missing or invalid values alone."""
+    alone = [
+        f"{name} ({lost})".replace("reference", against or "reference")
+        for name, row in judged.items()
+        if _beyond(known, row) and not is_beyond(known, row) and (lost := _lost(row))
+    ]
+    if alone:
+        yield f"Moved by missing or invalid values alone: {few(alone)}"
+
+
+def _beside(row: MeasurementRow) -> list[str]:
+    """Lost values, and the index without them, of what moved besides."""
+    lost = _lost(row)
+    return (
+        []
+        if lost is None or not lost.much
+        else [f"{lost}; of those that are there {value_of(INDEX, lost.there)}"]
+    )
+
+
+def _lost(row: MeasurementRow) -> Lost | None:
+    return lost_of(row.measurement.value, row.measurement.detail)
+
+
+def _beyond(known: Known, row: MeasurementRow, index: float | None = None) -> bool:
     critical = known.beside(row, f"{INDEX}_critical", row.against)
     limit = None if critical is None else critical.measurement.value
-    return limit is not None and _index(row) > limit
+    return limit is not None and (_index(row) if index is None else index) > limit
 
 
 def _index(row: MeasurementRow) -> float:

@@ -204,6 +204,7 @@ def test_the_other_moment_is_told_where_there_is_no_other_cause() -> None:
 
 
 CELLS = Detail(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4),))
+LOST = Detail(CELLS.columns, (("(missing)", 0.0, 0.3, 2.2),))
 SEGMENTS = Detail(
     segment_columns("accuracy"),
     (("region=North", -0.03, 0.6, 0.7, 0.3, 0.3),),
@@ -236,6 +237,11 @@ COUNTED = Detail(
                 "(significant), limit 0.1, critical value 0.002; values 0 to 12: 10.0 % → 43.1 % of the "
                 "records"
             ),
+        ),
+        (
+            "score_shift",
+            {"value": 2.2 + 0.107, "limit": 0.25, "beside": 0.002, "cause": LOST},
+            "n 900; 30.0 % are missing, reference 0 %; of those that are there 0.000",
         ),
         (
             "performance",
@@ -315,7 +321,7 @@ def test_what_changed_in_one_cycle_is_one_notice_of_both_rules_the_most_urgent_f
 
 def changed(rule: Rule, subject: str, evidence: float) -> Alert:
     cells = ("level", "", "rises", 1.4, -0.2, 0.2, 1.9, "2011-01-25", 2e7, 9.0, 41, 1, 91.3, 61.9, 69.4, 21)
-    cause = Detail(CHANGED, ((*cells, "origin=EWR", 0.71, 0.36, None, "2011-01-25", None),))
+    cause = Detail(CHANGED, ((*cells, "origin=EWR", 0.71, 0.36, None, "2011-01-25", None, None, None),))
     verdict = Verdict(outcome=Outcome.BREACH, window_end=AT, value=evidence, limit=1.0, cause=cause)
     series = Series(rule.name, window="cumulative", subject=subject)
     return firing(series, verdict, AT, severity=rule.severity)

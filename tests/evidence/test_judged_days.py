@@ -16,6 +16,7 @@ from monitor.evidence.daily import day_values
 from monitor.evidence.days import DayRow, DayValues, pack, unpack
 from monitor.evidence.judging import accept, step
 from monitor.evidence.making import watch_of
+from monitor.evidence.sizes import arcsine
 from monitor.evidence.telling import Judgement, NotJudged, judgements
 from monitor.evidence.watched import Trait
 from monitor.pipeline.sequential.day_rows import rows_of
@@ -390,3 +391,20 @@ def test_a_category_that_is_missing_at_first_is_followed_once_it_has_values() ->
     found = [at for at, one in enumerate(told) if one.begins]
     assert found[0] == 28
     assert found[-1] in (60, 61)
+
+
+def test_a_shift_tells_how_many_values_are_missing_besides() -> None:
+    """By the fault where none were missing before, by the series where some are."""
+    followed = watch((Trait.LEVEL, Trait.MISSING))
+    as_fault = [day(at, level) for at, level in enumerate([*quiet(30), 2.0])]
+    as_fault[-1] = replace(as_fault[-1], hits=np.asarray([0, 30], dtype=np.int32))
+    as_series = [day(at, level, arcsine(20, 1_000)) for at, level in enumerate([*quiet(30), 2.0])]
+    as_series[-1] = day(30, 2.0, arcsine(300, 1_000))
+
+    (fault, *_), (series, *_) = (
+        judgements(of, run(of, days)[-1], budget=BUDGET)
+        for of, days in ((watch(), as_fault), (followed, as_series))
+    )
+
+    assert (fault.what, fault.missing) == ("level", (0.03, 0.0))
+    assert series.missing == pytest.approx((0.3, 0.03), abs=0.001)

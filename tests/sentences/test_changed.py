@@ -145,3 +145,11 @@ def test_the_weekday_is_that_of_the_date_where_the_model_is() -> None:
     detail = Detail(CHANGED, (tuple((USUAL | {"day": "2024-03-04"}).get(name) for name in CHANGED),))
 
     assert "on Mondays" in changed(detail, from_iso("2024-03-04T11:00"))
+
+
+def test_values_that_are_missing_besides_are_told_beside_what_changed_of_the_others() -> None:
+    assert told(missing=0.3, missing_before=0.004).split("; ")[1] == (
+        "besides, 30.0 % of the values are missing, at most 0.4 % expected"
+    )
+    for cells in ({"missing": 0.3, "missing_before": 0.296}, {"what": "missing", "missing": 0.3}, {}):
+        assert "besides" not in told(**cells)

@@ -1,11 +1,12 @@
 """What measurements say, in sentences."""
 
+import math
 from typing import Any
 
 import pytest
 from row_examples import row_of
 
-from monitor.core.measurement import Interval, Measurement, Reason
+from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.sentences.inputs import inputs, quality
 from monitor.sentences.known import Known
@@ -201,3 +202,34 @@ def test_labels_without_a_usable_score_are_not_waited_for() -> None:
     (told,) = performance(known(*rows), labels=True)
 
     assert told.endswith(": none of 900 labelled records have a usable score: roc_auc is not known")
+
+
+def index_of(index: float, *cells: tuple[str, float, float, float], subject: str) -> list[MeasurementRow]:
+    detail = Detail(("cell", "expected", "actual", "contribution"), cells)
+    row = row_of("stability_index", Measurement(index, n=900, detail=detail), subject=subject, **PLACE)
+    return [row, value("stability_index_critical", 0.01, subject)]
+
+
+def test_what_is_only_missing_is_not_told_to_have_moved() -> None:
+    lost, tenth = ("(missing)", 0.0, 0.3, 2.2), ("0.1 to 0.2", 0.1, 0.07, 0.01)
+    only = index_of(2.2 - 0.3 * math.log(0.7) + 0.004, lost, tenth, subject="score")
+    both = index_of(2.2 - 0.3 * math.log(0.7) + 0.17, lost, tenth, subject="prediction")
+    feature = index_of(2.307, lost, subject="feature:a")
+
+    assert list(inputs(known(*only, *both, *feature))) == [
+        "7d to 1970-01-01: none of 1 features moved beyond chance",
+        "Moved by missing or invalid values alone: a (30.0 % are missing, reference 0 %)",
+        (
+            "Outputs moved beyond chance: predictions 2.477 (significant; chance gives up to 0.010; "
+            "30.0 % are missing, reference 0 %; of those that are there 0.200)"
+        ),
+        "Moved by missing or invalid values alone: scores (30.0 % are missing, reference 0 %)",
+    ]
+
+
+def test_of_what_is_all_missing_nothing_moved_but_that() -> None:
+    rows = index_of(9.0, ("(missing)", 0.0, 1.0, 5.0), subject="score")
+
+    assert list(inputs(known(*rows)))[1:] == [
+        "Moved by missing or invalid values alone: scores (100 % are missing, reference 0 %)"
+    ]

@@ -8,6 +8,7 @@ CHANGED = (
     *("what", "level", "way", "value", "expected_low", "expected_high", "size", "since"),
     *("months", "apparent", "days", "over", "own", "own_low", "own_high"),
     *("subjects", "segment", "held", "of_records", "unvalued", "day", "usual_since"),
+    *("missing", "missing_before"),
 )
 """Columns of the detail of evidence: which statistic or fault has most of it, and what was expected.
 
@@ -15,6 +16,7 @@ CHANGED = (
 that are judged this is one; the segment holds such a share of the change, and of the records. `unvalued`
 says why the values were not judged. `day` is its date where the model is. With
 `usual_since` a change began that is no longer told: it lasted, or was accepted, and is what is expected.
+`missing` is the share of the day's records without a value, `missing_before` what was expected at most.
 """
 EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
 ALERTS, BUDGET = "alerts_30d", "false_alert_budget"

@@ -26,7 +26,7 @@ from monitor.pages.series import line, readings
 from monitor.pages.window.page import Tile
 from monitor.records.pane import Part
 from monitor.records.reference import Reference
-from monitor.sentences.inputs import INDEX, OUT_OF_RANGE
+from monitor.sentences.inputs import INDEX, OUT_OF_RANGE, lost_of
 from monitor.sentences.reasons import why_absent
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
@@ -195,13 +195,17 @@ def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
 
 
 def _moved(known: Known) -> str:
-    """Mean in the window and in the reference, and how much lies beyond all of the reference."""
+    """What is missing, the mean in the window and in the reference, what lies beyond all of the reference."""
     mean, beyond = known.get("mean"), known.get(OUT_OF_RANGE)
     usual = None if mean is None else before_of(mean, None)
+    index = known.get(INDEX)
+    lost, parts = None if index is None else lost_of(index.value, index.detail), []
+    if lost is not None and lost.much:
+        parts.append(f"{lost}; {INDEX} of those that are there {value_of(INDEX, lost.there)}.")
     if mean is None or mean.value is None or usual is None:
-        return ""
+        return " ".join(parts)
     factor = factor_of(mean.value, usual)
-    parts = [f"Mean {about(mean.value)}, in the reference {about(usual)}{factor and f': {factor}'}."]
+    parts.append(f"Mean {about(mean.value)}, in the reference {about(usual)}{factor and f': {factor}'}.")
     if beyond is not None and beyond.value:
         share = value_of(OUT_OF_RANGE, beyond.value)
         parts.append(f"{share} of the numbers lie beyond all of the reference's.")

@@ -149,7 +149,10 @@ def _detail(one: Judgement, day: int, subjects: int, change: StandingChange | No
     where = (None, None, None) if held is None else (held.segment, held.of_change, held.of_records)
     usual = None if one.usual_since is None else _date(one.usual_since)
     unvalued = None if one.unvalued is None else one.unvalued.value
-    return Detail(CHANGED, ((*told, one.over, *own, subjects, *where, unvalued, _date(day), usual),))
+    missing = one.missing or (None, None)
+    return Detail(
+        CHANGED, ((*told, one.over, *own, subjects, *where, unvalued, _date(day), usual, *missing),)
+    )
 
 
 def _date(day: int) -> str:
