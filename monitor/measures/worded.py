@@ -1,6 +1,7 @@
 """Values of measures in words, by unit: what messages, tables and sentences say of a number."""
 
 import math
+import re
 
 from monitor.core.clock import FIRST, LAST, SECOND, to_iso
 from monitor.core.measurement import Interval, Measurement
@@ -21,6 +22,7 @@ _VALUES = frozenset({"value", "lower", "upper", "before"})
 _AS_GIVEN = frozenset({Family.VALUES, Family.LOG})  # in the units of a feature; whole numbers
 _LARGE = 1_000  # from here on three decimals say nothing
 _FACTOR = 1.5  # from it on a number is told to be so many times another
+_NONZERO, _ROUNDING = re.compile("[1-9]"), 1e-9  # what is not above it comes of computing
 _NEARLY = math.log10(1.05)  # a power of ten, within 5 %: a day differs by chance too
 
 
@@ -93,12 +95,17 @@ def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False)
 
 
 def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
-    """One bound of an interval, without a unit that its value has told already."""
+    """One bound of an interval, without a unit that its value has told already; no bound is rounded to 0.
+
+    >>> bound_of("roc_auc", -0.00037, differs=True), bound_of("accuracy", 2e-7), bound_of("roc_auc", 1e-17)
+    ('−0.0004', '0.00002', '0.000')
+    """
     if differs:
         return _step(measure, value)
     if is_percent(measure):
-        return _rounded(100 * value, 1)
-    return _rounded(value, 4) if is_p_value(measure) else _plain(measure, value, within=True)
+        return _nearly_nothing(100 * value, _rounded(100 * value, 1))
+    within = _rounded(value, 4) if is_p_value(measure) else _plain(measure, value, within=True)
+    return _nearly_nothing(value, within)
 
 
 def limit_of(measure: str, value: float | None, *, differs: bool = False) -> str:
@@ -327,9 +334,18 @@ def _has_decimals(measure: str) -> bool:
 
 
 def _step(measure: str, value: float) -> str:
-    """Difference with its sign, without a unit; one that is rounded to nothing has none."""
-    text = _rounded(100 * value, 1) if is_percent(measure) else _plain(measure, value, within=True)
-    return f"+{text}" if value > 0 and any(digit in "123456789" for digit in text) else text
+    """Difference with its sign, without a unit; one that is nothing but rounding has none."""
+    shown = 100 * value if is_percent(measure) else value
+    text = _rounded(shown, 1) if is_percent(measure) else _plain(measure, value, within=True)
+    text = _nearly_nothing(shown, text)
+    return f"+{text}" if value > 0 and _NONZERO.search(text) else text
+
+
+def _nearly_nothing(value: float, text: str) -> str:
+    """Text of a number, with one more digit that is not 0 where it would read as 0."""
+    if _NONZERO.search(text) or not _ROUNDING < abs(value) < math.inf:
+        return text
+    return with_minus(f"{value:.{-math.floor(math.log10(abs(value)))}f}")
 
 
 def _points(measure: str) -> str:

@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
@@ -111,3 +111,12 @@ def test_a_moment_that_no_calendar_has_is_a_number() -> None:
 
 def test_no_interval_has_no_brackets() -> None:
     assert bounds_of("roc_auc", None) == ""
+
+
+@given(NAMES, st.floats(-1e-3, 1e-3).filter(lambda value: abs(value) > 1e-9))
+@example("log_loss", -0.00037)
+def test_a_bound_that_is_not_0_is_not_told_as_0(name: str, value: float) -> None:
+    told = [bounds_of(name, Interval(value, value), differs=differs) for differs in (False, True)]
+
+    for text in (*told, difference_of(name, value)):
+        assert BY_NAME[name].moment or any(digit in "123456789" for digit in text)
