@@ -1,6 +1,6 @@
 """When days are due, and at which age their labels are taken."""
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.typing import Ints
-from monitor.windows.days import days_from, due, label_age, zone_of_days
+from monitor.windows.days import days_from, due, label_age, without_days, zone_of_days
+from monitor.windows.units import number_of
 
 
 def test_days_are_those_of_the_zone_however_long() -> None:
@@ -21,6 +22,7 @@ def test_days_are_those_of_the_zone_however_long() -> None:
         (from_iso("2024-03-30T23:00:00Z"), from_iso("2024-03-31T22:00:00Z")),  # 23 hours
         (from_iso("2024-03-31T22:00:00Z"), from_iso("2024-04-01T22:00:00Z")),
     ]
+    assert next(days_from(days[0][0], "Europe/Vienna")) == days[0], "the day that begins at the moment"
 
 
 @pytest.mark.parametrize(
@@ -31,12 +33,41 @@ def test_days_that_are_no_whole_panes_are_those_of_utc(zone: str, pane: int, exp
     assert zone_of_days(zone, pane) == expected
 
 
-@given(end=st.integers(0, 20_000 * DAY), ready=st.integers(0, 3 * DAY), hours=st.sampled_from([1, 6, 24, 48]))
-def test_a_day_is_due_at_the_first_tick_at_which_it_is_ready(end: int, ready: int, hours: int) -> None:
-    moment = due(end, ready, hours * HOUR)
+@given(
+    end=st.integers(0, 20_000 * DAY),
+    ready=st.integers(0, 3 * DAY),
+    age=st.integers(0, 40 * DAY),
+    hours=st.sampled_from([1, 6, 24, 48]),
+)
+def test_a_day_is_due_at_the_first_tick_at_which_it_is_ready_and_its_labels_are_of_their_age(
+    end: int, ready: int, age: int, hours: int
+) -> None:
+    moment = due(end, ready, hours * HOUR, age)
 
     assert moment % (hours * HOUR) == 0
-    assert end + ready <= moment < end + ready + hours * HOUR
+    assert end + age + ready <= moment < end + age + ready + hours * HOUR
+
+
+@given(
+    first=st.integers(0, 40),
+    length=st.integers(1, 20),
+    out=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5))),
+)
+def test_of_a_span_the_days_that_are_left_out_are_gone_and_no_other(
+    first: int, length: int, out: list[tuple[int, int]]
+) -> None:
+    zone, start = "Europe/Vienna", from_iso("2024-03-01T11:00Z") + first * DAY
+    days = [(number_of(start, zone) + at - 10, number_of(start, zone) + at - 10 + more) for at, more in out]
+
+    left = without_days((start, start + length * DAY), days, zone)
+
+    hours = [at for begin, end in left for at in range(begin, end, HOUR)]
+    assert hours == [
+        at
+        for at in range(start, start + length * DAY, HOUR)
+        if not any(one <= number_of(at, zone) <= last for one, last in days)
+    ]
+    assert all(end < begin for (_, end), (begin, _) in pairwise(left)), "joined"
 
 
 def _triangle(shares: list[float], days: int, records: int, labelled: float) -> tuple[Ints, Ints]:
@@ -75,3 +106,14 @@ def test_the_age_is_not_known_before_the_feed_could_have_shown_longer_delays() -
 def test_without_labels_there_is_no_age() -> None:
     assert label_age(np.zeros((30, 31), dtype=np.int64), np.arange(30, 0, -1)) is None
     assert label_age(np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64)) is None
+
+
+def test_the_age_is_known_from_the_first_day_on_that_tells_it() -> None:
+    """A share that is reached exactly counts, and so does a feed of exactly the days that are asked for."""
+    shares = [0.0, 0.2, 0.6, 1.0]
+
+    assert label_age(*_triangle(shares, 14, 1_000, 1.0)) == 2
+    assert label_age(*_triangle(shares, 13, 1_000, 1.0)) is None
+    late = [0.0] * 10 + [1.0]
+    assert label_age(*_triangle(late, 15, 1_000, 1.0)) == 10, "heard for 1.5 times as long"
+    assert label_age(*_triangle(late, 14, 1_000, 1.0)) is None

@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
-from monitor.windows.ends import earlier_spans, reach, shifts, window_of
+from monitor.windows.ends import WEEK, earlier_spans, periods, reach, shifts, window_of
 
 
 def spans(name: str, end: str, against: str, zone: str = "UTC", pane: int = HOUR) -> list[tuple[str, str]]:
@@ -70,3 +70,20 @@ def test_what_is_loaded_reaches_back_to_the_earliest_span() -> None:
 
     assert reach(month, "previous") == 31 * DAY
     assert reach(month, "70d") >= 70 * DAY
+
+
+@pytest.mark.parametrize(
+    ("name", "season", "count", "weeks"),
+    [("7d", "week", 8, 1), ("7d", "year", 8, 52), ("30d", "week", 3, 5), ("month", "week", 3, 5)],
+)
+def test_a_season_is_compared_with_earlier_periods_of_whole_weeks_or_years(
+    name: str, season: str, count: int, weeks: int
+) -> None:
+    window, end = window_of(name, HOUR), from_iso("2024-06-01")
+
+    found = earlier_spans(window, end, season, HOUR)
+
+    assert len(found) == count == periods(name, season)
+    start = window.start(end)
+    assert found == [(start - at * weeks * WEEK, end - at * weeks * WEEK) for at in range(1, count + 1)]
+    assert found[-1][0] - DAY <= start - reach(window, season) <= found[-1][0]

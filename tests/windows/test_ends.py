@@ -128,6 +128,12 @@ def test_the_days_of_a_window_are_those_of_its_zone() -> None:
     ]
 
 
+def test_an_end_at_the_last_moment_is_kept() -> None:
+    noon = from_iso("2024-03-03T00:00")
+
+    assert window_of("1d", HOUR).kept_ends(noon - DAY, noon) == [noon]
+
+
 def test_kept_ends_come_newest_first() -> None:
     ends = MONTH.kept_ends(from_iso("2013-01-01"), from_iso("2013-04-15"))
 

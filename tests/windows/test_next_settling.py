@@ -8,7 +8,7 @@ import pytest
 from monitor.core.clock import DAY, HOUR
 from monitor.core.typing import Ints
 from monitor.windows.ends import window_of
-from monitor.windows.next_settling import Forecast, next_end, next_settling
+from monitor.windows.next_settling import Forecast, in_words, next_end, next_settling
 from monitor.windows.settling import Ages, Curve, LabelledPanes, SettlingRule, usual_coverage
 
 NOW = 1_000 * DAY
@@ -33,6 +33,9 @@ def test_a_window_settles_at_the_age_that_the_delays_tell() -> None:
     found = of(panes_of(80))
 
     assert found == Forecast(NOW + 8 * DAY, "95 % of each class's labels come within 38 days")
+    alone = of(panes_of(80), ages=replace(AGES, curves=(CURVE,)))
+    assert alone.because == "95 % of the labels come within 38 days"
+    assert of(panes_of(57)) == found, "heard for exactly as long as it must be"
 
 
 def test_in_a_young_log_the_feed_must_have_been_heard_for_long_enough() -> None:
@@ -96,8 +99,16 @@ def test_while_the_feed_stands_still_it_cannot_be_known() -> None:
 def test_a_window_whose_panes_wait_says_so() -> None:
     found = of(panes_of(200), end=NOW - 39 * DAY)
 
-    assert found.at is None
-    assert "wait to be counted" in found.because
+    assert found == Forecast(None, "some of its panes wait to be counted, or its last day lacks labels")
+    assert of(panes_of(200), end=NOW - 38 * DAY) == found, "it is as old as it must be"
+
+
+@pytest.mark.parametrize(
+    ("us", "words"),
+    [(0, "0 hours"), (HOUR, "1 hour"), (47 * HOUR, "47 hours"), (48 * HOUR, "2 days"), (3 * DAY, "3 days")],
+)
+def test_durations_are_whole_hours_or_from_two_days_on_whole_days(us: int, words: str) -> None:
+    assert in_words(us) == words
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def test_a_pane_past_the_settling_age_and_last_counted_long_before_it_settles() 
     assert not settles(end, end, NOW, None)
     assert is_due(replace(pane, counted_as_of=NOW - 20 * HOUR), NOW, budget)
     assert not is_due(replace(pane, counted_as_of=NOW - HOUR), NOW, budget)
+    assert not is_due(replace(pane, start=end - HOUR + 1, counted_as_of=NOW - 20 * HOUR), NOW, budget)
 
 
 def test_the_longest_waiting_panes_are_counted_first_and_within_the_budget_of_rows() -> None:
@@ -59,3 +60,11 @@ def test_at_least_one_pane_is_counted_whatever_its_size() -> None:
 
     assert choose([huge], NOW, BUDGET) == [huge]
     assert choose([], NOW, BUDGET) == []
+
+
+def test_panes_that_fill_the_budget_are_counted() -> None:
+    pane = replace(PANE, records_changed=True, rows=500)
+    half = [replace(pane, start=NOW - number * HOUR) for number in (2, 1)]
+
+    assert choose(half, NOW, BUDGET) == half
+    assert choose([*half, PANE], NOW, BUDGET) == half, "what is not due takes no room"

@@ -12,6 +12,7 @@ from monitor.core.typing import Floats, Ints
 from monitor.records.counting import DELAY_EDGES
 from monitor.windows.settling import (
     Ages,
+    Curve,
     Delays,
     LabelledPanes,
     Settled,
@@ -20,6 +21,7 @@ from monitor.windows.settling import (
     settled,
     settling_age,
     settling_ages,
+    uneven,
     usual_coverage,
 )
 
@@ -158,6 +160,28 @@ def test_of_several_classes_rare_ones_are_told_where_they_hold_more_than_a_windo
     )
 
     assert (one_in_twenty.few, one_in_ten.few) == (False, True)
+
+
+def test_fifty_delays_are_enough() -> None:
+    common, rare = delays_of((16.0, [96, 4])), delays_of((16.0, [0, 0, 0, 50]))
+
+    assert not settling_ages(joined(common, rare), EDGES, horizon=10 * SECOND, share=0.95).few
+    assert settling_ages(delays_of((16.0, [50])), EDGES, horizon=10 * SECOND, share=0.95).curves
+
+
+def test_a_window_is_uneven_where_one_class_is_ahead() -> None:
+    fast, slow = (Curve(np.asarray(reached), np.zeros(3)) for reached in ([0.5, 1.0, 1.0], [0.0, 0.94, 1.0]))
+    rule = replace(RULE, pane=SECOND, heard=NOW)
+    panes = panes_of(1)
+
+    def told(age: float, *curves: Curve) -> bool:
+        one = replace(panes, start=np.asarray([int(NOW - (age + 0.5) * SECOND)]))
+        one = replace(one, **{name: getattr(one, name)[:1] for name in ("records", "labelled")})
+        return uneven((0, NOW), one, replace(AGES, curves=curves), rule, EDGES)
+
+    assert [told(age, fast, slow) for age in (1.5, 2.5, 4.5)] == [True, True, False]
+    assert not told(1.5, fast), "one class is ahead of nobody"
+    assert not told(0.5, fast, slow), "nothing is in of either"
 
 
 def test_without_fifty_delays_of_all_classes_together_windows_wait_for_the_horizon() -> None:

@@ -35,6 +35,7 @@ def test_spans_count_where_each_class_has_enough() -> None:
     found = shares([1.0, 5.0, 8.0], 1.0, CURVE, LATER)
 
     assert found.are_in(0.2).tolist() == [False, True, True]
+    assert found.are_in(float(found.share[1].min())).tolist() == [False, True, True]
     assert np.isfinite(found.variance).all()
 
 
@@ -45,6 +46,13 @@ def test_the_curves_error_is_common_to_spans_the_variance_of_the_older_one_share
 
     together = np.minimum.outer(found.variance[:, 0], found.variance[:, 0])
     assert found.total_variance(records)[0] == pytest.approx(weight @ together @ weight)
+
+
+def test_the_error_of_a_share_is_that_at_the_middle_of_the_span() -> None:
+    found = shares([0.5, 1.0, 6.0], 2.0, CURVE, LATER)
+
+    assert found.variance[:, 0] == pytest.approx([0.3, 0.2, 0.025])
+    assert found.variance[:, 1] == pytest.approx([0.65, 0.3, 0.05])  # infinite is 1: nothing is in
 
 
 def reported(rng: np.random.Generator, batch: int, steps: int = 120, lags: int = 65) -> ReportedSteps:
@@ -77,3 +85,48 @@ def test_looking_back_needs_some_moments_and_something_to_tell() -> None:
 
     assert not looked_back(few, range(14), 0.2).any()
     assert not looked_back(looked, range(50, 60), 0.2).any()
+
+
+def looked_back_at_by_hand(looked: ReportedSteps, lags: range, least: float) -> Floats:
+    """The same, moment by moment."""
+    classes, steps, _ = looked.count.shape
+    told = [lag for lag in lags if lag < len(looked.share) and least <= looked.share[lag].min() < 0.99]
+    off, chance = [], []
+    for moment in range(-200, 200):
+        behind = [moment - lag for lag in told]
+        if not all(0 <= at < steps and looked.known[at] for at in behind):
+            continue
+        came = np.zeros(classes)
+        guess, spread = np.zeros((2, classes))
+        for at, lag in zip(behind, told, strict=True):
+            for kind in range(classes):
+                share, total = looked.share[lag, kind], looked.count[kind, at].sum()
+                came[kind] += total
+                guess[kind] += looked.count[kind, at, : lag + 1].sum() / share
+                spread[kind] += total * (1 - share) / share
+        if (came > 0).all():
+            off.append(guess / came - 1)
+            chance.append(spread / came**2)
+    covariance = np.mean([np.outer(one, one) for one in off], axis=0)
+    excess = np.maximum(covariance.diagonal() - np.mean(chance, axis=0), 0)
+    scale = np.sqrt(excess / covariance.diagonal())
+    return covariance * np.outer(scale, scale)
+
+
+def test_looking_back_is_what_each_earlier_moment_would_have_told() -> None:
+    for seed, batch in ((3, 7), (4, 5), (5, 1)):
+        looked = reported(np.random.default_rng(seed), batch, steps=70)
+        looked.count[:, :20] //= 300  # few labels: of some moments a class has none
+        for lags in (range(14), range(3, 9)):
+            found = looked_back(looked, lags, 0.2)
+
+            assert found == pytest.approx(looked_back_at_by_hand(looked, lags, 0.2))
+
+
+def test_looking_back_needs_six_moments() -> None:
+    looked = reported(np.random.default_rng(2), 7)
+    lags = range(3, 5)
+
+    for moments, enough in ((5, False), (6, True)):
+        known = np.arange(len(looked.known)) < moments + 1
+        assert looked_back(ReportedSteps(looked.count, looked.share, known), lags, 0.2).any() == enough

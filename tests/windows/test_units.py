@@ -18,6 +18,13 @@ ZONES = [VIENNA, "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australi
 moments = st.integers(from_iso("2001-01-01"), from_iso("2037-01-01"))
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_remembered() -> None:
+    """What tests before have asked for is made anew."""
+    largest_pane.cache_clear()
+    longest.cache_clear()
+
+
 def by_pandas(unit: str, zone: str, moment: int) -> int:
     """Start of the unit that holds a moment."""
     local = pd.Timestamp(moment, unit="us", tz="UTC").tz_convert(zone).tz_localize(None)
