@@ -110,7 +110,8 @@ def looked_back_at_by_hand(looked: ReportedSteps, lags: range, least: float) -> 
     covariance = np.mean([np.outer(one, one) for one in off], axis=0)
     excess = np.maximum(covariance.diagonal() - np.mean(chance, axis=0), 0)
     scale = np.sqrt(excess / covariance.diagonal())
-    return covariance * np.outer(scale, scale)
+    scaled: Floats = covariance * np.outer(scale, scale)
+    return scaled
 
 
 def test_looking_back_is_what_each_earlier_moment_would_have_told() -> None:
