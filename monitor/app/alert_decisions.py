@@ -8,7 +8,7 @@ from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert, Ended, State, accepted
 from monitor.alerts.phrases import called
-from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Accepted, matches, read_accepted
+from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Accepted, Series, matches, read_accepted
 from monitor.alerts.standing import Seen, Standing, standing
 from monitor.alerts.verdicts import needed
 from monitor.app.kept import KeptRun
@@ -69,20 +69,30 @@ def shown_alerts(
     """Alerts of a store, each with who has seen it; as of a moment in the state that they had then."""
     events = [*store.events(model, ACKNOWLEDGED), *store.events(model, ACCEPTED)]
     known = [event for event in events if as_of is None or event.at <= as_of]
+    alerts = store.alerts(model, ended=history, as_of=as_of)
+    begun: dict[tuple[str, Series], list[int]] = {}
+    for name, alert in alerts:
+        begun.setdefault((name, alert.series), []).append(alert.since)
     return [
-        ShownAlert(name, alert, decisions=tuple(_decisions(name, alert, known)))
-        for name, alert in store.alerts(model, ended=history, as_of=as_of)
+        ShownAlert(name, alert, decisions=tuple(_decisions(name, alert, begun[name, alert.series], known)))
+        for name, alert in alerts
     ]
 
 
-def _decisions(model: str, alert: Alert, events: Iterable[Event]) -> Iterator[Decided]:
-    """What was decided of one episode: accepted is what stood at the cycle that whoever decided had seen."""
+def _decisions(model: str, alert: Alert, begun: Iterable[int], events: Iterable[Event]) -> Iterator[Decided]:
+    """What was decided of one episode: accepted is the newest at the cycle that whoever decided had seen.
+
+    Parameters
+    ----------
+    begun
+        when the episodes of its series were found.
+    """
     mine = [event for event in events if (event.model, event.subject) == (model, str(alert.series))]
     for event in sorted(mine, key=lambda one: one.at):
         found, until = json.loads(event.detail), None
         if event.kind == ACCEPTED:
-            over, until = alert.resolved_at, found["until"]
-            if not alert.since <= found["since"] or (over is not None and over <= found["since"]):
+            until = found["until"]
+            if alert.since != max((since for since in begun if since <= found["since"]), default=None):
                 continue
         elif event.detail != _since(alert):
             continue

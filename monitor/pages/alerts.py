@@ -19,7 +19,7 @@ _SEVERITIES = ("critical", "warning", "info")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertLine:
-    """An alert in a list, in words; `told`: when, if later than it was found."""
+    """An alert in a list, in words; `told`: when, if later than it was found; `decided`: by whom, and why."""
 
     model: str
     rule: str
@@ -31,7 +31,7 @@ class AlertLine:
     since: str
     told: str
     until: str
-    seen_by: str
+    decided: str
     href: str
 
 
@@ -101,7 +101,7 @@ def alert_line(asked: Asked, shown: ShownAlert, zone: str) -> AlertLine:
         since=day(alert.since, zone),
         told="" if alert.fired_at in (None, alert.since) else day(alert.fired_at, zone),
         until="" if alert.resolved_at is None else f"{day(alert.resolved_at, zone)}, {ended(alert)}",
-        seen_by=shown.seen_by,
+        decided=readable(shown.decided(lambda at: day(at, zone))),
         href=asked.link(*page_of(shown.model, series.rule), **episode(alert)),
     )
 

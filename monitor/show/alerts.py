@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert, State
@@ -48,9 +48,10 @@ class Decided:
     why: str
     until: int | None = None
 
-    def __str__(self) -> str:
-        until = "" if self.until is None else f" until {when(self.until)}"
-        return f"{self.kind} by {self.who}{until}: {self.why}"
+    def told(self, moment: Callable[[int], str] = when) -> str:
+        """What, when, who, until when, and why: in a line; `moment` writes times."""
+        until = "" if self.until is None else f" until {moment(self.until)}"
+        return f"{self.kind} {moment(self.at)} by {self.who}{until}: {self.why}"
 
     def plain(self) -> dict[str, str | None]:
         """Plain values, times ISO-8601 UTC."""
@@ -78,6 +79,10 @@ class ShownAlert:
         """Who has it, with the words that were given; empty: nobody."""
         seen = [one for one in self.decisions if one.kind == ACKNOWLEDGED]
         return f"{seen[-1].who}: {seen[-1].why}" if seen else ""
+
+    def decided(self, moment: Callable[[int], str] = when) -> str:
+        """All that was decided of it, in a line; empty: nothing was."""
+        return "; ".join(one.told(moment) for one in self.decisions)
 
 
 def plain_alert(shown: ShownAlert) -> dict[str, object]:
@@ -133,23 +138,13 @@ def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False, widt
     if not ordered:
         return "no alert is pending or firing"
     text = aligned([_HEAD, *(_line(shown, explain=explain) for shown in ordered)], width)
-    decided = [
-        (
-            one.at,
-            f"  {when(one.at)}  {shown.model}, {shown.alert.series}, found {when(shown.alert.since)}: {one}",
-        )
-        for shown in ordered
-        for one in shown.decisions
-    ]
-    told = ["\n".join(["decisions", *(readable(line) for _, line in sorted(decided))])] if decided else []
-    return "\n\n".join([text, *told, *(_explained(shown, width) for shown in ordered if explain)])
+    return "\n\n".join([text, *(_explained(shown, width) for shown in ordered if explain)])
 
 
 def _line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
     alert, series = shown.alert, shown.alert.series
     over = "" if alert.ended is None else f"ended {when(alert.resolved_at or 0)}, {ended(alert)}"
     told = "" if alert.fired_at in (None, alert.since) else f"told {when(alert.fired_at)}"
-    seen = f"acknowledged by {shown.seen_by}" if shown.seen_by else ""
     window = (
         "" if series.window in ("", CUMULATIVE) else f"{series.window} to {when(alert.breach.window_end)}"
     )
@@ -161,7 +156,7 @@ def _line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
         series.rule,
         place(series),
         when(alert.since),
-        "; ".join(part for part in (told, over, seen, says) if part),
+        "; ".join(part for part in (told, over, shown.decided(), says) if part),
     )
 
 

@@ -83,13 +83,15 @@ def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
         address = f"/models/late/alerts/busy?since={over.since}"
         now = pages.at(address)
         then = pages.at(f"{address}&as_of={to_iso(END - 6 * DAY)}")
+        listed = pages.at("/models/late/alerts")
         told = pages.at(f"/alerts.json?as_of={to_iso(END - 6 * DAY)}").plain()
 
     assert "found 1 Apr 2024, ended 8 Apr 2024, back within its limit" in now.words
-    assert "Ann: mine" in now.words
+    assert "acknowledged 10 Apr 2024 by Ann: mine" in now.words
+    assert "back within its limit; acknowledged 10 Apr 2024 by Ann: mine" in listed.words
     assert "firing: found 1 Apr 2024" in then.words
     assert "cleared" not in then.words
-    assert "Acknowledged by nobody yet" in then.words
+    assert "Decided nothing yet" in then.words
     assert "records 30, limit 20" in now.words
     assert "records 25, limit 20" in then.words
     assert "records 30, limit 20" not in then.words
