@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import pyarrow as pa
 
-from monitor.config.messages import did_you_mean, listed
-from monitor.core.errors import ConfigurationError
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.notebook.counted import CountedFrames, counted_frames
 from monitor.notebook.frames import to_arrow, to_pandas
-from monitor.notebook.keys import ModelKeys, require_measure, spec_of
+from monitor.notebook.keys import ModelKeys, require_known, require_measure, spec_of
 from monitor.notebook.oddities import oddities, partial
 from monitor.notebook.page import Html, charts_page, report_page, said
 from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
@@ -149,17 +147,16 @@ class Evaluation:
         Raises
         ------
         ConfigurationError
-            if there is no such measure, segment or version.
+            if there is no such measure, subject, segment or version.
         """
         require_measure(measure)
         for name, given in {"segment": segment, "version": version}.items():
-            there = sorted({one for row in self.rows if (one := getattr(row, name)) is not None})
-            if given is not None and given not in there:
+            if given is not None:
+                there = {one for row in self.rows if (one := getattr(row, name)) is not None}
                 key = "segments" if name == "segment" else name
-                known = f"there are {listed(there)}" if there else f"name the column: {key}"
-                raise ConfigurationError(
-                    [f'there is no {name} "{given}"{did_you_mean(given, there)}; {known}']
-                )
+                require_known(name, given, there, f"name the column: {key}")
+        if subjects := {row.subject for row in self.rows if row.measure == measure}:
+            require_known(f"subject of {measure}", subject, subjects)
         wanted = (measure, subject, segment, version, "")
         rows = (
             row

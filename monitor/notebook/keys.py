@@ -1,6 +1,6 @@
 """What is said of a model in a call: the keys of `[[models]]` by their own names, without its tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from monitor.config.load import model_of
@@ -8,6 +8,7 @@ from monitor.config.messages import did_you_mean, listed
 from monitor.config.places import Loc
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.options import FEATURE
 from monitor.show.table import ALIASES
 from monitor.specs.model import ModelSpec
 
@@ -140,6 +141,15 @@ def require_measure(name: str) -> None:
     if name not in BY_NAME:
         meant = did_you_mean(ALIASES.get(name.lower(), name), BY_NAME)
         raise ConfigurationError([f'there is no measure "{name}"{meant}'])
+
+
+def require_known(what: str, given: str, there: Iterable[str], none: str = "there is none") -> None:
+    """Refuse a name that no row has, with the one that was probably meant; `none`: where there is no name."""
+    names = sorted(there)
+    if given not in names:
+        known = f"there are {listed(names)}" if names else none
+        meant = did_you_mean(given, names) or did_you_mean(f"{FEATURE}{given}", names)
+        raise ConfigurationError([f'there is no {what} "{given}": {known}{meant}'])
 
 
 def _called(loc: Loc) -> str:

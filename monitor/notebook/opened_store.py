@@ -12,12 +12,10 @@ import pyarrow as pa
 from monitor.app.alert_decisions import shown_alerts
 from monitor.app.exports.files import When, moment_of, read_snapshots
 from monitor.config.load import settings_of
-from monitor.config.messages import did_you_mean, listed
-from monitor.core.errors import ConfigurationError
 from monitor.core.text import json_text
 from monitor.measures.rows import CUMULATIVE
 from monitor.notebook.frames import to_pandas
-from monitor.notebook.keys import require_measure
+from monitor.notebook.keys import require_known, require_measure
 from monitor.show.alerts import plain_alert
 from monitor.show.behind import BEHIND
 from monitor.store import LIVE
@@ -172,10 +170,8 @@ class OpenedStore:
         frame = self.measurements(model, window=window, measure=measure, as_of=as_of)
         whole = frame["version"].isna() & frame["segment"].isna() & frame["against"].isna()
         subjects = set(frame["subject"][whole])
-        if subjects and subject not in subjects:
-            raise ConfigurationError(
-                [f'{measure} has no subject "{subject}": it has {listed(sorted(subjects))}']
-            )
+        if subjects:
+            require_known(f"subject of {measure}", subject, subjects)
         frame = frame[whole & (frame["subject"] == subject) & frame["detail"].notna()]
         if end is not None:
             import pandas as pd
@@ -199,12 +195,10 @@ class OpenedStore:
         """Refuse names that no row can have, with a suggestion."""
         if measure is not None:
             require_measure(measure)
-        if model is not None and model not in (names := self.models()):
-            there = f"the store has {listed(names)}" if names else "the store has none yet"
-            raise ConfigurationError([f'there is no model "{model}": {there}{did_you_mean(model, names)}'])
-        if window and window != CUMULATIVE and window not in (kept := self._windows(model)):
-            there = f"the store has {listed(kept)}" if kept else "the store has none yet"
-            raise ConfigurationError([f'there is no window "{window}": {there}'])
+        if model is not None:
+            require_known("model", model, self.models(), "the store has none yet")
+        if window and window != CUMULATIVE:
+            require_known("window", window, self._windows(model), "the store has none yet")
 
     def _windows(self, model: str | None) -> list[str]:
         with self._store() as store:

@@ -18,7 +18,7 @@ from monitor.alerts.phrases import (
     still,
 )
 from monitor.alerts.rules import ACKNOWLEDGED, Rule, Severity
-from monitor.core.clock import to_iso
+from monitor.core.clock import SECOND, to_iso
 from monitor.core.measurement import Detail
 from monitor.core.text import json_text, readable
 from monitor.measures.against import FIGURES
@@ -51,7 +51,7 @@ class Decided:
     def told(self, moment: Callable[[int], str] = when) -> str:
         """What, when, who, until when, and why: in a line; `moment` writes times."""
         until = "" if self.until is None else f" until {moment(self.until)}"
-        return f"{self.kind} {moment(self.at)} by {self.who}{until}: {self.why}"
+        return f"{self.kind} {moment(self.at // SECOND * SECOND)} by {self.who}{until}: {self.why}"
 
     def plain(self) -> dict[str, str | None]:
         """Plain values, times ISO-8601 UTC."""

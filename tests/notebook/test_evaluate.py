@@ -196,6 +196,13 @@ def test_values_are_those_of_a_count_by_hand(evaluated: monitor.Evaluation) -> N
     assert evaluated.value("missing_rate", "feature:age") == np.mean(made_frames.reference()["age"].isna())
     with pytest.raises(ConfigurationError, match='no measure "acuracy"; did you mean "accuracy"'):
         evaluated.value("acuracy")
+    with pytest.raises(
+        ConfigurationError, match=r'of missing_rate "feature:agee".*did you mean "feature:age"'
+    ):
+        evaluated.value("missing_rate", "feature:agee")
+    with pytest.raises(ConfigurationError, match=r'no subject of missing_rate "age".*mean "feature:age"'):
+        evaluated.value("missing_rate", "age")
+    assert evaluated.value("root_mean_squared_error") is None, "a measure of another task has no subjects"
 
 
 def test_a_frame_of_results_has_a_row_for_each_measurement(evaluated: monitor.Evaluation) -> None:
@@ -402,7 +409,8 @@ def test_a_feature_that_one_frame_lacks_is_told_of() -> None:
 
     lost = "Not compared, because one frame lacks it: age only in the reference, Age only in the predictions."
     assert found.notes[0] == f"{lost} Was one renamed?"
-    assert found.value("stability_index", "feature:age") is None
+    with pytest.raises(ConfigurationError, match='no subject of stability_index "feature:age"'):
+        found.value("stability_index", "feature:age")
     assert lacking.notes[0] == "Not compared, because one frame lacks it: age only in the predictions."
 
 
@@ -412,7 +420,7 @@ def test_what_the_threshold_makes_of_the_score_is_no_feature() -> None:
 
     said = "answer is true where score is at least 0.4: taken for the prediction, not for a feature."
     assert said in found.notes
-    assert found.value("stability_index", "feature:answer") is None
+    assert "feature:answer" not in {row.subject for row in found.rows}
     named = evaluate(frame, reference=frame, categorical=["answer"])
     assert named.value("stability_index", "feature:answer") == 0
 

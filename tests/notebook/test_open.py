@@ -102,15 +102,17 @@ def test_a_curve_is_the_table_behind_a_measurement(kept: monitor.OpenedStore) ->
 
 
 def test_what_is_not_there_is_one_clear_error(kept: monitor.OpenedStore, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match='there is no model "mode": the store has "made"'):
+    with pytest.raises(
+        ConfigurationError, match='there is no model "mode": there are "made"; did you mean "made"'
+    ):
         kept.windows("mode")
     with pytest.raises(ConfigurationError, match='there is no measure "roc_auk"; did you mean "roc_auc"'):
         kept.measurements(measure="roc_auk")
     with pytest.raises(ConfigurationError, match='there is no measure "AUC"; did you mean "roc_auc"'):
         kept.measurements(measure="AUC")
-    with pytest.raises(ConfigurationError, match='there is no window "8d": the store has "7d"'):
+    with pytest.raises(ConfigurationError, match='there is no window "8d": there are "7d"'):
         kept.measurements("made", window="8d")
-    with pytest.raises(ConfigurationError, match=r'no subject "age": it has .*"feature:age"'):
+    with pytest.raises(ConfigurationError, match=r'of stability_index "age": .*mean "feature:age"'):
         kept.curve("made", "stability_index", window="7d", subject="age")
     with pytest.raises(ConfigurationError, match='"yesterday" is no date or time'):
         kept.alerts(as_of="yesterday")
