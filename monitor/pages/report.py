@@ -20,7 +20,8 @@ from monitor.pages.model import Overview, events_of, overview, spec_of
 from monitor.pages.moments import called, day
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
-from monitor.pages.window.page import TILES, headlines, tiles_of, window_page
+from monitor.pages.window.page import window_page
+from monitor.pages.window.tiles import TILES, headlines
 from monitor.sentences import inputs, performance
 from monitor.sentences.known import Known, Section, capital, few, named, sections
 from monitor.sentences.reasons import OF_THE_PAST
@@ -91,10 +92,7 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
             today=_today(now, seen, of) if _is_over(data, model, of, last, seen) else "",
         ),
         "overview": replace(now, sections=tuple(one for one in now.sections if one not in opening)),
-        "window": replace(
-            window_page(data, Asked(("models", model, "performance"), counted), model),
-            tiles=tuple(tiles_of(spec, (), rows)),
-        ),
+        "window": window_page(data, Asked(("models", model, "performance"), counted), model),
         "alerts": replace(listed_alerts(alerts, Asked(()), model, span, zone=of.zone), period=period),
     }
     around = frame(data, part, (model,))
@@ -196,13 +194,12 @@ def _since(
 def _figures(spec: ModelSpec, main: str, rows: Sequence[Revision], zone: str) -> dict[str, str]:
     """Headlines in words, each with its truth, its n and the day on which it was kept."""
     kept = headlines(rows)
-    moments = {id(row): moment for moment, row in rows}
     names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in kept]
     return {
         name: f"{with_interval(name, row.measurement)}; {row.truth} of {row.measurement.n:,}, kept "
-        f"{day(moments[id(row)], zone)}"
+        f"{day(moment, zone)}"
         for name in names
-        for row in [kept[name]]
+        for moment, row in [kept[name]]
     }
 
 

@@ -1,25 +1,29 @@
 """Pages of a store: what they say is what commands say of the same moment."""
 
+import html
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from looked_at import END, Looked, Pages, assert_whole, looking
+from looked_at import END, Looked, Pages, assert_whole, copied, looking
 from serving import Bench
 
 from monitor.alerts.defaults import NAMES
 from monitor.alerts.links import link
 from monitor.app.pages.counting import KeptReferences, counted
-from monitor.core.clock import DAY, to_iso
+from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.exposition.forwarding import OWN_RULE
 from monitor.exposition.prometheus_rules import ITSELF
 from monitor.measures.rows import newest
 from monitor.measures.worded import with_interval
+from monitor.pages.moments import day
 from monitor.records.pane import Part
 from monitor.specs.rows import Drawn
+from monitor.store.connections import writing
 
 ADDRESSES = [
     "/",
@@ -60,11 +64,11 @@ def pages(bench: Bench) -> Iterator[Pages]:
         yield found
 
 
-def told(bench: Bench, *arguments: str) -> list[dict[str, object]]:
+def told(bench: Bench, *arguments: str) -> list[dict[str, Any]]:
     """JSON that a command prints."""
     done = bench.monitor(*arguments, "--format", "json")
     assert done.exit_code == 0, done.stderr
-    rows: list[dict[str, object]] = json.loads(done.stdout)
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows
 
 
@@ -138,6 +142,59 @@ def test_the_tiles_of_a_window_are_those_of_show_and_the_curve_is_theirs(bench: 
         for row in plain
         if row["measure"] in kept and row["truth"] == "settled" and not (row["subject"] or row["against"])
     } == {name: row["value"] for name, row in kept.items()}
+
+
+def tiles(page: Looked) -> dict[str, str]:
+    """Words of the tiles of a window by measure."""
+    found = re.findall(r"<div><dt>([^<]*)</dt><dd>(.*?)</dd>", page.text)
+    return {name: html.unescape(" ".join(re.sub("<[^>]+>", " ", text).split())) for name, text in found}
+
+
+@pytest.mark.parametrize("as_of", ["2024-03-21", "2024-03-22", "2024-03-25", "2024-04-10"])
+def test_each_figure_of_a_window_of_the_past_is_that_of_show(bench: Bench, pages: Pages, as_of: str) -> None:
+    """One page, one answer: what is known by now stands behind it, with its moment."""
+
+    def kept(moment: str) -> dict[str, dict[str, Any]]:
+        of = ("--model", "late", "--window", "7d", "--as-of", moment, "--all")
+        rows = [
+            row for row in told(bench, "show", *of) if row["window_end"] == "2024-03-21T00:00:00Z"
+            and not (row["subject"] or row["against"] or row["segment"] or row["version"])
+        ]  # fmt: skip
+        ranks = (None, "provisional", "nowcast", "settled")
+        return {row["measure"]: row for row in sorted(rows, key=lambda row: ranks.index(row["truth"]))}
+
+    def words(row: dict[str, Any]) -> str:
+        bounds = None if row["lower"] is None else Interval(row["lower"], row["upper"])
+        return with_interval(row["measure"], Measurement(row["value"], row["n"], interval=bounds))
+
+    query = "window=7d&end=2024-03-21"
+    then, now = kept(as_of), kept(to_iso(END))
+    page = tiles(pages.at(f"/models/late/performance?{query}&as_of={as_of}"))
+    shown = tiles(pages.at(f"/models/late/performance?{query}"))
+
+    assert len(page) > 6
+    for name, text in page.items():
+        expected = words(then[name])
+        if words(now[name]) != expected:
+            moments = [day(from_iso(one[name]["as_of"])) for one in (then, now)]
+            expected += f" {then[name]['truth']}, kept {moments[0]} {words(now[name])}, kept {moments[1]}"
+        assert text == expected
+        assert shown[name].startswith(words(now[name]))
+
+
+def test_what_is_counted_now_and_differs_from_what_was_kept_says_so(bench: Bench, tmp_path: Path) -> None:
+    changed = copied(bench, tmp_path)
+    with changed.app() as app, writing(app.store.engine) as connection:
+        connection.exec_driver_sql(f"DELETE FROM panes WHERE start < {from_iso('2024-03-06')}")
+    with looking(changed) as found:
+        page = found.at("/models/late/performance?window=month&end=2024-04-01")
+    with looking(bench) as found:
+        same = found.at("/models/late/performance?window=month&end=2024-04-01")
+
+    assert "counted now" not in same.words
+    assert "counted 10 Apr" not in same.words
+    assert re.search(r"roc_auc (0\.\d+) \[.{12}\] settled, kept 2 Apr 2024 (?!\1)0\.\d+ \[", page.words)
+    assert re.search(r"AUC 0\.\d+ \[.{12}\], counted now", page.words)
 
 
 def test_a_window_as_known_then_shows_what_was_kept_alone(pages: Pages) -> None:

@@ -23,7 +23,7 @@ from monitor.pages.model import BANDS, aligned, beside, of_season, spec_of
 from monitor.pages.moments import time_axis
 from monitor.pages.picking import Picked, picked
 from monitor.pages.series import line, readings
-from monitor.pages.window.page import Tile
+from monitor.pages.window.tiles import Tile
 from monitor.records.pane import Part
 from monitor.records.reference import Reference
 from monitor.sentences.inputs import INDEX, OUT_OF_RANGE, lost_of

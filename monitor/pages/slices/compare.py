@@ -21,7 +21,7 @@ from monitor.pages.fleet import main_of
 from monitor.pages.model import spec_of
 from monitor.pages.moments import time_axis
 from monitor.pages.series import WindowReading, readings
-from monitor.pages.window.page import Tile
+from monitor.pages.window.tiles import Tile
 from monitor.sentences.known import named
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn

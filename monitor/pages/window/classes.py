@@ -8,12 +8,14 @@ import numpy as np
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Ints
 from monitor.measures.options import Result
+from monitor.measures.rows import Revision
 from monitor.measures.statistics.ranked import Ranked
-from monitor.measures.worded import bounds_of, value_of, with_interval
+from monitor.measures.worded import bounds_of, value_of
 from monitor.pages.asked import CountedWindow
 from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.window import curves
 from monitor.pages.window.curves import Side
+from monitor.pages.window.tiles import of_chart
 from monitor.records.counting import Counting
 from monitor.records.probabilities import EDGES
 from monitor.states.counters import Counters
@@ -97,7 +99,11 @@ def class_rows(
 
 
 def groups(
-    counted: CountedWindow, labels: Counters, results: Sequence[Result], level: float
+    counted: CountedWindow,
+    labels: Counters,
+    results: Sequence[Result],
+    level: float,
+    kept: Mapping[str, Revision],
 ) -> Iterator[FigureGroup]:
     """ROC of each frequent class, and whether the largest probability is right as often as it says."""
     counting = counted.counting
@@ -105,12 +111,10 @@ def groups(
         return
     yield FigureGroup("Which classes does it tell apart?", "four", tuple(_curves(counted, labels, results)))
     ranked = Ranked.of(counting.score_table(labels), counting.score_bounds)
-    told = {each.measure: each.measurement for each in results if not each.subject}
+    told = {each.measure: of_chart(each, kept) for each in results if not each.subject}
     error = told.get("expected_calibration_error")
-    words = "" if error is None else f"expected error {with_interval('expected_calibration_error', error)}"
-    figure = (
-        curves.calibration(ranked, f"the largest probability; {words}", level, "right") if ranked.n else None
-    )
+    words = "the largest probability; " + ("" if error is None else f"expected error {error}")
+    figure = curves.calibration(ranked, words, level, "right") if ranked.n else None
     if figure is not None:
         yield FigureGroup("Are its probabilities right?", "two", (figure,))
 

@@ -1,6 +1,6 @@
 """Charts of a regression model's errors, from the exact counts of a window."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,12 @@ from monitor.core.text import number
 from monitor.core.typing import Floats, Ints
 from monitor.measures.options import Result
 from monitor.measures.regression import QUANTILES
+from monitor.measures.rows import Revision
 from monitor.measures.statistics.intervals import normal_quantile
 from monitor.measures.worded import MINUS, between, value_of
 from monitor.pages.asked import CountedWindow
 from monitor.pages.figures import Figure, FigureGroup, LegendKey, plain, short, within
+from monitor.pages.window.tiles import as_kept
 from monitor.records.counting import Counting
 from monitor.records.labels.error_terms import prediction_groups
 from monitor.states.counters import Counters
@@ -81,10 +83,14 @@ class Groups:
 
 
 def groups(
-    counted: CountedWindow, labels: Counters, results: Sequence[Result], level: float
+    counted: CountedWindow,
+    labels: Counters,
+    results: Sequence[Result],
+    level: float,
+    kept: Mapping[str, Revision],
 ) -> Iterator[FigureGroup]:
     """Histogram of the errors, and errors by prediction."""
-    errors = tuple(_errors(counted, labels, results))
+    errors = tuple(_errors(counted, labels, results, kept))
     if errors:
         yield FigureGroup("How large are its errors?", "two", errors)
     figures = tuple(_by_prediction(counted, labels, level))
@@ -92,14 +98,16 @@ def groups(
         yield FigureGroup("Where does it err?", "three", figures)
 
 
-def _errors(counted: CountedWindow, labels: Counters, results: Sequence[Result]) -> Iterator[Figure]:
+def _errors(
+    counted: CountedWindow, labels: Counters, results: Sequence[Result], kept: Mapping[str, Revision]
+) -> Iterator[Figure]:
     """Histogram of the signed errors with its quantiles; nothing without errors."""
     table = counted.counting.error_table(labels)
     then = None
     if counted.reference is not None:
         then = counted.counting.error_table(counted.reference.labels)
     if table.counts.any():
-        yield _histogram(table, then if then is not None and then.counts.any() else None, results)
+        yield _histogram(table, then if then is not None and then.counts.any() else None, results, kept)
 
 
 def _by_prediction(counted: CountedWindow, labels: Counters, level: float) -> Iterator[Figure]:
@@ -115,7 +123,9 @@ def _by_prediction(counted: CountedWindow, labels: Counters, level: float) -> It
     yield _of_groups(now, then, level, signed=True)
 
 
-def _histogram(table: ErrorTable, then: ErrorTable | None, results: Sequence[Result]) -> Figure:
+def _histogram(
+    table: ErrorTable, then: ErrorTable | None, results: Sequence[Result], kept: Mapping[str, Revision]
+) -> Figure:
     lower, upper = _ends(table)
     known = {each.measure: each.measurement.value for each in results if each.measure in QUANTILES}
     inside = [value for value in known.values() if value is not None]
@@ -139,6 +149,8 @@ def _histogram(table: ErrorTable, then: ErrorTable | None, results: Sequence[Res
     quantiles = ", ".join(
         f"{percent} % {value_of(name, known[name])}" for name, percent in QUANTILES.items() if name in known
     )
+    if not all(as_kept(each.measure, each.measurement, kept) for each in results if each.measure in known):
+        quantiles += ", counted now"
     outside = f"; {value_of('missing_rate', beyond)} lie beyond" if beyond > 0.0005 else ""
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
     plot = Plot(

@@ -1,6 +1,6 @@
 """One window: all charts of its labelled records, from one state, the counts as they are now."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,12 +8,11 @@ import numpy as np
 from monitor.charts.marks import Kind
 from monitor.charts.scales import Axis
 from monitor.measures.against import REFERENCE
-from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import best_threshold, performance
 from monitor.measures.options import Options, Result
-from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
+from monitor.measures.rows import Revision, newest
 from monitor.measures.statistics.ranked import Ranked
-from monitor.measures.worded import before_of, bounds_of, value_of
+from monitor.measures.worded import bounds_of, value_of
 from monitor.pages.asked import Asked, CountedWindow, PageData
 from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.model import Link, spec_of
@@ -23,6 +22,7 @@ from monitor.pages.window import classes, curves, numbers
 from monitor.pages.window.classes import ClassRow, ConfusionTable
 from monitor.pages.window.curves import Side
 from monitor.pages.window.kept import kept_groups
+from monitor.pages.window.tiles import Tile, headlines, kept_words, of_chart, tiles_of
 from monitor.records.labels.pairing import paired_scores
 from monitor.records.pane import Part
 from monitor.records.reading import Task
@@ -32,28 +32,7 @@ from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum, segments_of
 from monitor.windows.ends import Window
 
-TILES = {
-    Task.BINARY: (
-        "roc_auc", "ks_separation", "average_precision", "accuracy", "majority_accuracy", "precision",
-        "recall", "brier_score", "brier_skill_score", "profit",
-    ),
-    Task.MULTICLASS: ("accuracy", "majority_accuracy", "average_class_accuracy", "f1_macro", "log_loss"),
-    Task.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "bias", "error_median", "r2_score"),
-}  # fmt: skip
-
-
 _RATES = Axis(0.0, 1.0)
-_TRUTHS = tuple(Truth)  # the best one last
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A measure of the window in words; `reference`: its value there, empty where it is not compared."""
-
-    measure: str
-    value: str
-    bounds: str
-    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +44,7 @@ class WindowPage:
     truth
         of the newest kept revision; `kept`: what that said, with its date.
     counted
-        labelled records that are drawn, of the counts as they are now; 0: what is shown is what was kept.
+        what charts and tables count, where they are of the counts as they are now; empty: of what was kept.
     without
         why there are no charts; empty: there are.
     revisions
@@ -78,7 +57,7 @@ class WindowPage:
     kept: str
     without: str
     lost: int
-    counted: int
+    counted: str
     slices: tuple[Link, ...]
     tiles: tuple[Tile, ...]
     groups: tuple[FigureGroup, ...]
@@ -106,22 +85,29 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     if end is not None and asked.as_of is None:
         counted = data.counted(spec, window.start(end), end, Part.LABELS)
     by_kept = counted is None or not counted.panes
-    rows = _kept(data, spec, window, end, asked.as_of, slice_, details=by_kept)
-    charts = _charts(spec, counted, slice_)
+    every = _kept(data, spec, window, end, None, slice_, details=by_kept)
+    rows = [pair for pair in every if asked.as_of is None or pair[0] <= asked.as_of]
+    kept = headlines(rows)
+    charts = _charts(spec, counted, slice_, kept)
+    known, verb = {measure: (at, row.measurement) for measure, (at, row) in headlines(every).items()}, "kept"
+    if charts.results:
+        of_whole = (result for result in charts.results if not result.subject)
+        known, verb = {each.measure: (seen.as_of or 0, each.measurement) for each in of_whole}, "counted"
     main = [
-        (kept, row) for kept, row in rows if row.measure == seen.main and not (row.subject or row.against)
+        pair for pair in rows if pair[1].measure == seen.main and not (pair[1].subject or pair[1].against)
     ]
-    last = main[-1][1] if main else None
     return WindowPage(
         model=name,
-        truth="" if last is None else str(last.truth),
-        kept=_kept_words(main),
+        truth=str(kept[seen.main][1].truth) if seen.main in kept else "",
+        kept=kept_words(kept.get(seen.main), window.zone),
         without=_without(end, asked, counted, charts.groups, spec),
         lost=0 if counted is None or counted.counting.label is None else counted.lost,
         pick=pick,
         slices=_slices(asked, counted, slice_),
-        tiles=tuple(tiles_of(spec, charts.results, rows)),
-        counted=next((one.measurement.n for one in charts.results if one.measure == seen.main), 0),
+        tiles=tuple(tiles_of(spec, kept, headlines(rows, REFERENCE), known, verb, window.zone)),
+        counted=f"{known[seen.main][1].n:,} records, as of {day(known[seen.main][0], window.zone)}"
+        if charts.results and seen.main in known
+        else "",
         groups=tuple(kept_groups(rows)) if by_kept else charts.groups,
         confusion=charts.confusion,
         classes=charts.classes,
@@ -174,20 +160,22 @@ class _Charts:
     classes: tuple[ClassRow, ...] = ()
 
 
-def _charts(spec: ModelSpec, counted: CountedWindow | None, slice_: Stratum) -> _Charts:
+def _charts(
+    spec: ModelSpec, counted: CountedWindow | None, slice_: Stratum, kept: Mapping[str, Revision]
+) -> _Charts:
     labels = None if counted is None else counted.strata.get(slice_)
     if counted is None or labels is None or counted.counting.label is None:
         return _Charts()
     options = _options(spec, counted)
     results = performance(counted.counting, labels, options)
     if spec.reading.task is Task.REGRESSION:
-        return _Charts(results, tuple(numbers.groups(counted, labels, results, options.level)))
+        return _Charts(results, tuple(numbers.groups(counted, labels, results, options.level, kept)))
     confusion = counted.counting.confusion(labels)
     groups: Iterator[FigureGroup] = iter(())
     if counted.counting.scored:
-        groups = _of_scores(spec, counted, slice_, results, options)
+        groups = _of_scores(spec, counted, slice_, results, options, kept)
     elif spec.reading.task is Task.MULTICLASS:
-        groups = classes.groups(counted, labels, results, options.level)
+        groups = classes.groups(counted, labels, results, options.level, kept)
     of_reference = None
     if counted.reference is not None:
         of_reference = counted.counting.confusion(counted.reference.labels)
@@ -204,7 +192,12 @@ def _options(spec: ModelSpec, counted: CountedWindow) -> Options:
 
 
 def _of_scores(
-    spec: ModelSpec, counted: CountedWindow, slice_: Stratum, results: Sequence[Result], options: Options
+    spec: ModelSpec,
+    counted: CountedWindow,
+    slice_: Stratum,
+    results: Sequence[Result],
+    options: Options,
+    kept: Mapping[str, Revision],
 ) -> Iterator[FigureGroup]:
     """Charts of a binary model's scores."""
     counting, labels = counted.counting, counted.strata[slice_]
@@ -216,7 +209,7 @@ def _of_scores(
         of = Ranked.of(counting.score_table(counted.reference.labels), counting.score_bounds)
         sides += [Side("reference", "reference", of)] if of.two else []
     rivals = [*sides[:1], *_challenger(counted, labels), *sides[1:]]
-    told = {result.measure: _words(result) for result in results if not result.subject}
+    told = {result.measure: of_chart(result, kept) for result in results if not result.subject}
     threshold, names = spec.reading.threshold, counting.reading.classes
     by_segment = tuple(_by_segment(counted, slice_))
     yield FigureGroup(
@@ -294,13 +287,6 @@ def _name_of(stratum: Stratum) -> str:
     return stratum.segment or (f"version {stratum.version}" if stratum.version else "the whole")
 
 
-def _words(result: Result) -> str:
-    found = result.measurement
-    if found.value is None:
-        return f"({found.reason})"
-    return f"{value_of(result.measure, found.value)} {bounds_of(result.measure, found.interval)}".rstrip()
-
-
 def _slices(asked: Asked, counted: CountedWindow | None, chosen: Stratum) -> tuple[Link, ...]:
     """Links to the versions and segments that are counted apart."""
     if counted is None or len(counted.strata) < 2:
@@ -316,40 +302,6 @@ def _slices(asked: Asked, counted: CountedWindow | None, chosen: Stratum) -> tup
         )
         for each in order[:30]
     )
-
-
-def headlines(rows: Sequence[Revision], against: str = "") -> dict[str, MeasurementRow]:
-    """Newest kept rows by measure, of each the best truth: settled before nowcast before provisional."""
-    kept = (row for _, row in newest(rows) if not row.subject and row.against == against)
-    return {row.measure: row for row in sorted(kept, key=lambda row: _TRUTHS.index(row.truth))}
-
-
-def tiles_of(spec: ModelSpec, results: Sequence[Result], rows: Sequence[Revision]) -> Iterator[Tile]:
-    """Headlines: of the counts that are drawn, or, without them, of what is kept."""
-    found = {result.measure: result.measurement for result in results if not result.subject}
-    kept, steps = headlines(rows), headlines(rows, REFERENCE)
-    found = found or {name: row.measurement for name, row in kept.items()}
-    for name in TILES[spec.reading.task]:
-        if name in found and name in BY_NAME and found[name].value is not None:
-            before = None
-            if name in kept and name in steps:
-                before = before_of(steps[name].measurement, kept[name].measurement)
-            yield Tile(
-                name,
-                value_of(name, found[name].value),
-                bounds_of(name, found[name].interval),
-                "" if before is None else f"reference {value_of(name, before)}",
-            )
-
-
-def _kept_words(main: Sequence[Revision]) -> str:
-    """What the newest settled revision, or the newest one, said, and when."""
-    settled = [pair for pair in main if pair[1].truth is Truth.SETTLED] or list(main)
-    if not settled:
-        return ""
-    kept, row = settled[-1]
-    value = value_of(row.measure, row.measurement.value)
-    return f"kept {day(kept)}: {row.measure} {value}, n {row.measurement.n:,}, {row.truth}"
 
 
 def _without(

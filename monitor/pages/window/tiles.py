@@ -1,0 +1,106 @@
+"""Headlines of a window: as they were kept, and beside them what is known by now."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from monitor.core.measurement import Measurement
+from monitor.measures.options import Result
+from monitor.measures.rows import Revision, Truth, newest
+from monitor.measures.worded import before_of, bounds_of, value_of, with_interval
+from monitor.pages.moments import day
+from monitor.records.reading import Task
+from monitor.specs.model import ModelSpec
+
+TILES = {
+    Task.BINARY: (
+        "roc_auc", "ks_separation", "average_precision", "accuracy", "majority_accuracy", "precision",
+        "recall", "brier_score", "brier_skill_score", "profit",
+    ),
+    Task.MULTICLASS: ("accuracy", "majority_accuracy", "average_class_accuracy", "f1_macro", "log_loss"),
+    Task.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "bias", "error_median", "r2_score"),
+}  # fmt: skip
+
+
+_TRUTHS = tuple(Truth)  # the best one last
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A measure of the window in words.
+
+    Parameters
+    ----------
+    reference
+        its value there; empty where it is not compared.
+    since
+        when the value was kept, where another is known by now, or that it is counted alone.
+    now
+        what is known by now, and since when; empty: the same.
+    """
+
+    measure: str
+    value: str
+    bounds: str
+    reference: str = ""
+    since: str = ""
+    now: str = ""
+
+
+def headlines(rows: Sequence[Revision], against: str = "") -> dict[str, Revision]:
+    """Newest kept rows by measure, of each the best truth: settled before nowcast before provisional."""
+    kept = newest(pair for pair in rows if not pair[1].subject and pair[1].against == against)
+    return {pair[1].measure: pair for pair in sorted(kept, key=lambda pair: _TRUTHS.index(pair[1].truth))}
+
+
+def tiles_of(
+    spec: ModelSpec,
+    kept: Mapping[str, Revision],
+    steps: Mapping[str, Revision],
+    known: Mapping[str, tuple[int, Measurement]],
+    verb: str,
+    zone: str,
+) -> Iterator[Tile]:
+    """Headlines as they were kept, beside each what is known by now, where that is another figure.
+
+    Parameters
+    ----------
+    steps
+        headlines against the reference.
+    known
+        what is known by now, and since when; `verb`: how.
+    """
+    for name in TILES[spec.reading.task]:
+        at, now = known.get(name, (0, None))
+        result, since, told, before = now, f"{verb} {day(at, zone)}", "", None
+        if name in kept:
+            moment, row = kept[name]
+            result = row.measurement
+            told = "" if now is None or as_kept(name, now, kept) else f"{with_interval(name, now)}, {since}"
+            since = f"{row.truth}, kept {day(moment, zone)}" if told else ""
+            before = before_of(steps[name][1].measurement, result) if name in steps else None
+        if result is None or (result.value is None and not told):
+            continue
+        value = f"({result.reason})" if result.value is None else value_of(name, result.value)
+        reference = "" if before is None else f"reference {value_of(name, before)}"
+        yield Tile(name, value, bounds_of(name, result.interval), reference, since, told)
+
+
+def as_kept(measure: str, now: Measurement, kept: Mapping[str, Revision]) -> bool:
+    """Whether a figure reads as the one that was kept."""
+    before = kept.get(measure)
+    return before is not None and with_interval(measure, before[1].measurement) == with_interval(measure, now)
+
+
+def of_chart(result: Result, kept: Mapping[str, Revision]) -> str:
+    """Value of a chart and its interval; what does not read as it was kept is said to be counted now."""
+    words = with_interval(result.measure, result.measurement)
+    return words if as_kept(result.measure, result.measurement, kept) else f"{words}, counted now"
+
+
+def kept_words(kept: Revision | None, zone: str) -> str:
+    """What was kept of the main measure, and when."""
+    if kept is None:
+        return ""
+    moment, row = kept
+    value = value_of(row.measure, row.measurement.value)
+    return f"kept {day(moment, zone)}: {row.measure} {value}, n {row.measurement.n:,}, {row.truth}"
