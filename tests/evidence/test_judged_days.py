@@ -87,6 +87,17 @@ def test_what_is_told_of_a_kept_day_is_what_was_told_of_it_then() -> None:
                 assert told == (found.value, *found.expected)
 
 
+def test_a_day_that_is_not_judged_has_no_share_of_faults_to_draw() -> None:
+    judged = [*run(watch(), [day(at, 0.0, invalid=9) for at in range(20)])]
+    kept = [one.row for one in judged]
+    unusual = step(watch(), kept, day(20, 0.0, invalid=9), budget=BUDGET, unusual=True).row
+    by = position_of(watch(), "feature:width", "invalid", "")
+
+    assert by is not None
+    assert figures_of(watch(), kept[:-1], kept[-1], by, own=False) == (0.009, 0.0, 0.009)
+    assert figures_of(watch(), kept, unusual, by, own=False) is None
+
+
 def test_the_second_of_two_shifts_is_found_though_it_is_smaller() -> None:
     days = shifted(120, 60, 7, 1.5)
     second = [day(one.day - MONDAY, float(one.values[0]) + 0.5) for one in days[75:80]]

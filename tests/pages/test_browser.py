@@ -160,6 +160,16 @@ def test_pages_are_accessible_whole_and_quiet_in_both_themes_and_at_both_widths(
     assert {url for url in asked if not url.startswith((base, "data:,"))} == set()
 
 
+@pytest.mark.parametrize("width", [1280, 1000, 390])
+def test_no_column_of_the_windows_vanishes(browser: Browser, base: str, width: int) -> None:
+    page = opened(browser, "light", width, [])
+    page.goto(f"{base}/models/late")
+    cells = page.locator("table.periods tbody tr").first.locator("th, td")
+
+    assert cells.count() > 5
+    assert [cells.nth(at).is_visible() for at in range(cells.count())] == [True] * cells.count()
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_labels_of_an_axis_do_not_overlap(browser: Browser, base: str, width: int) -> None:
     page = opened(browser, "light", width, [])

@@ -67,6 +67,8 @@ def figures_of(
     expectation, faults = retold(watch, history, row)
     if by >= len(watch.series):
         fault = by - len(watch.series)
+        if not row.trials[fault]:  # no records, or one of `unusual_days`
+            return None
         return float(faults.share[fault]), 0.0, float(faults.largest[fault])
     value, trait = float(row.values[by]), watch.series[by].trait
     if expectation.days[by] < FEWEST or not np.isfinite(value):
