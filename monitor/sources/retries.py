@@ -75,6 +75,7 @@ class Retries:
         *,
         width: int,
         most: int,
+        limited: bool = True,
     ) -> Iterator[tuple[Range, pa.Table]]:
         """Pieces of a span and their rows; one that takes too long is cut in halves, a few times at most.
 
@@ -87,12 +88,15 @@ class Retries:
             of the first slice, microseconds.
         most
             rows: each next slice is as wide as would hold so many, and at most four times wider.
+        limited
+            statements may end at a number of rows; where they do not, no piece is read twice.
         """
         start, widest, halvings = span[0], max(span[1] - span[0], _NARROWEST), _HALVINGS
         width = min(max(width, _NARROWEST), widest)
         while start < span[1]:
             piece = (start, min(start + width, span[1]))
-            limit = _CUT * most + 1 if _NARROWEST < piece[1] - start < span[1] - span[0] else None
+            cut = limited and _NARROWEST < piece[1] - start < span[1] - span[0]
+            limit = _CUT * most + 1 if cut else None
             try:
                 table = self.run(partial(_whole, read, piece, limit))
             except SourceUnavailable as error:

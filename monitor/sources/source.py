@@ -101,7 +101,7 @@ class SqlSource:
 
         whole = Retries(partial(self.session, whole=True), self._retries.sleep)
         width = as_of + 1 - first if recent else HOUR * most // retries.ROWS
-        for piece, table in whole.slices(read, (first, as_of + 1), width=width, most=most):
+        for piece, table in whole.slices(read, (first, as_of + 1), width=width, most=most, limited=False):
             yield reported(piece), table
 
     def counts_labels_whole(self, model: ModelSpec) -> str:

@@ -138,6 +138,17 @@ def test_what_follows_an_empty_time_is_read_in_slices_of_as_few_rows() -> None:
     assert len(read) < 50
 
 
+def test_statements_without_a_limit_read_no_piece_twice_however_many_rows_it_holds() -> None:
+    asked: list[Range] = []
+
+    read = list(
+        Failing([]).retries.slices(pieces_within(asked), SPAN, width=12 * HOUR, most=10, limited=False)
+    )
+
+    assert [piece for piece, _ in read] == asked
+    assert sum(table.num_rows for _, table in read) == 24 * 60
+
+
 def test_a_slice_that_takes_too_long_is_cut_in_halves_each_row_once() -> None:
     asked: list[Range] = []
     failing = Failing([Trouble.TIMEOUT, Trouble.CONFLICT, Trouble.TIMEOUT])
