@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from unicodedata import category, east_asian_width
 
 from monitor.core.text import readable
 
@@ -12,9 +13,26 @@ Cells = Sequence[Sequence[str]]
 _NUMBER = re.compile(r"([<>] )?[-−]?([\d,.]*( %)?|\d+[dhm]( \d+[hms])?|[\d.]+s)")
 _FIXED = "\N{NO-BREAK SPACE}"
 _TOGETHER = re.compile(r"\[[^][ ]+ [^][ ]+\]|[\d>] (%|points)|[<>] \d|\d[dhm] \d|\d{4}-\d\d-\d\d \d\d:")
+_WIDE = "\N{WORD JOINER}"  # stands behind a wide character while lines are made; `readable` leaves none
 _GAP = 2
 _LEAST = 12  # characters that a column of texts is narrowed to
 _DEEPER = 4  # what goes on below a row
+
+
+def room_of(text: str) -> int:
+    """Columns of a terminal that a text takes: wide characters two, marks on another one none [1]_.
+
+    References
+    ----------
+    .. [1] Unicode Standard Annex 11: East Asian Width.
+
+    >>> room_of("origin"), room_of("東京"), room_of("e\N{COMBINING ACUTE ACCENT}")
+    (6, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    marks = sum(category(char) in ("Mn", "Me") for char in text)
+    return len(text) + sum(east_asian_width(char) in "WF" for char in text) - marks
 
 
 def aligned(lines: Cells, width: int | None = None) -> str:
@@ -63,10 +81,13 @@ def indented(lines: Cells, by: int, width: int | None = None) -> str:
 def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
     """Lines of a text; a number stays together with its unit, and an interval with itself."""
     whole = _TOGETHER.sub(lambda part: part[0].replace(" ", _FIXED), readable(text))
+    if not whole.isascii():
+        whole = "".join(char + _WIDE * (east_asian_width(char) in "WF") for char in whole)
+        width -= _WIDE in whole  # a line may end between the two
     lines = textwrap.wrap(
         whole, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
     )
-    return [line.replace(_FIXED, " ") for line in lines]
+    return [line.replace(_FIXED, " ").replace(_WIDE, "") for line in lines]
 
 
 def paragraphs(text: str, width: int | None) -> str:
@@ -76,13 +97,15 @@ def paragraphs(text: str, width: int | None) -> str:
     lines = []
     for line in text.split("\n"):
         start = _indent(line)
-        lines += [line] if len(line) <= width else wrapped(line.lstrip(), width, start, start + _DEEPER * " ")
+        lines += (
+            [line] if room_of(line) <= width else wrapped(line.lstrip(), width, start, start + _DEEPER * " ")
+        )
     return "\n".join(lines)
 
 
 def _sizes(columns: Cells, right: Sequence[bool], width: int | None) -> list[int]:
     """Width of each column that stands in the line: of all of them, or of the first ones."""
-    sizes = [max(map(len, column)) for column in columns]
+    sizes = [max(map(room_of, column)) for column in columns]
     if width is None or _over(sizes, width) <= 0:
         return sizes
     told = len(columns) - (not right[-1])
@@ -105,7 +128,7 @@ def _narrowed(columns: Cells, right: Sequence[bool], sizes: list[int], width: in
     A long cell moves none where the next one is empty: it takes its place.
     """
     lengths = [
-        Counter(len(cell) for cell, after in zip(column, behind, strict=True) if after)
+        Counter(room_of(cell) for cell, after in zip(column, behind, strict=True) if after)
         for column, behind in zip(columns, [*columns[1:], columns[-1]], strict=True)
     ]
     while (over := _over(sizes, width)) > 0:
@@ -131,11 +154,11 @@ def _lines(
     deeper = (len(row[0]) - len(row[0].lstrip()) + _DEEPER) * " "
     for cell, size, to_right in zip(row, sizes, right, strict=False):
         if cell:
-            if line and len(line) > start - _GAP:
+            if line and room_of(line) > start - _GAP:
                 yield line
                 line = ""
-            line = f"{line:{start}}{cell.rjust(size) if to_right else cell}"
-            if width is not None and len(line) > width:
+            line += (start - room_of(line)) * " " + (size - room_of(cell)) * " " * to_right + cell
+            if width is not None and room_of(line) > width:
                 alone = start > 0 and line.lstrip() == cell
                 *full, line = wrapped(line.lstrip(), width, deeper if alone else _indent(line), deeper)
                 yield from full

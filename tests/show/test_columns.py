@@ -7,7 +7,7 @@ import termios
 
 import pytest
 
-from monitor.show.columns import aligned, paragraphs, rows_of
+from monitor.show.columns import aligned, paragraphs, room_of, rows_of, wrapped
 
 HEAD = ("measure", "subject", "value", "interval", "n", "note")
 ROWS = [
@@ -95,3 +95,22 @@ def test_the_width_is_that_of_the_terminal_which_is_written_to() -> None:
 
     assert os.read(main, 80).strip() == b"97"
     assert subprocess.run(command, stdin=end, capture_output=True, check=True).stdout.strip() == b"None"
+
+
+def test_wide_characters_take_two_columns_and_marks_none() -> None:
+    decomposed = "cafe\N{COMBINING ACUTE ACCENT}"
+    table = [("of", "n", "note"), ("東京駅", "7", "x"), (decomposed, "12", "y"), ("plain", "1", "z")]
+
+    assert aligned(table).split("\n") == [
+        "of       n  note",
+        "東京駅   7  x",
+        f"{decomposed}    12  y",
+        "plain    1  z",
+    ]
+    for width in (14, 20, 33):
+        lines = [
+            *aligned([*table, ("a", "2", 30 * "東京")], width).split("\n"),
+            *wrapped(40 * "東京 ", width),
+        ]
+        assert max(map(room_of, lines)) <= width
+        assert "".join(lines).count("東") == 1 + 30 + 40
