@@ -33,7 +33,9 @@ _OF_ONE_ALERT = (
 @options.run
 @click.option("--history", is_flag=True, help="Also those that are over.")
 @click.option("--as-of", type=MomentType(), help="As they stood at that time.")
-@click.option("--explain", is_flag=True, help="Also the cells, segments or features behind them.")
+@click.option(
+    "--explain", is_flag=True, help="Also what is behind them; unseen values are read from the source."
+)
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @options.exit_code
 @click.pass_context
@@ -65,6 +67,10 @@ def alerts(
     name = asked["model"]
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         listing = listed(kept, **asked)
+        if explain and form == "table":
+            from monitor.app.unseen import with_unseen
+
+            listing = with_unseen(kept, listing)
         models = [] if kept.is_history(name) else standings(kept, name, system_clock(), asked["as_of"])
     match form:
         case "json":

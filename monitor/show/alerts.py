@@ -67,12 +67,13 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ShownAlert:
-    """An alert of a model, its rule, if there is one, and what people decided of it, in their order."""
+    """An alert, its rule, if there is one, what people decided of it, and which values of it are unseen."""
 
     model: str
     alert: Alert
     rule: Rule | None = None
     decisions: tuple[Decided, ...] = ()
+    unseen: str = ""
 
     @property
     def seen_by(self) -> str:
@@ -168,6 +169,7 @@ def _explained(shown: ShownAlert, width: int | None) -> str:
         f"  {said(shown.rule, alert.series, alert.breach)}.",
     ]
     lines += [f"  It is {kept}." for kept in (still(alert),) if kept]
+    lines += [f"  {readable(shown.unseen)}."] if shown.unseen else []
     if cause is not None and cause.rows and not is_change(cause):  # of a change the sentence says it all
         lines += [f"  {readable(_title(cause))}:", indented(cause_table(shown.rule, cause), 4, width)]
     if shown.rule is not None and alert.state is not State.RESOLVED:

@@ -7,10 +7,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from row_examples import firing
 from serving import Bench, Monitor, model, predictions, sqlite_bench
 from sqlalchemy import update
 
+from monitor.alerts.rules import Series
+from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY, from_iso
+from monitor.core.measurement import Detail
+from monitor.measures.catalogue.daily import CHANGED
+from monitor.measures.rows import CUMULATIVE
+from monitor.store.alerts import write
+from monitor.store.connections import writing
 from monitor.store.tables import alerts
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -169,3 +177,34 @@ def test_a_star_decides_of_all_that_it_means_and_a_wrong_segment_is_named(monito
     assert "late: busy, found 2024-03-03, is acknowledged" in monitor("ack", *several).stdout
     wrong = monitor("ack", *ASKED, "--segment", "x=1")
     assert 'no alert of the rule "busy", segment "x=1" is pending or firing; those' in wrong.stderr
+
+
+def test_explaining_names_values_that_no_reference_has_as_long_as_the_log_is_there(
+    tmp_path: Path,
+) -> None:
+    rows = predictions(100, START, END)
+    groups = [*12 * ["east\x1b[2J"], *6 * ["w" * 90], *4 * ["a2"], *3 * ["a3"], *2 * ["rare"]]
+    rows = [row | {"group": group} for row, group in zip(rows, [*groups, *73 * ["a"]], strict=True)]
+    bench = sqlite_bench(tmp_path, rows, model(options=OPTIONS))
+    bench.cycle(END)
+    told: dict[str, float | str | None] = {
+        "what": "unseen",
+        "level": "",
+        "value": 0.5,
+        "expected_low": 0,
+        "expected_high": 0,
+    }
+    cause = Detail(CHANGED, (tuple((told | {"since": "2024-03-01"}).get(name) for name in CHANGED),))
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=9.0, cause=cause)
+    alert = firing(Series("changed", window=CUMULATIVE, subject="feature:group"), verdict, END)
+    with bench.app() as app, writing(app.store.engine) as connection:
+        write(connection, "live", "late", [alert])
+
+    shares = f"east\\x1b[2J~086c9b83 24.0 %, {'w' * 39}… 12.0 %, a2 8.0 % and 1 more"
+    assert (
+        f"  Unseen on 2024-03-01, of all records: {shares}.\n" in bench.monitor("alerts", "--explain").stdout
+    )
+    assert "Unseen on" not in bench.monitor("alerts").stdout
+    Path(bench.database.url.removeprefix("sqlite:///")).unlink()
+    assert "Unseen on" not in bench.monitor("alerts", "--explain").stdout
+    assert bench.monitor("alerts", "--explain").exit_code == 0

@@ -1,0 +1,64 @@
+"""Values that no reference has, by name: read from the source for `monitor alerts --explain`, never kept."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+
+from monitor.app.kept import KeptRun
+from monitor.app.pages.counting import counting_of
+from monitor.core.clock import DAY, from_iso
+from monitor.core.errors import SourceError
+from monitor.measures.options import FEATURE
+from monitor.measures.worded import value_of
+from monitor.records.rows import read_rows
+from monitor.records.values import categories
+from monitor.sentences.changed import told_series
+from monitor.sentences.known import few, named
+from monitor.show.alerts import ShownAlert
+from monitor.sources import open_source
+from monitor.states.grids import CategoryGrid
+from monitor.windows.days import days_from, zone_of_days
+from monitor.windows.units import number_of
+
+_FEWEST = 3  # records of a value that is named, as of a fault that is told
+
+
+def with_unseen(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
+    """Alerts on unseen values, with the names of the most frequent ones; a source that is away adds none."""
+    return [replace(shown, unseen=_unseen(kept, shown)) for shown in alerts]
+
+
+def _unseen(kept: KeptRun, shown: ShownAlert) -> str:
+    change, subject = told_series(shown.alert.breach.cause), shown.alert.series.subject
+    configured = kept.configured(shown.model)
+    if configured is None or change is None or change.kind != "unseen":
+        return ""
+    spec, source = configured
+    counting = counting_of(kept.store, spec, {})
+    grid = dict(counting.features).get(subject.removeprefix(FEATURE))
+    if not isinstance(grid, CategoryGrid):
+        return ""
+    one = replace(counting.reading, numeric=(), categorical=(subject.removeprefix(FEATURE),))
+    zone, first = zone_of_days(one.zone, one.pane), from_iso(change.since)
+    span = next(day for day in days_from(first - DAY, zone) if number_of(day[0], zone) == first // DAY)
+    try:
+        with closing(open_source(source, store_url=kept.settings.store_url)) as opened:
+            table = opened.records(replace(spec, reading=one), [span])
+    except SourceError:
+        return ""
+    if subject not in table.column_names:
+        return ""
+    panes, as_of = np.arange(*span, one.pane, dtype=np.int64), kept.store.state(spec.name).as_of or span[1]
+    rows = read_rows(table, replace(counting, reading=one), panes, as_of)
+    values = categories(table[subject]).take(rows.rows[rows.serves])
+    counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels)).tolist()
+    unseen = [
+        (count, level)
+        for count, level in zip(counts, values.levels, strict=True)
+        if count >= _FEWEST and grid.cells_of(level) == grid.regular
+    ]
+    n = max(len(values.codes), 1)
+    told = [f"{named(level)} {value_of('unseen_rate', count / n)}" for count, level in sorted(unseen)[::-1]]
+    return f"Unseen on {change.since}, of all records: {few(told)}" if told else ""
