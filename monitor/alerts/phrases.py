@@ -281,7 +281,7 @@ def _largest(rule: Rule, cause: Detail | None, value: float | None) -> Iterator[
     first = cause.rows[0]
     if cause.columns[:3] == COUNTED[4:]:
         lost = lost_of(value, cause) if rule.measure == INDEX else None
-        if lost is None or not lost.much:
+        if lost is None:
             yield _moved(first)
         else:
             yield f"{lost}; of those that are there {value_of(INDEX, lost.there)}"

@@ -250,7 +250,9 @@ def _now(cells: _Cells, end: int) -> str:
     what, level, value = str(cells["what"]), str(cells["level"]), cells["value"]
     low, high = cells["expected_low"], cells["expected_high"]
     if not isinstance(value, float | int):
-        return what.replace("_", " ")
+        why = _UNVALUED.get(str(cells.get("unvalued")), "")
+        told = f"{what.replace('_', ' ')} changed, now not known" if what else ""
+        return f"{told}: {why}" if told and why else told
     if not (isinstance(low, float | int) and isinstance(high, float | int)):
         return _told(what, level, value, None)
     if low == 0 and what in _FAULTS and (what == VERSION or not level):

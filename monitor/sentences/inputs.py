@@ -47,18 +47,13 @@ class Lost:
         """Smaller one of the two shares of values that are there."""
         return 1.0 - max(self.now, self.then)
 
-    @property
-    def much(self) -> bool:
-        """Whether their share is another one by a point or more: less is not told beside the index."""
-        return abs(self.now - self.then) >= _FEW
-
     def __str__(self) -> str:
         now, then = (value_of("missing_rate", share) for share in (self.now, self.then))
         return f"{now} are {self.what}, reference {then}"
 
 
 def lost_of(index: float | None, detail: Detail | None) -> Lost | None:
-    """Values that are missing or invalid, where they are among the cells that moved most; None: they are not.
+    """Values that are missing or invalid; None: they are not among the cells that moved most, or by a point.
 
     With the shares P and Q of values that are there, and p' and q' of each among those, an index is the terms
     of what is lost, (P - Q)·ln(P / Q), and Σ (P p' - Q q')·ln(p' / q'): that is the index of the values that
@@ -75,6 +70,8 @@ def lost_of(index: float | None, detail: Detail | None) -> Lost | None:
         return None
     then, now, terms = ([float(row[at] or 0.0) for row in rows] for at in (1, 2, 3))
     before, after = 1.0 - math.fsum(then), 1.0 - math.fsum(now)
+    if abs(after - before) < _FEW:
+        return None
     there = 0.0
     if min(before, after) > 0:
         rest = index - math.fsum(terms) - (after - before) * math.log(after / before)
@@ -229,7 +226,8 @@ def _figures(known: Known, row: MeasurementRow) -> str:
         return _with_band(row, *_beside(row))
     if value_of(INDEX, limit) == value_of(INDEX, _index(row)):
         return f"{_index(row):.4g} (chance gives up to {limit:.4g})"
-    return _with_band(row, f"chance gives up to {value_of(INDEX, limit)}", *_beside(row))
+    chance = f"chance gives up to {value_of(INDEX, limit)}".replace("up to <", "less than")
+    return _with_band(row, chance, *_beside(row))
 
 
 def is_beyond(known: Known, row: MeasurementRow) -> bool:
@@ -252,11 +250,7 @@ def _only_lost(known: Known, judged: Mapping[str, MeasurementRow], against: str 
 def _beside(row: MeasurementRow) -> list[str]:
     """Lost values, and the index without them, of what moved besides."""
     lost = _lost(row)
-    return (
-        []
-        if lost is None or not lost.much
-        else [f"{lost}; of those that are there {value_of(INDEX, lost.there)}"]
-    )
+    return [] if lost is None else [f"{lost}; of those that are there {value_of(INDEX, lost.there)}"]
 
 
 def _lost(row: MeasurementRow) -> Lost | None:

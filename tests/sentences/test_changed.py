@@ -153,3 +153,10 @@ def test_values_that_are_missing_besides_are_told_beside_what_changed_of_the_oth
     )
     for cells in ({"missing": 0.3, "missing_before": 0.296}, {"what": "missing", "missing": 0.3}, {}):
         assert "besides" not in told(**cells)
+
+
+def test_a_change_without_a_value_of_the_day_says_why_there_is_none() -> None:
+    assert told(value=None, unvalued="no_records").split("; ")[0] == (
+        "level changed, now not known: no values, look whether they are written"
+    )
+    assert told(value=None).split("; ")[0] == "level changed, now not known"

@@ -233,3 +233,9 @@ def test_of_what_is_all_missing_nothing_moved_but_that() -> None:
     assert list(inputs(known(*rows)))[1:] == [
         "Moved by missing or invalid values alone: scores (100 % are missing, reference 0 %)"
     ]
+
+
+def test_a_critical_value_that_is_next_to_nothing_is_told_as_less_than_it() -> None:
+    rows = [value("stability_index", 0.3, "score"), value("stability_index_critical", 0.0002, "score")]
+
+    assert list(inputs(known(*rows)))[1].endswith("scores 0.300 (significant; chance gives less than 0.001)")

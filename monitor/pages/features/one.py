@@ -200,7 +200,7 @@ def _moved(known: Known) -> str:
     usual = None if mean is None else before_of(mean, None)
     index = known.get(INDEX)
     lost, parts = None if index is None else lost_of(index.value, index.detail), []
-    if lost is not None and lost.much:
+    if lost is not None:
         parts.append(f"{lost}; {INDEX} of those that are there {value_of(INDEX, lost.there)}.")
     if mean is None or mean.value is None or usual is None:
         return " ".join(parts)
