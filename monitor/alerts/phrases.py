@@ -27,7 +27,7 @@ from monitor.measures.worded import (
     with_minus,
 )
 from monitor.sentences.changed import changed, is_change
-from monitor.sentences.inputs import INDEX, lost_of
+from monitor.sentences.inputs import INDEX, LOST, lost_of
 from monitor.sentences.windows import at
 
 Cell = float | str | None
@@ -281,9 +281,9 @@ def _largest(rule: Rule, cause: Detail | None, value: float | None) -> Iterator[
     first = cause.rows[0]
     if cause.columns[:3] == COUNTED[4:]:
         lost = lost_of(value, cause) if rule.measure == INDEX else None
-        if lost is None:
+        if lost is None or first[0] not in LOST:
             yield _moved(first)
-        else:
+        if lost is not None:
             yield f"{lost}; of those that are there {value_of(INDEX, lost.there)}"
     elif mean := contributes_to(cause):
         yield f"segment {first[0]} contributes most, {cell_of('contribution', first[1], mean)} of {mean}"

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from monitor.alerts.lifecycle import State
 from monitor.app.kept import KeptRun
-from monitor.app.pages.counting import counting_of
+from monitor.app.pages.counting import KeptReferences, counting_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.errors import SourceError
 from monitor.measures.options import FEATURE
@@ -26,17 +27,21 @@ _FEWEST = 3  # records of a value that is named, as of a fault that is told
 
 
 def with_unseen(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
-    """Alerts on unseen values, with the names of the most frequent ones; a source that is away adds none."""
-    return [replace(shown, unseen=_unseen(kept, shown)) for shown in alerts]
+    """Alerts on unseen values that stand, with the most frequent ones; a source that is away adds none."""
+    known: KeptReferences = {}
+    return [
+        shown if shown.alert.state is State.RESOLVED else replace(shown, unseen=_unseen(kept, shown, known))
+        for shown in alerts
+    ]
 
 
-def _unseen(kept: KeptRun, shown: ShownAlert) -> str:
+def _unseen(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
     change, subject = told_series(shown.alert.breach.cause), shown.alert.series.subject
     configured = kept.configured(shown.model)
     if configured is None or change is None or change.kind != "unseen":
         return ""
     spec, source = configured
-    counting = counting_of(kept.store, spec, {})
+    counting = counting_of(kept.store, spec, known)
     grid = dict(counting.features).get(subject.removeprefix(FEATURE))
     if not isinstance(grid, CategoryGrid):
         return ""

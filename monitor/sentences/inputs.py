@@ -17,7 +17,7 @@ from monitor.sentences.windows import window_of
 INDEX = "stability_index"
 OUT_OF_RANGE, _FEW = "out_of_range_rate", 0.01
 _FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": "unseen"}
-_CELLS, _LOST = (
+_CELLS, LOST = (
     ("cell", "expected", "actual", "contribution"),
     {"(missing)": "missing", "(invalid)": "invalid"},
 )
@@ -65,7 +65,7 @@ def lost_of(index: float | None, detail: Detail | None) -> Lost | None:
     """
     if index is None or detail is None or detail.columns != _CELLS:
         return None
-    rows = [row for row in detail.rows if row[0] in _LOST]
+    rows = [row for row in detail.rows if row[0] in LOST]
     if not rows:
         return None
     then, now, terms = ([float(row[at] or 0.0) for row in rows] for at in (1, 2, 3))
@@ -76,7 +76,7 @@ def lost_of(index: float | None, detail: Detail | None) -> Lost | None:
     if min(before, after) > 0:
         rest = index - math.fsum(terms) - (after - before) * math.log(after / before)
         there = max(2 * rest / (after + before), 0.0)
-    what = " or ".join(_LOST[str(row[0])] for row in rows)
+    what = " or ".join(LOST[str(row[0])] for row in rows)
     return Lost(what, math.fsum(now), math.fsum(then), there)
 
 

@@ -244,6 +244,15 @@ COUNTED = Detail(
             "n 900; 30.0 % are missing, reference 0 %; of those that are there 0.000",
         ),
         (
+            "score_shift",
+            {
+                "value": 4.307,
+                "limit": 0.25,
+                "cause": replace(LOST, rows=(("9 to 12", 0.1, 0.3, 2), *LOST.rows)),
+            },
+            "n 900; values 9 to 12: 10.0 % → 30.0 % of the records; 30.0 % are missing, reference",
+        ),
+        (
             "performance",
             {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": SEGMENTS},
             (
