@@ -284,7 +284,7 @@ def _largest(rule: Rule, cause: Detail | None, value: float | None) -> Iterator[
         if lost is None or first[0] not in LOST:
             yield _moved(first)
         if lost is not None:
-            yield f"{lost}; of those that are there {value_of(INDEX, lost.there)}"
+            yield lost.besides
     elif mean := contributes_to(cause):
         yield f"segment {first[0]} contributes most, {cell_of('contribution', first[1], mean)} of {mean}"
     elif cause.columns == WORST:

@@ -51,6 +51,11 @@ class Lost:
         now, then = (value_of("missing_rate", share) for share in (self.now, self.then))
         return f"{now} are {self.what}, reference {then}"
 
+    @property
+    def besides(self) -> str:
+        """The same, and the index without them."""
+        return f"{self}; {value_of(INDEX, self.there)} without them"
+
 
 def lost_of(index: float | None, detail: Detail | None) -> Lost | None:
     """Values that are missing or invalid; None: they are not among the cells that moved most, or by a point.
@@ -250,7 +255,7 @@ def _only_lost(known: Known, judged: Mapping[str, MeasurementRow], against: str 
 def _beside(row: MeasurementRow) -> list[str]:
     """Lost values, and the index without them, of what moved besides."""
     lost = _lost(row)
-    return [] if lost is None else [f"{lost}; of those that are there {value_of(INDEX, lost.there)}"]
+    return [] if lost is None else [lost.besides]
 
 
 def _lost(row: MeasurementRow) -> Lost | None:

@@ -241,7 +241,7 @@ COUNTED = Detail(
         (
             "score_shift",
             {"value": 2.2 + 0.107, "limit": 0.25, "beside": 0.002, "cause": LOST},
-            "n 900; 30.0 % are missing, reference 0 %; of those that are there 0.000",
+            "n 900; 30.0 % are missing, reference 0 %; 0.000 without them",
         ),
         (
             "score_shift",

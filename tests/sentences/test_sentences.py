@@ -221,7 +221,7 @@ def test_what_is_only_missing_is_not_told_to_have_moved() -> None:
         "Moved by missing or invalid values alone: a (30.0 % are missing, reference 0 %)",
         (
             "Outputs moved beyond chance: predictions 2.477 (significant; chance gives up to 0.010; "
-            "30.0 % are missing, reference 0 %; of those that are there 0.200)"
+            "30.0 % are missing, reference 0 %; 0.200 without them)"
         ),
         "Moved by missing or invalid values alone: scores (30.0 % are missing, reference 0 %)",
     ]

@@ -199,9 +199,9 @@ def _moved(known: Known) -> str:
     mean, beyond = known.get("mean"), known.get(OUT_OF_RANGE)
     usual = None if mean is None else before_of(mean, None)
     index = known.get(INDEX)
-    lost, parts = None if index is None else lost_of(index.value, index.detail), []
-    if lost is not None:
-        parts.append(f"{lost}; {INDEX} of those that are there {value_of(INDEX, lost.there)}.")
+    parts = []
+    if index is not None and (lost := lost_of(index.value, index.detail)):
+        parts.append(f"{INDEX} {value_of(INDEX, index.value)}: {lost.besides}.")
     if mean is None or mean.value is None or usual is None:
         return " ".join(parts)
     factor = factor_of(mean.value, usual)
