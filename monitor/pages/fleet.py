@@ -20,6 +20,7 @@ from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
 
 HALF_A_YEAR = 26  # weeks of a spark line
+_MISSING = 0.01  # of the records
 _SHORT = {name: alias for alias, name in ALIASES.items() if len(name) > len("accuracy")}
 _WEEK = 7 * 86_400_000_000
 _SEVERITIES = tuple(Severity)
@@ -54,6 +55,7 @@ class FleetRow:
     step: str
     sure: str
     shift: str
+    missing: str
     moved: str
     most: str
     labels: str
@@ -145,6 +147,7 @@ def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> Fle
         step="" if step is None or step.measurement.value is None else _difference(step),
         sure="" if step is None else SIGNS.get(surely(seen.main, step.measurement), ""),
         shift="" if shift is None else told(shift),
+        missing="" if shift is None else missing_of(known.beside(shift, "missing_rate")),
         moved=f"{count} of {len(features)}" if features else "",
         most="" if largest is None or not count else named(largest.subject),
         labels="" if coverage is None else told(coverage),
@@ -157,6 +160,11 @@ def told(row: MeasurementRow) -> str:
     """Value of a row in words; "" where there is none."""
     value = row.measurement.value
     return "" if value is None else value_of(row.measure, value)
+
+
+def missing_of(row: MeasurementRow | None) -> str:
+    """How many scores, or predictions, are missing: they count in the shift; "" below one in a hundred."""
+    return f"{told(row)} missing" if row is not None and (row.measurement.value or 0.0) >= _MISSING else ""
 
 
 def _difference(row: MeasurementRow) -> str:

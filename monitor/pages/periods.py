@@ -9,7 +9,7 @@ from monitor.core.clock import DAY, to_iso
 from monitor.measures.rows import Revision, Truth, newest
 from monitor.measures.worded import SIZES, bounds_of, surely, value_of
 from monitor.pages.asked import Asked, PageData
-from monitor.pages.fleet import SIGNS, main_of, told
+from monitor.pages.fleet import SIGNS, main_of, missing_of, told
 from monitor.pages.moments import called
 from monitor.pages.series import REFERENCE, of_reference
 from monitor.sentences.inputs import INDEX
@@ -40,6 +40,7 @@ class Period:
     constant: str
     shift: str
     critical: str
+    missing: str
     moved: str
     most: tuple[tuple[str, str, str], ...]
     truth: str
@@ -63,7 +64,7 @@ def periods_of(
     if not window.calendar:  # windows that overlap say the same again
         ends = [end for end in ends if (ends[0] - end) % max(window.length, window.step) == 0]
     ends = ends[:_MOST_MONTHS]
-    names = [seen.main, "records", "coverage", *CONSTANT, INDEX, _CRITICAL]
+    names = [seen.main, "records", "coverage", *CONSTANT, INDEX, _CRITICAL, "missing_rate"]
     if not ends:
         return (), None
     which = Drawn(
@@ -130,6 +131,7 @@ def _period(
         constant="" if right is None or always is None else f"{told(right)} ({told(always)})",
         shift="" if shift is None else told(shift),
         critical="" if critical is None else told(critical),
+        missing=missing_of(known.get(("missing_rate", subject, ""))),
         moved=f"{len(large)} of {len(features)}" if features else "",
         most=tuple(
             (

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 from looked_at import END, looking
+from row_examples import row_of
 from serving import Bench
 
 from monitor.alerts.lifecycle import Ended
 from monitor.alerts.rules import ACKNOWLEDGED, Severity
 from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.measurement import Measurement
 from monitor.pages.alerts import alert_line, listed_alerts
 from monitor.pages.asked import Asked
+from monitor.pages.fleet import missing_of
 from monitor.pages.report import _alerts, report
 from monitor.specs.rows import Event
 
@@ -198,3 +201,9 @@ def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) ->
         _alerts([usual], day, day + DAY, "UTC")
     )
     assert list(_alerts([over], day + DAY, day + 2 * DAY, "UTC")) == told[:1]
+
+
+@pytest.mark.parametrize(("share", "words"), [(0.3922, "39.2 % missing"), (0.004, "")])
+def test_beside_a_shift_stands_how_many_values_are_missing(share: float, words: str) -> None:
+    assert missing_of(row_of("missing_rate", Measurement(share, n=900), subject="score")) == words
+    assert missing_of(None) == ""
