@@ -5,6 +5,7 @@ daily windows. The first request of each address is told apart: it reads what la
 python benchmarks/pages.py DIRECTORY [DEMO_CONFIG]
 """
 
+import gc
 import gzip
 import sys
 import time
@@ -21,11 +22,13 @@ from monitor.app.demo import END as DEMO_END
 from monitor.app.pages.reading import StoreData
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
+from monitor.cli.commands import NEW_OBJECTS
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.pages.routes import answer
 
 REQUESTS = 20
+ALERT = "since=1385424000000000&subject=feature%3Atemp_f"  # of the budget: 29 days are drawn
 END = from_iso("2024-04-01")
 MODEL = """
 [[models]]
@@ -54,6 +57,7 @@ threshold = 0.5
 
 def main(directory: Path, demo: str = "monitor-demo/config.toml") -> None:
     """Make the stores, and print what pages of them take."""
+    gc.set_threshold(NEW_OBJECTS)  # as the program does
     config = Path(demo)
     if config.exists():
         print("the demo")
@@ -62,7 +66,7 @@ def main(directory: Path, demo: str = "monitor-demo/config.toml") -> None:
                 *("/", "/models/late", "/models/late?window=1d&range=1y"),
                 "/models/late/performance?window=month&end=2013-12-01",
                 *("/models/late/features", "/models/late/feature?name=temp_f", "/models/late/compare"),
-                *("/models/late/segments", "/models/late/log", "/models/late/alerts/feature_shift"),
+                *("/models/late/segments", "/models/late/log", f"/models/late/alerts/changed?{ALERT}"),
             )
             timed(app, DEMO_END, addresses)
     print("hourly panes, a month of 720")

@@ -1,5 +1,6 @@
 """A chart of marks on two axes, as SVG text."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -212,10 +213,10 @@ def _runs(
 
 
 def _joined(plot: Plot, points: Sequence[tuple[float, ...]]) -> str:
-    """Points of a path. Those of a year's days are thousands."""
-    across, tall = plot.x.part, plot.height
-    down = plot.y.part
-    return "L".join([f"{_number(WIDTH * across(x))} {_number(tall * (1 - down(y)))}" for x, y in points])
+    """Points of a path. Those of a year's days are thousands: all are written at once."""
+    across, down, tall = plot.x.part, plot.y.part, plot.height
+    flat = [part for x, y in points for part in (WIDTH * across(x), tall * (1 - down(y)))]
+    return _NOTHING.sub("", "L".join(["%.2f %.2f"] * len(points)) % tuple(flat))
 
 
 def _at(plot: Plot, x: float, y: float) -> str:
@@ -229,6 +230,9 @@ def _across(plot: Plot, x: float) -> str:
 
 def _down(plot: Plot, y: float) -> str:
     return _number(_TOP + plot.height * (1 - plot.y.part(y)))
+
+
+_NOTHING = re.compile(r"\.00|(?<=\.[1-9])0")  # decimals that tell nothing, of two
 
 
 def _number(value: float) -> str:

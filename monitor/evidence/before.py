@@ -83,16 +83,13 @@ class Before:
 
 
 def _usable(days: Ints, rows: Sequence[DayRow], subjects: int) -> Bools:
-    usable = np.ones((len(rows), subjects), dtype=np.bool_)
     if not rows:
-        return usable
+        return np.ones((0, subjects), dtype=np.bool_)
     restart = rows[-1].restart
-    usable &= days[:, None] >= restart
-    for at, row in enumerate(rows):
-        first = np.where(row.since > restart, row.since, row.day + 1)
-        if (first <= row.day).any():
-            usable[: at + 1] &= days[: at + 1, None] < first
-    return usable
+    since = np.stack([row.since for row in rows])
+    first = np.where(since > restart, since, days[:, None] + 1)  # of the change that stands on a day
+    usable: Bools = days[:, None] < np.minimum.accumulate(first[::-1])[::-1]
+    return usable & (days[:, None] >= restart)
 
 
 def _stack(arrays: Sequence[NDArray[Any]], width: int, kind: Any) -> NDArray[Any]:

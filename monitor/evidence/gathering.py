@@ -54,10 +54,7 @@ def so_far(watch: Watch, rows: Sequence[DayRow]) -> Floats:
     .. [1] Pollak & Siegmund (1991); Shin, Ramdas & Rinaldo (2024). E-detectors: a nonparametric framework for
        sequential change detection. New England J. Stat. Data Sci. 2:229.
     """
-    found = np.zeros((len(_POWERS), 2, len(watch.series)))
-    for surprise in _surprises(watch, rows):
-        found = _one_more(found, surprise)
-    return found
+    return _onwards(np.zeros((len(_POWERS), 2, len(watch.series))), _surprises(watch, rows))
 
 
 def suspected(watch: Watch, rows: Sequence[DayRow], found: Floats) -> Bools:
@@ -78,7 +75,7 @@ def suspected(watch: Watch, rows: Sequence[DayRow], found: Floats) -> Bools:
     at = np.flatnonzero(above & _alone(watch, above))
     back = np.zeros(len(above), dtype=np.int64)
     if len(at):
-        surprise = _surprises(watch, rows)[:, at]
+        surprise = _surprises(watch, rows, at)
         _, span = _largest(surprise, np.zeros_like(surprise))
         side = mixed[:, at].argmax(axis=0)
         back[at] = np.minimum(span[side, np.arange(len(at))], UNDECIDED)
@@ -101,29 +98,34 @@ def gather(watch: Watch, rows: Sequence[DayRow], level: Floats, found: Floats) -
     mean, span = _largest(surprise, away)
     signed = np.asarray([1.0, -1.0])[:, None]
     size = np.stack([sizes(watch.kind, level, each) for each in mean])
-    mixed = _mixed(watch, _one_more(found, surprise[-1]))
+    mixed = _mixed(watch, _onwards(found, surprise[-1:]))
     return Gathered(mixed, mean, np.maximum(size * signed, 0.0), span)
 
 
-def _surprises(watch: Watch, rows: Sequence[DayRow]) -> Floats:
-    """Surprises from which evidence is gathered: shape (days, series)."""
+def _surprises(watch: Watch, rows: Sequence[DayRow], at: Ints | slice = slice(None)) -> Floats:
+    """Surprises from which evidence is gathered, of some series: shape (days, series)."""
     if not rows:
-        return np.zeros((0, len(watch.series)))
-    reset = rows[-1].reset[watch.subject]
-    return np.stack([np.where(row.day > reset, row.surprise, np.nan) for row in rows]).astype(np.float64)
+        return np.zeros((0, len(watch.series)))[:, at]
+    days = np.asarray([row.day for row in rows])[:, None]
+    surprise = np.stack([row.surprise[at] for row in rows]).astype(np.float64)
+    return np.where(days > rows[-1].reset[watch.subject[at]], surprise, np.nan)
 
 
-def _one_more(found: Floats, surprise: Floats) -> Floats:
-    """R after one more day."""
+def _onwards(found: Floats, surprise: Floats) -> Floats:
+    """R after more days, by their surprises of shape (days, series)."""
     there = np.isfinite(surprise)
-    if not there.any():
-        return found
     half = np.exp(np.where(there, surprise, 0.0) / 2)
-    each = np.stack([half, 1 / half])
-    square = each * each
-    fourth = square * square
-    factor = np.stack([each, square, fourth, fourth * square * each]) * _SHRINK
-    return np.where(there, np.minimum((found + 1) * factor, _MOST), found)
+    powers = np.empty_like(found)
+    each, square, fourth, seventh = powers
+    for day, up, down in zip(there, half, 1 / half, strict=True):
+        if day.any():
+            each[0], each[1] = up, down
+            np.multiply(each, each, out=square)
+            np.multiply(square, square, out=fourth)
+            np.multiply(fourth * square, each, out=seventh)
+            moved = np.minimum((found + 1) * (powers * _SHRINK), _MOST)
+            found = moved if day.all() else np.where(day, moved, found)
+    return found
 
 
 def _mixed(watch: Watch, found: Floats) -> Floats:

@@ -111,11 +111,18 @@ def step(
     )
 
 
-def retold(watch: Watch, history: History, row: DayRow) -> tuple[Expectation, Faulty]:
-    """What was expected of a day that is kept, and what was said of its faults."""
+def expected_then(watch: Watch, history: History, row: DayRow) -> Expectation:
+    """What was expected of a day that is kept."""
     rows = remembered(history, row.day)
     before = Before.of(watch, rows, suspected(watch, rows, so_far(watch, rows)))
-    return _expected(watch, before, row, row.values.astype(np.float64)), _faults(watch, before, row)[0]
+    return _expected(watch, before, row, row.values.astype(np.float64))
+
+
+def faults_then(watch: Watch, history: History, row: DayRow) -> Faulty:
+    """What was said of the faults of a day that is kept."""
+    rows = remembered(history, row.day)
+    nobody = np.zeros((len(rows), len(watch.series)), dtype=np.bool_)  # faults know no suspicion
+    return _faults(watch, Before.of(watch, rows, nobody), row)[0]
 
 
 def _expected(watch: Watch, before: Before, day: DayValues | DayRow, value: Floats) -> Expectation:
@@ -153,7 +160,8 @@ def as_judged_by(watch: Watch, rows: Sequence[DayRow]) -> list[DayRow]:
         chosen &= (after.reset == row.day) | (after.since > NEVER)  # it did not end by itself
         return [watch.subjects[at] for at in np.flatnonzero(chosen)]
 
-    return [*(accept(watch, row, taken(row, after)) for row, after in pairwise(rows)), *rows[-1:]]
+    found = [(row, taken(row, after)) for row, after in pairwise(rows)]
+    return [*(accept(watch, row, subjects) if subjects else row for row, subjects in found), *rows[-1:]]
 
 
 def _none(watch: Watch) -> DayRow:

@@ -1,7 +1,7 @@
 """One model: what is said of it first, then how it went."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.rules import Severity
@@ -198,9 +198,16 @@ def _figures(
     rows: Sequence[Revision], seen: Seen, window: Window, axis: Axis, measure: str, marks: Sequence[Mark]
 ) -> Iterator[Figure]:
     """The chart of the chosen measure, and the others."""
+    by_measure: dict[str, list[Revision]] = {}
+    for pair in rows:
+        by_measure.setdefault(pair[1].measure, []).append(pair)
+
+    def known(name: str, subject: str = "") -> list[WindowReading]:
+        return readings(by_measure.get(name, ()), window, name, subject)
+
     reference = of_reference(seen.rows, measure)
-    yield timeline(measure, readings(rows, window, measure), window, axis, reference=reference, marks=marks)
-    right, always = (readings(rows, window, name) for name in CONSTANT)
+    yield timeline(measure, known(measure), window, axis, reference=reference, marks=marks)
+    right, always = map(known, CONSTANT)
     if right and always:
         yield beside(
             timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
@@ -210,14 +217,14 @@ def _figures(
             "is it better than a constant answer?",
             [value_of("accuracy", one.value) for one in aligned(right, always)],
         )
-    brier = readings(rows, window, "brier_score")
+    brier = known("brier_score")
     if brier and measure != "brier_score":
         of = of_reference(seen.rows, "brier_score")
         note = "error of the probabilities: lower is better"
         yield timeline(
             "brier_score", brier, window, axis, reference=of, height=120, title="Brier score", note=note
         )
-    guess, real = (readings(rows, window, name) for name in (f"estimated_{seen.main}", seen.main))
+    guess, real = known(f"estimated_{seen.main}"), known(seen.main)
     if guess and real:
         yield beside(
             timeline(seen.main, real, window, axis, height=120, title="Before labels arrive"),
@@ -227,7 +234,7 @@ def _figures(
             "the estimate is known at the window's end; labels follow",
             [value_of(seen.main, one.value) for one in aligned(real, guess)],
         )
-    yield from _shift(rows, window, axis)
+    yield from _shift(known, window, axis)
 
 
 def of_season(spec: ModelSpec) -> str:
@@ -265,13 +272,13 @@ def beside(
     )
 
 
-def _shift(rows: Sequence[Revision], window: Window, axis: Axis) -> Iterator[Figure]:
+def _shift(known: Callable[[str, str], list[WindowReading]], window: Window, axis: Axis) -> Iterator[Figure]:
     """How far the score, or the prediction, has moved."""
     for subject in ("score", "prediction"):
-        index = readings(rows, window, INDEX, subject)
+        index = known(INDEX, subject)
         if not any(one.value is not None for one in index):
             continue
-        critical = readings(rows, window, f"{INDEX}_critical", subject)
+        critical = known(f"{INDEX}_critical", subject)
         limits = [RuleLine(size, "y", "limit") for size in SIZES]
         title, note = (
             f"Shift of the {subject}",

@@ -257,10 +257,10 @@ class SqlStore:
         with reading(self.engine) as connection:
             yield from snapshots.of_measures(connection, self.run, model, measures, span, _BATCH)
 
-    def provenance(self, model: str | None = None) -> list[tuple[str, Provenance]]:
-        """(model, provenance) of the kept measurements, by model and as of."""
+    def provenance(self, model: str | None = None, last: int | None = None) -> list[tuple[str, Provenance]]:
+        """(model, provenance) of what is kept, by model and as of; `last`: the newest by a moment alone."""
         with reading(self.engine) as connection:
-            return snapshots.provenances(connection, self.run, model)
+            return snapshots.provenances(connection, self.run, model, last)
 
     def reference(self, key: str) -> Reference | None:
         """A kept reference by the hash of its specification."""

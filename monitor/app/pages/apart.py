@@ -63,17 +63,20 @@ class PagesApart:
         spawning = multiprocessing.get_context("spawn")
         self._asked, others = spawning.Pipe()
         self._of = self.app.settings
-        given = self._of, self.app.base, self.app.store.run, others
+        given = self._of, self.app.base, self.app.store.run, others, gc.get_threshold()
         spawning.Process(target=_serve, args=given, name="pages", daemon=True).start()
         others.close()  # so that its end is seen here
 
 
-def _serve(settings: Settings, base: Path, run: str, asked: Connection) -> None:
-    """Answer until the daemon has ended, or has closed its side."""
+def _serve(
+    settings: Settings, base: Path, run: str, asked: Connection, thresholds: tuple[int, int, int]
+) -> None:
+    """Answer until the daemon has ended, or has closed its side; garbage is looked for as seldom as there."""
     from monitor.app.pages.keeping import KeptPages  # the daemon itself makes no page
     from monitor.app.pages.reading import StoreData
 
     os.nice(_NICE)
+    gc.set_threshold(*thresholds)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the daemon's
     configure(LogFormat(settings.log.format), settings.log.level)
     now = 0

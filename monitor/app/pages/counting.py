@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from monitor.app.wiring import resolved
+from monitor.core.clock import LAST
 from monitor.core.typing import Ints
 from monitor.pages.asked import MOST_PANES, CountedWindow
 from monitor.records.counting import Counting
@@ -66,8 +67,7 @@ def _reference(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> Refer
     """The default reference of the newest cycle, on the grids that its options give."""
     if spec.reference is None:
         return None
-    kept = [row for _, row in store.provenance(spec.name)]
-    keys = kept[-1].reference.split() if kept else []
+    keys = [key for _, row in store.provenance(spec.name, last=LAST) for key in row.reference.split()]
     if not keys:
         return None
     place = keys[0], spec.reading

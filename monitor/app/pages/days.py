@@ -5,7 +5,7 @@ import numpy as np
 from monitor.core.clock import DAY, from_iso
 from monitor.evidence.days import REMEMBERED, DayRow, History, unpack
 from monitor.evidence.expected import FEWEST
-from monitor.evidence.judging import as_judged_by, retold
+from monitor.evidence.judging import as_judged_by, expected_then, faults_then
 from monitor.evidence.making import watch_of
 from monitor.evidence.sizes import plain
 from monitor.evidence.telling import Means, expected_band, in_unit
@@ -64,12 +64,13 @@ def figures_of(
     means
         of the numbers, without which no level is in their unit.
     """
-    expectation, faults = retold(watch, history, row)
     if by >= len(watch.series):
         fault = by - len(watch.series)
         if not row.trials[fault]:  # no records, or one of `unusual_days`
             return None
+        faults = faults_then(watch, history, row)
         return float(faults.share[fault]), 0.0, float(faults.largest[fault])
+    expectation = expected_then(watch, history, row)
     value, trait = float(row.values[by]), watch.series[by].trait
     if expectation.days[by] < FEWEST or not np.isfinite(value):
         return None

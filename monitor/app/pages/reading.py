@@ -110,5 +110,4 @@ class StoreData:
 
     def provenance(self, model: str, as_of: int) -> Provenance | None:
         """What stood behind the measurements of a cycle."""
-        kept = [row for _, row in self.app.store.provenance(model) if row.as_of <= as_of]
-        return kept[-1] if kept else None
+        return next((row for _, row in self.app.store.provenance(model, last=as_of)), None)

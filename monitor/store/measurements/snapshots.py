@@ -203,11 +203,17 @@ def _kept(
     return select(*kept).where(ranked.c.revision_rank == 1, ~outdated)
 
 
-def provenances(connection: Connection, run: str, model: str | None) -> list[tuple[str, Provenance]]:
-    """(model, provenance) of the kept rows, by model and as of."""
+def provenances(
+    connection: Connection, run: str, model: str | None, last: int | None
+) -> list[tuple[str, Provenance]]:
+    """(model, provenance) of the kept rows, by model and as of; `last`: the newest by a moment alone."""
     query = select(provenance).where(provenance.c.run == run)
     if model is not None:
         query = query.where(provenance.c.model == model)
-    rows = connection.execute(query.order_by(provenance.c.model, provenance.c.as_of)).mappings()
+    if last is None:
+        query = query.order_by(provenance.c.model, provenance.c.as_of)
+    else:
+        query = query.where(provenance.c.as_of <= last).order_by(provenance.c.as_of.desc()).limit(1)
+    rows = connection.execute(query).mappings()
     names = Provenance.__dataclass_fields__
     return [(row["model"], Provenance(**{name: row[name] for name in names})) for row in rows]
