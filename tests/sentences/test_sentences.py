@@ -239,3 +239,11 @@ def test_a_critical_value_that_is_next_to_nothing_is_told_as_less_than_it() -> N
     rows = [value("stability_index", 0.3, "score"), value("stability_index_critical", 0.0002, "score")]
 
     assert list(inputs(known(*rows)))[1].endswith("scores 0.300 (significant; chance gives less than 0.001)")
+
+
+def test_missing_values_that_are_hardly_more_than_before_are_part_of_the_shift() -> None:
+    rows = index_of(0.3, ("(missing)", 0.001, 0.009, 0.02), subject="score")
+
+    assert list(inputs(known(*rows)))[1:] == [
+        "Outputs moved beyond chance: scores 0.300 (significant; chance gives up to 0.010)"
+    ]
