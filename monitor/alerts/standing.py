@@ -187,12 +187,14 @@ def _stale(seen: Seen) -> str | None:
 def _not_back(seen: Seen) -> Iterator[str]:
     """What nobody has accepted, and no alert tells any longer: silence would look like health."""
     accepted = {
-        one.series.subject: one.end for one in seen.accepted.values() if one.series.window == CUMULATIVE
+        (one.series.subject, one.series.segment): one.end
+        for one in seen.accepted.values()
+        if one.series.window == CUMULATIVE
     }
     since = {
-        named(subject) if subject else "performance": day
-        for subject, day in changed.not_back(seen.rows).items()
-        if accepted.get(subject, 0) <= from_iso(day)
+        changed.whose(*of): day
+        for of, day in changed.not_back(seen.rows).items()
+        if accepted.get(of, 0) <= from_iso(day)
     }
     if since:
         told = few(f"{name} since {day}" for name, day in since.items())

@@ -158,7 +158,7 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         if not (
             matches(rule.subject, row.subject)
             and matches(rule.version, version)
-            and matches(rule.segment, segment)
+            and (matches(rule.segment, segment) or (rule.measure == EVIDENCE and not rule.segment))
         ):
             continue
         series = Series(rule.name, version, segment, row.window, row.subject)

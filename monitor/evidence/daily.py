@@ -9,6 +9,7 @@ import scipy
 
 from monitor.core.typing import Ints
 from monitor.evidence.days import DayValues
+from monitor.evidence.making import FEWEST_RECORDS as FEWEST
 from monitor.evidence.making import OF_NUMBERS, REST, moments_of, versions_of
 from monitor.evidence.sizes import HALF_A_RECORD, arcsine
 from monitor.evidence.watched import Trait, Watch, WatchGroup
@@ -19,7 +20,6 @@ from monitor.states.grids import EXTRA_CELLS
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.states.views import Sums
 
-FEWEST = 20  # records of a day, below which nothing is judged of them
 _FEW = 10  # of a class
 _Values: TypeAlias = dict[tuple[Trait, int], tuple[float, float]]  # trait and cell: value and n
 _Hits: TypeAlias = dict[str, tuple[int, int]]
@@ -43,8 +43,11 @@ def day_values(
     values = np.full(len(watch.series), np.nan)
     samples = np.zeros(watch.samples)
     hits, trials = (np.zeros(len(watch.faults), np.int64) for _ in range(2))
-    counted = _counted(watch, counting, strata, known)
-    found = [counted.of(subject, group) for subject, group in enumerate(watch.groups)]
+    if watch.segmented:
+        found = [values_of(watch, counting, strata, subject) for subject in range(len(watch.subjects))]
+    else:
+        counted = _counted(watch, counting, strata, known)
+        found = [counted.of(subject, group) for subject, group in enumerate(watch.groups)]
     for at, one in enumerate(watch.series):
         values[at], samples[one.sample] = found[one.subject][0].get((one.trait, one.cell), _NONE)
     for at, fault in enumerate(watch.faults):
@@ -63,7 +66,8 @@ def day_values(
 
 def values_of(watch: Watch, counting: Counting, strata: Strata, subject: int) -> tuple[_Values, _Hits]:
     """Values and faults of one subject of some days' counters: each with its sample size, or k of n."""
-    return _counted(watch, counting, strata).of(subject, watch.groups[subject])
+    counted = _counted(watch, counting, watch.counters_of(strata, subject))
+    return counted.of(subject, watch.groups[subject])
 
 
 def new_versions(watch: Watch, strata: Strata, known: Collection[str]) -> list[str]:
@@ -142,7 +146,7 @@ class _Day:
         return hits
 
     def _of_output(self, subject: int) -> tuple[_Values, _Hits]:
-        name = self.watch.subjects[subject]
+        name = self.watch.counted_as(subject)
         counts = self.whole.block(name)
         n, missing = int(counts.sum()), int(counts[-2])
         values = _of_values(self.watch, subject, counts, Trait.SHARE, self.means.get(name))

@@ -9,9 +9,11 @@ from monitor.core.clock import DAY, MINUTE, SECOND
 from monitor.core.measurement import Reason
 from monitor.core.typing import Ints
 from monitor.evidence.cells import UsualCells
+from monitor.evidence.expected import FEWEST
 from monitor.evidence.watched import (
     FAULTS,
     LARGEST_SHARE,
+    OF_SEGMENTS,
     SHARES,
     WITHIN,
     Followed,
@@ -21,15 +23,17 @@ from monitor.evidence.watched import (
     WatchGroup,
 )
 from monitor.measures.statistics.delays import within
-from monitor.records.counting import DELAY_EDGES, Counting
+from monitor.records.counting import DELAY_EDGES, TALLY, Counting
 from monitor.records.pane import Part
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Opened
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
-from monitor.states.strata import OTHER, WHOLE, Strata
+from monitor.states.strata import OTHER, WHOLE, Strata, segments_of
 from monitor.states.sums import HALF
 from monitor.states.views import DelayTable
 
+FEWEST_RECORDS = 20  # of a day, below which nothing is judged of them
+SEGMENTS = 20  # that are followed, the largest ones
 LEVELS = 10  # of a category that are followed each, the most frequent ones
 REST = -1
 USUALLY_MISSING = 0.005  # share of missing values above which they are no fault, unless all are
@@ -75,6 +79,45 @@ def watch_of(counting: Counting, part: Part, pooled: Strata) -> Watch:
         versions=versions_of(pooled) if part is Part.RECORDS else (),
         late=_late(counting, whole) if part is Part.RECORDS and counting.reading.logged else -1,
         counted=counting.stored_as(counting.layout(part)),
+    )
+
+
+def watch_of_segments(counting: Counting, part: Part, pooled: Strata) -> Watch:
+    """What is watched of the segments of a part: the level of their output, or their performance.
+
+    The largest 20 are followed that had 20 records a day, of labels as many labelled ones. The others are
+    subjects without series.
+
+    Parameters
+    ----------
+    pooled
+        as of `watch_of`.
+    """
+    block, at = ("volume", 0) if part is Part.RECORDS else ("tally", TALLY.index("labelled"))
+    strata = segments_of(pooled, counting.segments)
+    records = {stratum: int(pooled[stratum].block(block)[at]) for stratum in strata}
+    largest = sorted(strata, key=lambda stratum: (-records[stratum], stratum))[:SEGMENTS]
+    followed = [stratum for stratum in largest if records[stratum] >= FEWEST_RECORDS * FEWEST]
+    scored = counting.score is not None and counting.reading.task is Task.BINARY
+    output = WatchGroup.SCORE if scored else WatchGroup.PREDICTION
+    made, share = _Made(), OF_SEGMENTS / max(1, len(followed))
+    for stratum in strata if part is Part.RECORDS or counting.label is not None else ():
+        name = stratum.segment or ""
+        made.subject(name, output if part is Part.RECORDS else WatchGroup.PERFORMANCE)
+        if stratum in followed and part is Part.LABELS:
+            _watch_performance(made, counting, share)
+        elif stratum in followed:
+            _watch_level(made, name, counting.outputs[output], pooled[stratum].block(output), share)
+    return Watch(
+        part=part,
+        subjects=tuple(made.subjects),
+        groups=tuple(made.groups),
+        series=tuple(made.series),
+        faults=(),
+        samples=made.samples,
+        cells=made.cells,
+        counted=counting.stored_as(counting.layout(part)),
+        segmented=True,
     )
 
 
@@ -176,17 +219,34 @@ def _watch_labels(made: _Made, counting: Counting, whole: Opened) -> None:
     made.fault("early", "corrected", "retracted", "stale")
     if counting.label is None:
         return
-    statistics = list(_performance(counting))
     made.subject("performance", WatchGroup.PERFORMANCE)
-    for trait in statistics:
-        made.samples += 1
-        made.follow(trait, SHARES[WatchGroup.PERFORMANCE] / len(statistics))
+    _watch_performance(made, counting, SHARES[WatchGroup.PERFORMANCE])
     made.subject("label", WatchGroup.LABEL)
     counts = whole.block("label")
     _watch_values(made, "label", counting.label, counts, SHARES[WatchGroup.LABEL], Trait.BASE_RATE)
     made.fault("invalid")
     if not isinstance(counting.label, NumericGrid):
         made.fault("unseen")
+
+
+def _watch_performance(made: _Made, counting: Counting, share: float) -> None:
+    statistics = list(_performance(counting))
+    for trait in statistics:
+        made.samples += 1
+        made.follow(trait, share / len(statistics))
+
+
+def _watch_level(made: _Made, name: str, grid: Grid, counts: Ints, share: float) -> None:
+    """Follow the level of a number; of classes what is followed of any."""
+    made.samples += 1
+    if not isinstance(grid, NumericGrid):
+        levels = list(_levels(grid.levels, counts))
+        for cell, level in levels:
+            made.follow(Trait.SHARE, share / len(levels), cell, level)
+    elif grid.regular > 1:
+        made.cells[name] = UsualCells(counts[:-EXTRA_CELLS], 0.0, 0.0, grid.edges, grid.scale, grid.centre)
+        if len(made.cells[name].bases):
+            made.follow(Trait.LEVEL, share)
 
 
 def _performance(counting: Counting) -> Iterator[Trait]:

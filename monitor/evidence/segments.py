@@ -1,16 +1,18 @@
-"""Which segment holds a change: its own counts of the days of the change, beside those of the week before."""
+"""Which segment holds a change, by its own counts, and which change of a segment is that of the whole."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from monitor.evidence.daily import values_of
+from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.watched import Trait, Watch, WatchGroup
 from monitor.records.counting import TALLY, Counting
-from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
+from monitor.states.strata import WHOLE, Strata, Stratum, alone, segments_of
 
 _STANDS_OUT = 0.25  # share of a change, beyond the share of the records
 _OF_THE_WHOLE = ("late", "future", "version")  # faults that are not counted by segment: nor are features
+_TOGETHER = 3  # days between the beginnings of what is one change
 _EXPLAINED = 0.5  # share of the change of the whole that the segments of a column must show
 
 
@@ -76,6 +78,23 @@ def held_by(
     return best
 
 
+def told_with_whole(watch: Watch, row: DayRow, whole: Watch, of_whole: DayRow) -> DayRow:
+    """The row of segments in which no change is told anew that one of the whole tells on the same day.
+
+    They began within 3 days of one another. It stands all the same, with evidence that is just not enough.
+
+    Parameters
+    ----------
+    whole, of_whole
+        what is watched of the whole part, and its row of the day.
+    """
+    of = {name: int(since) for name, since in zip(whole.subjects, of_whole.since, strict=True)}
+    since = np.asarray([of.get(group.value, NEVER) for group in watch.groups], dtype=np.int64)
+    found = (row.since > NEVER) & (row.reset == row.day)
+    known = found & (since > NEVER) & (np.abs(row.since - since) <= _TOGETHER)
+    return replace(row, evidence=np.where(known, 1.0, row.evidence).astype(np.float32))
+
+
 def _added(
     watch: Watch,
     counting: Counting,
@@ -98,7 +117,7 @@ def _value(
     watch: Watch, counting: Counting, by: int, strata: Strata, stratum: Stratum
 ) -> tuple[float, float]:
     """Value of a series, or share of a fault, and the records behind it."""
-    of = {WHOLE: strata[stratum]} if stratum in strata else {}
+    of = alone(strata, stratum)
     if by >= len(watch.series):
         fault = watch.faults[by - len(watch.series)]
         hits, trials = values_of(watch, counting, of, fault.subject)[1].get(fault.fault, (0, 0))

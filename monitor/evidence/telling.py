@@ -7,10 +7,10 @@ from enum import StrEnum
 import numpy as np
 
 from monitor.core.typing import Floats, Ints
-from monitor.evidence.daily import FEWEST as FEWEST_RECORDS
 from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.expected import FEWEST, Expectation
 from monitor.evidence.judging import MONTH, AlertBudget, Judged
+from monitor.evidence.making import FEWEST_RECORDS
 from monitor.evidence.sizes import floors, index, plain, sizes
 from monitor.evidence.standing import WeighedEvidence
 from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
@@ -364,7 +364,7 @@ def _apparent(watch: Watch, judged: Judged) -> tuple[Floats, Ints]:
 def _unjudged(watch: Watch, judged: Judged, series: Ints, *, unusual: bool) -> NotJudged | None:
     """Why none of some series was judged; None: one was."""
     if not len(series):
-        return NotJudged.NOT_FOLLOWED
+        return NotJudged.TOO_FEW if watch.segmented else NotJudged.NOT_FOLLOWED
     if unusual:
         return NotJudged.UNUSUAL
     if np.isfinite(judged.row.surprise[series]).any():

@@ -11,6 +11,7 @@ from monitor.core.text import content_hash
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.evidence.cells import UsualCells
 from monitor.records.pane import Part
+from monitor.states.strata import Strata, Stratum, alone
 
 
 class Trait(StrEnum):
@@ -58,6 +59,8 @@ SHARES: Mapping[WatchGroup, float] = {
     WatchGroup.LABELS: 0.03,
 }
 """Shares of the budget that the series of each group have; what is left over stays in reserve."""
+OF_SEGMENTS = 0.035
+"""Share of the budget of the outputs of all segments together, and as much of their performance."""
 FAULTS = 0.05
 """Share of the budget of the faults of values, and as much of those of the log and of the labels."""
 WITHIN: Mapping[Trait, float] = {
@@ -161,6 +164,8 @@ class Watch:
         first cell of the time from event to log that is too late; -1: not watched.
     counted
         hash of what the days are counted by.
+    segmented
+        subjects are segments, "column=value": of each its output or performance, as its group says.
     """
 
     part: Part
@@ -173,6 +178,15 @@ class Watch:
     versions: tuple[str, ...] = ()
     late: int = -1
     counted: str = ""
+    segmented: bool = False
+
+    def counted_as(self, subject: int) -> str:
+        """Name of the block that holds the values of a subject."""
+        return self.groups[subject].value if self.segmented else self.subjects[subject]
+
+    def counters_of(self, strata: Strata, subject: int) -> Strata:
+        """Counters that a subject is followed in: those of its segment, as if it were the whole."""
+        return alone(strata, Stratum(segment=self.subjects[subject])) if self.segmented else strata
 
     @cached_property
     def key(self) -> str:

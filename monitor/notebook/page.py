@@ -341,7 +341,9 @@ class _FrameData:
     def alerts(self, _model: str | None, _as_of: int | None, *, ended: bool) -> list[ShownAlert]:  # noqa: ARG002
         return []
 
-    def followed(self, _spec: ModelSpec, _subject: str, _told: ToldSeries, _until: int) -> list[FollowedDay]:
+    def followed(
+        self, _spec: ModelSpec, _of: tuple[str, str], _told: ToldSeries, _until: int
+    ) -> list[FollowedDay]:
         return []
 
     def events(self, _model: str) -> list[Event]:

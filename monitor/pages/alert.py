@@ -230,7 +230,7 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
     if meant is None:
         return None
     spec, until = spec_of(data, shown.model), alert.resolved_at or asked.as_of or data.now()
-    days = data.followed(spec, alert.series.subject, meant, until)
+    days = data.followed(spec, (alert.series.subject, alert.series.segment), meant, until)
     if not days:
         return None
     zone, begins = zone_of_days(spec.reading.zone, spec.reading.pane), from_iso(meant.since) // DAY
@@ -252,7 +252,9 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
             if one.day == begins
         ),
     ]
-    title = f"{meant.what}{f' of {named(alert.series.subject)}' if alert.series.subject else ''}, day by day"
+    of = f" of {named(alert.series.subject)}" if alert.series.subject else ""
+    where = f" in {named(alert.series.segment)}" if alert.series.segment else ""
+    title = f"{meant.what}{of}{where}, day by day"
     plot = Plot(
         x=time_axis(days[0].start, days[-1].end, zone),
         y=linear([value for one in days for value in (one.value, one.low, one.high)], label=label),

@@ -129,8 +129,16 @@ class PageData(Protocol):
         """
         ...
 
-    def followed(self, spec: ModelSpec, subject: str, told: ToldSeries, until: int) -> list[FollowedDay]:
-        """Days about the first one of a change, each as it was judged; none: it is not known any more."""
+    def followed(
+        self, spec: ModelSpec, of: tuple[str, str], told: ToldSeries, until: int
+    ) -> list[FollowedDay]:
+        """Days about the first one of a change, each as it was judged; none: it is not known any more.
+
+        Parameters
+        ----------
+        of
+            subject and segment, as rows name them; of the whole the segment is empty.
+        """
         ...
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:

@@ -14,9 +14,8 @@ from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.ledger import Ledger
-from monitor.pipeline.sequential.watched import WatchedPart
+from monitor.pipeline.sequential.watched import PartKey, WatchedPart
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps
-from monitor.records.pane import Part
 from monitor.specs.rows import WindowState
 from monitor.states.strata import Strata, Stratum
 
@@ -69,7 +68,7 @@ class LastCycle:
     late: tuple[MeasurementRow, ...] = ()
     first_seen: Mapping[str, int] = field(default_factory=dict)
     ledgers: Mapping[tuple[str, str], Ledger] = field(default_factory=dict)
-    watched: Mapping[Part, WatchedPart] = field(default_factory=dict)
+    watched: Mapping[PartKey, WatchedPart] = field(default_factory=dict)
     alerts: Mapping[Series, Alert] = field(default_factory=dict)
     whole_labels: bool = False
     pruned: bool = False

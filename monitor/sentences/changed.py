@@ -162,16 +162,29 @@ def usual_since(detail: Detail | None) -> str:
     return str(_cells(detail).get("usual_since") or "") if detail is not None and is_change(detail) else ""
 
 
-def not_back(rows: Iterable[MeasurementRow]) -> dict[str, str]:
-    """Changes that are told no longer though they have not gone back: first day, its date, by subject.
+def whose(subject: str, segment: str | None) -> str:
+    """What is followed, in words: a subject, of the whole or in a segment.
+
+    >>> whose("feature:age", None), whose("", "region=north")
+    ('age', 'performance in region=north')
+    """
+    name = named(subject) if subject else "performance"
+    return f"{name} in {named(segment)}" if segment else name
+
+
+def not_back(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str], str]:
+    """Changes that are told no longer though they have not gone back: first day, its date.
+
+    By subject and segment; of the whole that is empty.
 
     Parameters
     ----------
     rows
         current ones of a model, of any measure.
     """
-    since = {row.subject: usual_since(row.measurement.detail) for row in rows if row.measure == EVIDENCE}
-    return {subject: day for subject, day in since.items() if day}
+    evidence = [row for row in rows if row.measure == EVIDENCE]
+    since = {(row.subject, row.segment or ""): usual_since(row.measurement.detail) for row in evidence}
+    return {of: day for of, day in since.items() if day}
 
 
 def of_all(detail: Detail, changed: int) -> str:
@@ -208,7 +221,7 @@ def judged(rows: Iterable[MeasurementRow]) -> Iterator[str]:
         elif is_change(detail):
             subjects += 1
             if reason := _cells(detail).get("unvalued"):
-                why.setdefault(str(reason), []).append(named(row.subject) if row.subject else "performance")
+                why.setdefault(str(reason), []).append(whose(row.subject, row.segment))
     if subjects:
         yield f"of the newest day {subjects - sum(map(len, why.values()))} of {subjects} subjects"
     for reason, names in why.items():

@@ -9,7 +9,7 @@ from monitor.core.measurement import BECAUSE, Measurement, Reason
 from monitor.core.text import json_text, number
 from monitor.measures.catalogue.daily import ALERTS, DETECTABLE, EVIDENCE
 from monitor.measures.rows import MeasurementRow
-from monitor.sentences.changed import beside_chance, changed, is_change
+from monitor.sentences.changed import beside_chance, changed, is_change, whose
 from monitor.sentences.known import named
 from monitor.sentences.reasons import why
 from monitor.show.columns import aligned
@@ -17,7 +17,7 @@ from monitor.show.words import counted, when
 from monitor.specs.model import BudgetSpec
 
 MONTH = 30 * DAY
-_WHOLE = "performance"  # of rows that name no subject
+_WITH_WHOLE = "told with the change of the whole"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +52,12 @@ class Spent:
     def evidence(self) -> list[MeasurementRow]:
         """Evidence of each subject, the most first; what cannot be judged is last."""
         rows = [row for row in self.rows if row.measure == EVIDENCE]
-        return sorted(rows, key=lambda row: (-_apparent(row.measurement), row.subject))
+        return sorted(rows, key=lambda row: (-_apparent(row.measurement), row.segment or "", row.subject))
 
-    def detectable(self, subject: str) -> Measurement:
-        """Smallest change of a subject that would be found."""
-        found = (row.measurement for row in self.rows if (row.measure, row.subject) == (DETECTABLE, subject))
+    def detectable(self, of: MeasurementRow) -> Measurement:
+        """Smallest change that would be found of the subject whose evidence a row is."""
+        key = (DETECTABLE, of.subject, of.segment)
+        found = (row.measurement for row in self.rows if (row.measure, row.subject, row.segment) == key)
         return next(found, Measurement.absent(Reason.LEARNING, n=0))
 
 
@@ -69,7 +70,8 @@ def budget_lines(spent: Spent, width: int | None = None) -> Iterator[str]:
     watched = f"{counted(len(rows), 'subject')} watched"
     yield f"{named(spent.model)}: {'; '.join([*beside_chance(spent.rows), watched])}"
     for alert in spent.lately:
-        yield f"  {when(alert.fired_at or 0)} {alert.series.rule} {_subject(alert.series.subject)}"
+        of = whose(alert.series.subject, alert.series.segment)
+        yield f"  {when(alert.fired_at or 0)} {alert.series.rule} {of}"
     heads = ("subject", "evidence", "found in 7 days from", "days", "note")
     yield aligned([heads, *(_line(spent, row) for row in rows)], width)
 
@@ -82,12 +84,14 @@ def change_lines(spent: Spent) -> Iterator[str]:
     for row in moving:
         detail = row.measurement.detail
         words = "" if detail is None else changed(detail, row.window_end)
-        yield f"{named(spent.model)}: {_subject(row.subject)}: {words} ({_stands(row.measurement)})"
+        yield f"{named(spent.model)}: {whose(row.subject, row.segment)}: {words} ({_stands(row.measurement)})"
 
 
 def _stands(result: Measurement) -> str:
     if (result.value or 0.0) > 1:
         return "an alert stands"
+    if result.value == 1:
+        return _WITH_WHOLE
     share = _apparent(result)
     if share > 1:
         return "enough evidence, but smaller than `smallest`"
@@ -112,10 +116,11 @@ def _plain(spent: Spent) -> dict[str, object]:
         "subjects": [
             {
                 "subject": row.subject,
+                "segment": row.segment or "",
                 "evidence": row.measurement.value,
                 "apparent": _apparent(row.measurement),
                 "reason": None if row.measurement.reason is None else row.measurement.reason.value,
-                "detectable_change": spent.detectable(row.subject).value,
+                "detectable_change": spent.detectable(row).value,
                 "days": _days(row.measurement),
                 "words": "" if row.measurement.detail is None else _words(row),
             }
@@ -130,16 +135,18 @@ def _words(row: MeasurementRow) -> str:
 
 
 def _line(spent: Spent, row: MeasurementRow) -> tuple[str, ...]:
-    result, smallest = row.measurement, spent.detectable(row.subject)
+    result, smallest = row.measurement, spent.detectable(row)
     evidence = "" if result.value is None else number(result.value)
     evidence = f"> {_MOST:,.0f}" if (result.value or 0.0) > _MOST else evidence
     told = "" if smallest.value is None else number(smallest.value)
-    return (_subject(row.subject), evidence, told, str(_days(result)), _note(result, smallest))
+    return (whose(row.subject, row.segment), evidence, told, str(_days(result)), _note(result, smallest))
 
 
 def _note(result: Measurement, smallest: Measurement) -> str:
     if (result.value or 0.0) > 1:
         return "an alert stands"
+    if result.value == 1:
+        return _WITH_WHOLE
     detail = (result if result.value is None else smallest).detail
     if detail is not None and detail.columns == BECAUSE:
         return str(detail.rows[0][0])
@@ -162,7 +169,3 @@ def _days(result: Measurement) -> int:
         return result.n
     days = dict(zip(detail.columns, detail.rows[0], strict=True))["days"]
     return int(days) if isinstance(days, float | int) else 0
-
-
-def _subject(subject: str) -> str:
-    return named(subject) if subject else _WHOLE

@@ -23,6 +23,11 @@ WHOLE = Stratum()
 Strata: TypeAlias = Mapping[Stratum, "Counters"]
 
 
+def alone(strata: Strata, stratum: Stratum) -> Strata:
+    """A stratum as if it were the whole; nothing, where it has no records."""
+    return {WHOLE: strata[stratum]} if stratum in strata else {}
+
+
 def value_name(value: str) -> str:
     """Name of a version, or of a segment's value, that the data hold: told apart from *other* and *none*."""
     return reserved(value) if value in (OTHER, NONE) else value

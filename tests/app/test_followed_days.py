@@ -35,7 +35,7 @@ def followed(store: SqlStore, zone: str, subject: str, begins: int, until: int) 
     level = "1" if subject == "label" else ""
     since = to_iso(START + begins * DAY)[:10]
     told = ToldSeries(kind, kind, level, own=False, since=since, unit="", measure="")
-    return followed_days(store, "late", monitored.model.counting, subject, told, until)
+    return followed_days(store, "late", monitored.model.counting, (subject, ""), told, until)
 
 
 def test_days_of_labels_that_are_judged_later_are_not_drawn(fresh_store: SqlStore) -> None:

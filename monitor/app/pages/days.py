@@ -6,33 +6,44 @@ from monitor.core.clock import DAY, from_iso
 from monitor.evidence.days import REMEMBERED, DayRow, History, unpack
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import as_judged_by, expected_then, faults_then
-from monitor.evidence.making import watch_of
 from monitor.evidence.sizes import plain
 from monitor.evidence.telling import Means, expected_band, in_unit
 from monitor.evidence.watched import Watch
 from monitor.pages.asked import FollowedDay
 from monitor.pipeline.sequential.day_rows import is_of_labels, watched_as
+from monitor.pipeline.sequential.watched import counted_as, watch_from
 from monitor.records.codec import decode
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.sentences.changed import ToldSeries
 from monitor.store.adapter import SqlStore
-from monitor.windows.fold import fold
 
 _BEFORE, _AFTER = 14, 14  # days about the first day of a change
 
 
 def followed_days(
-    store: SqlStore, model: str, counting: Counting, subject: str, told: ToldSeries, until: int
+    store: SqlStore,
+    model: str,
+    counting: Counting,
+    of: tuple[str, str],
+    told: ToldSeries,
+    until: int,
 ) -> list[FollowedDay]:
-    """Days about the first one of a change, oldest first; none, where they are watched otherwise now."""
+    """Days about the first one of a change, oldest first; none, where they are watched otherwise now.
+
+    Parameters
+    ----------
+    of
+        subject and segment, as rows name them; of the whole the segment is empty.
+    """
+    subject, segment = of
     part = Part.LABELS if is_of_labels(subject) else Part.RECORDS
-    layout = counting.layout(part)
-    first = store.days(model, part, counting.stored_as(layout), FEWEST)
+    layout, key = counting.layout(part), (part, bool(segment))
+    first = store.days(model, part, counted_as(counting, key), FEWEST)
     if len(first) < FEWEST:
         return []
-    watch = watch_of(counting, part, fold(layout, tuple(decode(day.blob, layout) for day in first)))
-    by = position_of(watch, watched_as(subject), told.kind, told.level)
+    watch = watch_from(counting, key, tuple(decode(day.blob, layout) for day in first))
+    by = position_of(watch, segment or watched_as(subject), told.kind, told.level)
     begins = from_iso(told.since) // DAY
     last = (begins + _AFTER + 2) * DAY  # west of UTC a day ends on the next one
     kept = store.days(model, part, watch.key, REMEMBERED + _BEFORE + _AFTER + 2, last, until)

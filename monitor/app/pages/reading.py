@@ -95,10 +95,12 @@ class StoreData:
         """Counts of a block of the records between each two of the bounds, as they are now."""
         return spans(self.app.store, model, counted, block, bounds)
 
-    def followed(self, spec: ModelSpec, subject: str, told: ToldSeries, until: int) -> list[FollowedDay]:
+    def followed(
+        self, spec: ModelSpec, of: tuple[str, str], told: ToldSeries, until: int
+    ) -> list[FollowedDay]:
         """Days about the first one of a change, each as it was judged; none: it is not known any more."""
         counting = counting_of(self.app.store, spec, self._references)
-        return followed_days(self.app.store, spec.name, counting, subject, told, until)
+        return followed_days(self.app.store, spec.name, counting, of, told, until)
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""

@@ -62,6 +62,7 @@ def rows_of(
     n: int,
     subjects: int,
     standing: Mapping[str, StandingChange],
+    segmented: bool = False,
 ) -> Iterator[MeasurementRow]:
     """What is said of a day's subjects.
 
@@ -77,19 +78,23 @@ def rows_of(
         of the model that are watched.
     standing
         by subject the changes that stand.
+    segmented
+        subjects are segments: what is watched of each is the subject of its rows.
     """
     for one in told:
-        subject = "" if one.subject == PERFORMANCE else one.subject
+        segment, subject = (one.subject, one.group.value) if segmented else (None, one.subject)
+        subject = "" if subject == PERFORMANCE else subject
         reason = None if one.unjudged is None else _REASONS.get(one.unjudged)
         judged = reason is None or one.stands  # faults may, whatever the series
         change = standing.get(one.subject)
         detail = _detail(one, day, subjects, change)
-        yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, detail))
+        result = _result(one.evidence if judged else None, n, reason, detail)
+        yield _row(EVIDENCE, subject, end, result, segment)
         size = one.size if one.index is None else one.index
-        yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason))
+        yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason), segment)
         if one.detectable is not None:
             why = None if one.drifts is None else Detail(BECAUSE, ((_DRIFTS if one.drifts else _FEW,),))
-            yield _row(DETECTABLE, subject, end, _result(one.detectable, n, None, why))
+            yield _row(DETECTABLE, subject, end, _result(one.detectable, n, None, why), segment)
 
 
 def budget_rows(end: int, allowed: float, told: int) -> Iterator[MeasurementRow]:
@@ -111,7 +116,9 @@ def told_lately(days: Iterable[Day], rows: Sequence[DayRow], after: int) -> int:
     """
     due = zip(days, rows, strict=False)  # the first days have no rows until something is watched
     told = [row for day, row in due if day.due > after]
-    begun = (((row.reset == row.day) | (row is told[0])) & (row.since > NEVER) for row in told)
+    begun = (
+        ((row.reset == row.day) | (row is told[0])) & (row.since > NEVER) & (row.evidence > 1) for row in told
+    )
     lately = (row.day > rows[-1].day - _MONTH for row in told)
     return sum(int(some.sum()) for some, late in zip(begun, lately, strict=True) if late)
 
@@ -125,10 +132,10 @@ def with_evidence(rows: Sequence[MeasurementRow], watch: Watch, last: DayRow) ->
         of the day before.
     """
     had = zip(watch.subjects, last.evidence, strict=True)
-    moved = {"" if name == PERFORMANCE else name for name, evidence in had if evidence >= _SOME}
+    moved = {name for name, evidence in had if evidence >= _SOME}
     has = (row for row in rows if row.measure == EVIDENCE and (row.measurement.value or 0.0) >= _SOME)
-    moved.update(row.subject for row in has)
-    return [row for row in rows if row.subject in moved]
+    moved.update(row.segment or watched_as(row.subject) for row in has)
+    return [row for row in rows if (row.segment or watched_as(row.subject)) in moved]
 
 
 def _result(value: float | None, n: int, reason: Reason | None, detail: Detail | None = None) -> Measurement:
@@ -159,13 +166,15 @@ def _date(day: int) -> str:
     return to_iso(day * DAY)[:10]
 
 
-def _row(measure: str, subject: str, end: int, result: Measurement) -> MeasurementRow:
+def _row(
+    measure: str, subject: str, end: int, result: Measurement, segment: str | None = None
+) -> MeasurementRow:
     return MeasurementRow(
         window=CUMULATIVE,
         window_end=end,
         truth=Truth.NONE,
         version=None,
-        segment=None,
+        segment=segment,
         measure=measure,
         subject=subject,
         measurement=result,

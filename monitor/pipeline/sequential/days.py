@@ -20,8 +20,7 @@ from monitor.records.counting import DELAY_EDGES
 from monitor.records.pane import PanePart, Part
 from monitor.specs.reads import counted_ranges
 from monitor.specs.rows import ModelState
-from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.states.strata import WHOLE, Strata
 from monitor.windows.days import days_from, due, label_age, zone_of_days
 from monitor.windows.fold import fold
 
@@ -119,10 +118,8 @@ def _delays(panes: Panes, span: tuple[int, int]) -> Ints:
     return np.concatenate([[0], np.cumsum(cells)])
 
 
-def counts_of(
-    model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]
-) -> dict[Stratum, Counters]:
-    """What a day held at its due moment: the whole and versions. Cost: none, or a read of its rows.
+def strata_of(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> Strata:
+    """What a day, or some that lie together, held at its due moment. Cost: none, or a read of its rows.
 
     Parameters
     ----------
@@ -131,12 +128,6 @@ def counts_of(
     uncounted
         starts of panes that wait, or lack a part.
     """
-    strata = strata_of(model, panes, day, as_of, uncounted)
-    return {stratum: counters for stratum, counters in strata.items() if stratum.segment is None}
-
-
-def strata_of(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> Strata:
-    """The same, of segments too, and of any number of days that lie together."""
     if _shown(model, panes, day, as_of, uncounted):
         return panes.window(day.part, day.start, day.end, kept=False)
     starts, facts = list(range(day.start, day.end, model.reading.pane)), panes.facts(day.part)

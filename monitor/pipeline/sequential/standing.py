@@ -73,7 +73,7 @@ def standing_now(
     known
         of the day before.
     """
-    row, segmented = rows[-1], bool(model.counting.segments)
+    row, segmented = rows[-1], bool(model.counting.segments) and not watch.segmented
     found: dict[str, StandingChange] = {}
     for at in np.flatnonzero(row.since > NEVER):
         name, day = watch.subjects[at], int(row.reset[at])

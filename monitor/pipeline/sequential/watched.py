@@ -1,19 +1,23 @@
 """Days judged against the budget of false alerts: each part of a day once, in the order of their due moments.
 
+What is watched of a part's segments is a watch of its own: the whole's days are the same without it.
 The first days of a part are kept as they were counted: of them is made what is watched. All are judged by
 the rows of the days before. So everything follows from the table `days`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from monitor.alerts.rules import Acceptance
 from monitor.core.clock import DAY
+from monitor.core.text import content_hash
 from monitor.evidence.daily import day_values
 from monitor.evidence.days import REMEMBERED, DayRow, DayValues, pack, unpack
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import AlertBudget, Judged, accept, as_judged_by, step
-from monitor.evidence.making import watch_of
+from monitor.evidence.making import watch_of, watch_of_segments
+from monitor.evidence.segments import told_with_whole
 from monitor.evidence.telling import judgements
 from monitor.evidence.watched import Watch
 from monitor.measures.catalogue.daily import EVIDENCE
@@ -29,22 +33,26 @@ from monitor.pipeline.sequential.day_rows import (
     watched_as,
     with_evidence,
 )
-from monitor.pipeline.sequential.days import DueDay, JudgedUntil, counts_of, due_days
+from monitor.pipeline.sequential.days import DueDay, JudgedUntil, due_days, strata_of
 from monitor.pipeline.sequential.standing import StandingChange, standing_now
 from monitor.records.codec import decode, encode
+from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.specs.model import BudgetSpec
 from monitor.specs.protocols import Lease
 from monitor.specs.rows import Day, ModelState
-from monitor.states.strata import Strata
+from monitor.states.strata import Strata, segments_of
 from monitor.windows.days import zone_of_days
 from monitor.windows.fold import fold
 from monitor.windows.units import number_of
 
+PartKey: TypeAlias = tuple[Part, bool]
+"""A part of a model; True: of it the segments."""
+
 
 @dataclass(frozen=True, slots=True)
 class WatchedPart:
-    """One part of a model, as far as its days have been judged.
+    """One part of a model, or its segments, as far as its days have been judged.
 
     Parameters
     ----------
@@ -68,6 +76,11 @@ class WatchedPart:
     history: tuple[DayRow, ...] = ()
     newest: Judged | None = None
     standing: Mapping[str, StandingChange] = field(default_factory=dict)
+
+    @property
+    def until(self) -> int:
+        """End of the newest day; 0: there is none."""
+        return self.days[-1].end if self.days else 0
 
     @property
     def rows(self) -> list[DayRow]:
@@ -97,18 +110,18 @@ class JudgedDays:
     rounds: list[tuple[int, list[MeasurementRow]]] = field(default_factory=list)
     rows: list[MeasurementRow] = field(default_factory=list)
     kept: list[MeasurementRow] = field(default_factory=list)
-    watched: Mapping[Part, WatchedPart] = field(default_factory=dict)
+    watched: Mapping[PartKey, WatchedPart] = field(default_factory=dict)
 
 
-def read_watched(model: Model) -> dict[Part, WatchedPart]:
+def read_watched(model: Model) -> dict[PartKey, WatchedPart]:
     """Parts of a model as their days were judged last, from the store."""
-    return {part: _read(model, part) for part in _parts(model)}
+    return {of: _read(model, of) for of in _parts(model)}
 
 
 def judge_days(
     model: Model,
     panes: Panes,
-    watched: Mapping[Part, WatchedPart],
+    watched: Mapping[PartKey, WatchedPart],
     state: ModelState,
     as_of: int,
     *,
@@ -139,10 +152,7 @@ def judge_days(
     accepted = [one for one in accepted if one.series.rule in daily]
     parts = dict(watched)
     told_after = as_of - max(model.spec.every, DAY) if last_as_of is None else last_as_of
-    until = {part: one.days[-1].end for part, one in parts.items() if one.days}
-    age = next((day.age for day in parts.get(Part.LABELS, WatchedPart()).days), None)
     judged = JudgedDays(watched=parts)
-    known = JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
 
     def with_standing(one: WatchedPart) -> WatchedPart:
         if one.watch is None or one.newest is None:
@@ -150,20 +160,23 @@ def judge_days(
         of = one.days, one.watch, one.rows, one.standing
         return replace(one, standing=standing_now(model, panes, *of, as_of, uncounted))
 
-    parts.update({part: with_standing(one) for part, one in parts.items()})
-    for due in due_days(model, panes, state, known, as_of):
+    parts.update({of: with_standing(one) for of, one in parts.items()})
+    for due in due_days(model, panes, state, _judged_until(parts), as_of):
         renew(model, lease)
-        strata = counts_of(model, panes, due, as_of, uncounted)
+        strata = strata_of(model, panes, due, as_of, uncounted)
         earlier = [name for name, first in panes.versions.items() if first < due.start]
-        entered, days = _entered(model, parts[due.part], due, strata, accepted, earlier)
-        parts[due.part] = entered = with_standing(entered)
-        if due.at > told_after:
-            rows = _rows(model, due.part, parts, as_of)
-            judged.rounds.append((due.at, rows))
-            if entered.watch is not None and entered.history:
-                judged.kept.extend(with_evidence(rows, entered.watch, entered.history[-1]))
-        judged.days.extend(days)
-    judged.rows.extend(row for part in parts for row in _rows(model, part, parts, as_of))
+        said: list[MeasurementRow] = []
+        for of in [of for of, one in parts.items() if of[0] is due.part and one.until <= due.start]:
+            entered, days = _entered(model, parts, of, due, strata, accepted, earlier)
+            parts[of] = entered = with_standing(entered)
+            judged.days.extend(days)
+            if due.at > told_after:
+                rows = _rows(model, of, parts, as_of)
+                said.extend(rows)
+                if entered.watch is not None and entered.history:
+                    judged.kept.extend(with_evidence(rows, entered.watch, entered.history[-1]))
+        judged.rounds.extend([(due.at, said)] if said else [])
+    judged.rows.extend(row for of in parts for row in _rows(model, of, parts, as_of))
     end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
     began = (as_of if state.first_as_of is None else state.first_as_of) - max(model.spec.every, DAY)
     told = sum(told_lately(one.days, one.rows, began) for one in parts.values())
@@ -171,34 +184,52 @@ def judge_days(
     return judged
 
 
-def _rows(model: Model, part: Part, parts: Mapping[Part, WatchedPart], as_of: int) -> list[MeasurementRow]:
-    """What is said of a part's newest day."""
-    watched = parts[part]
+def _judged_until(parts: Mapping[PartKey, WatchedPart]) -> JudgedUntil:
+    """As far as all that is watched of a part has been judged."""
+    until = {
+        part: min(one.until for of, one in parts.items() if of[0] is part) or None
+        for part in {part for part, _ in parts}
+    }
+    age = next((day.age for of, one in parts.items() if of[0] is Part.LABELS for day in one.days), None)
+    return JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
+
+
+def _rows(
+    model: Model, of: PartKey, parts: Mapping[PartKey, WatchedPart], as_of: int
+) -> list[MeasurementRow]:
+    """What is said of a part's newest day; nothing of segments of which nothing is judged yet."""
+    watched, (part, segments) = parts[of], of
     budget, end = model.spec.budget, watched.days[-1].end if watched.days else as_of
     if watched.watch is None or watched.newest is None or budget is None:
-        return list(learning_rows(part, end, len(watched.first)))
+        return [] if segments else list(learning_rows(part, end, len(watched.first)))
     unusual = _unusual(budget, watched.newest.row.day)
     means = {name: one.means for name, one in watched.standing.items() if one.means is not None}
     told = judgements(watched.watch, watched.newest, budget=_budget(budget), unusual=unusual, means=means)
-    n = int(watched.newest.row.samples[0])
+    newest = parts[part, False].newest or watched.newest
+    n = int(newest.row.samples[0])
     subjects = sum(len(one.watch.subjects) for one in parts.values() if one.watch is not None)
     day = watched.newest.row.day
-    return list(rows_of(end, told, day=day, n=n, subjects=subjects, standing=watched.standing))
+    of_segments = watched.watch.segmented
+    standing = watched.standing
+    return list(rows_of(end, told, day=day, n=n, subjects=subjects, standing=standing, segmented=of_segments))
 
 
-def _parts(model: Model) -> Sequence[Part]:
+def _parts(model: Model) -> Sequence[PartKey]:
+    """What is judged, the whole before the segments of it."""
     if model.spec.budget is None:
         return ()
-    return tuple(Part) if model.reading.labelled else (Part.RECORDS,)
+    parts = tuple(Part) if model.reading.labelled else (Part.RECORDS,)
+    return [(part, of) for part in parts for of in ((False, True) if model.counting.segments else (False,))]
 
 
-def _read(model: Model, part: Part) -> WatchedPart:
+def _read(model: Model, of: PartKey) -> WatchedPart:
+    part, _ = of
     layout = model.counting.layout(part)
-    first = model.store.days(model.name, part, _counted(model, part), FEWEST)
+    first = model.store.days(model.name, part, counted_as(model.counting, of), FEWEST)
     counted = tuple(decode(day.blob, layout) for day in first)
     if len(first) < FEWEST:
         return WatchedPart(days=tuple(first), first=counted)
-    watch = watch_of(model.counting, part, fold(layout, counted))
+    watch = watch_from(model.counting, of, counted)
     days = model.store.days(model.name, part, watch.key, REMEMBERED + 1)
     if not days:  # this version watches otherwise than the one that judged them
         return WatchedPart(days=tuple(first), first=counted)
@@ -210,34 +241,43 @@ def _read(model: Model, part: Part) -> WatchedPart:
 
 def _entered(
     model: Model,
-    watched: WatchedPart,
+    parts: Mapping[PartKey, WatchedPart],
+    of: PartKey,
     due: DueDay,
     strata: Strata,
     accepted: Iterable[Acceptance],
     earlier: Collection[str],
 ) -> tuple[WatchedPart, list[Day]]:
     """A part with one day more, and what is to be kept."""
-    day = Day(
-        key=_counted(model, due.part), part=due.part, start=due.start, end=due.end, due=due.due, age=due.age
-    )
+    watched, part, whole = parts[of], due.part, parts[due.part, False]
+    key = counted_as(model.counting, of)
+    day = Day(key=key, part=part, start=due.start, end=due.end, due=due.due, age=due.age)
+    chosen = segments_of(strata, model.counting.segments) if of[1] else ()
+    strata = {
+        stratum: counters
+        for stratum, counters in strata.items()
+        if (stratum in chosen if of[1] else stratum.segment is None)
+    }
+    accepted = [one for one in accepted if bool(one.series.segment) is of[1]]
     if watched.watch is not None:
-        entered = _after(model, watched, day, strata, accepted, earlier)
+        entered = _after(model, watched, whole, day, strata, accepted, earlier)
         return entered, [entered.days[-1]]
     if len(watched.first) == FEWEST:
-        made = _made(model, watched.days, watched.first, accepted)
-        entered = _after(model, made, day, strata, accepted, earlier)
+        made = _made(model, of, watched.days, watched.first, accepted)
+        entered = _after(model, made, whole, day, strata, accepted, earlier)
         return entered, [*made.days, entered.days[-1]]
     day = replace(day, blob=encode([PanePart(due.start, strata)])[0])
     days, first = (*watched.days, day), (*watched.first, strata)
     if len(days) < FEWEST:
         return WatchedPart(days=days, first=first), [day]
-    made = _made(model, days, first, accepted)
+    made = _made(model, of, days, first, accepted)
     return made, [day, *made.days]
 
 
 def _after(
     model: Model,
     watched: WatchedPart,
+    whole: WatchedPart,
     day: Day,
     strata: Strata,
     accepted: Iterable[Acceptance],
@@ -249,25 +289,38 @@ def _after(
         return watched
     if rows:
         before = watched.days[-1].due
-        expected = [one.series.subject for one in accepted if before <= one.since < day.due]
-        rows[-1] = accept(watch, rows[-1], [watched_as(subject) for subject in expected])
+        expected = [one.series for one in accepted if before <= one.since < day.due]
+        rows[-1] = accept(watch, rows[-1], [one.segment or watched_as(one.subject) for one in expected])
     number = number_of(day.start, zone_of_days(model.reading.zone, model.reading.pane))
     values = day_values(watch, model.counting, strata, number, earlier)
     newest = _judged(model, watch, rows, values)
+    of_whole = next((row for row in reversed(whole.rows) if row.day == number), None)
+    if watch.segmented and whole.watch is not None and of_whole is not None:
+        newest = replace(newest, row=told_with_whole(watch, newest.row, whole.watch, of_whole))
     kept = replace(day, key=watch.key, blob=pack(newest.row))
     days = (*watched.days, kept)[-REMEMBERED - 1 :]
     return replace(watched, days=days, history=tuple(rows[-REMEMBERED:]), newest=newest)
 
 
 def _made(
-    model: Model, days: Sequence[Day], counted: Sequence[Strata], accepted: Iterable[Acceptance]
+    model: Model,
+    of: PartKey,
+    days: Sequence[Day],
+    counted: Sequence[Strata],
+    accepted: Iterable[Acceptance],
 ) -> WatchedPart:
     """What is watched, made of the first days, which are then judged one after the other."""
-    part = days[0].part
-    watched = WatchedPart(watch=watch_of(model.counting, part, fold(model.counting.layout(part), counted)))
+    watched = WatchedPart(watch=watch_from(model.counting, of, counted))
     for day, strata in zip(days, counted, strict=True):
-        watched = _after(model, watched, day, strata, accepted)
+        watched = _after(model, watched, WatchedPart(), day, strata, accepted)
     return watched
+
+
+def watch_from(counting: Counting, of: PartKey, counted: Sequence[Strata]) -> Watch:
+    """What is watched, made of the counters of the first days."""
+    part, segments = of
+    pooled = fold(counting.layout(part), counted)
+    return (watch_of_segments if segments else watch_of)(counting, part, pooled)
 
 
 def _judged(model: Model, watch: Watch, rows: Sequence[DayRow], values: DayValues) -> Judged:
@@ -275,9 +328,11 @@ def _judged(model: Model, watch: Watch, rows: Sequence[DayRow], values: DayValue
     return step(watch, rows, values, budget=_budget(budget), unusual=_unusual(budget, values.day))
 
 
-def _counted(model: Model, part: Part) -> str:
-    """Key of the first days: what they are counted by."""
-    return model.counting.stored_as(model.counting.layout(part))
+def counted_as(counting: Counting, of: PartKey) -> str:
+    """Key of the first days: what they are counted by, and whether they are segments."""
+    part, segments = of
+    key = counting.stored_as(counting.layout(part))
+    return content_hash([key, "segments"]) if segments else key
 
 
 def _budget(spec: BudgetSpec) -> AlertBudget:

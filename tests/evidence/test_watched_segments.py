@@ -1,0 +1,82 @@
+"""Segments share the budget of their model: a fault in one is told within days, a change of all once."""
+
+import numpy as np
+import pytest
+from regions import PRICES, REGIONS, SCORES, Fault, counted, judged, rows_of
+
+from monitor.evidence.expected import FEWEST
+from monitor.evidence.making import SEGMENTS, watch_of, watch_of_segments
+from monitor.records.pane import Part
+from monitor.records.reading import Reading
+from monitor.windows.fold import fold
+
+BEGINS = 40
+Told = list[tuple[int, str, str]]
+
+
+def told(
+    reading: Reading,
+    part: Part,
+    *faults: Fault,
+    per_day: int = 300,
+    seed: int = 1,
+    days: int = BEGINS + 6,
+    moves: tuple[float, float] = (0.0, 0.0),
+) -> Told:
+    """Changes that are told, of a log with faults."""
+    rng = np.random.default_rng(seed)
+    reference = rows_of(rng, reading, 10, 500)
+    rows = rows_of(rng, reading, days, per_day, faults, moves=moves)
+    counting, strata = counted(reading, reference, rows, days)
+    return list(judged(counting, part, strata[part]))
+
+
+@pytest.mark.parametrize(("part", "subject"), [(Part.RECORDS, "prediction"), (Part.LABELS, "performance")])
+def test_predictions_that_are_too_low_in_one_region_are_told_of_it_within_days(
+    part: Part, subject: str
+) -> None:
+    found = told(PRICES, part, Fault("north", BEGINS, -0.15))
+
+    assert (found[0][1:], found[0][0] <= BEGINS + 5) == (("region=north", subject), True)
+
+
+def test_scores_that_move_in_one_region_are_told_of_it_within_two_days() -> None:
+    found = told(SCORES, Part.RECORDS, Fault("south", BEGINS, -0.7))
+
+    assert found[0][0] <= BEGINS + 1
+    assert found[0][1:] == ("region=south", "score")
+
+
+def test_a_change_of_all_regions_is_told_once_of_the_whole() -> None:
+    found = told(SCORES, Part.RECORDS, *(Fault(name, BEGINS, -1.0) for name in REGIONS))
+
+    assert found == [(BEGINS, "", "prediction"), (BEGINS, "", "score")]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("per_day", [200, 1_000])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_fault_in_one_region_is_told_within_days_whatever_the_log(per_day: int, seed: int) -> None:
+    for reading, part, by, within in (
+        (PRICES, Part.LABELS, -0.15, 5),
+        (SCORES, Part.RECORDS, -1.0, 1),
+    ):
+        fault = Fault("north", 60, by)
+        found = told(reading, part, fault, per_day=per_day, seed=seed, days=70, moves=(0.03, 0.03))
+        assert next(day for day, segment, _ in found if segment in ("", "region=north")) <= 60 + within
+
+
+def test_the_largest_segments_with_enough_records_are_followed_and_the_others_are_subjects_still() -> None:
+    rng, days = np.random.default_rng(5), FEWEST
+    names = [f"r{number:02}" for number in range(SEGMENTS)]
+    reference = rows_of(rng, PRICES, 2, 400, names=names)
+    unseen = rows_of(rng, PRICES, days, 440, names=[*names, "else"])
+    counting, strata = counted(PRICES, reference, unseen, days)
+
+    watch = watch_of_segments(counting, Part.RECORDS, fold(counting.records, strata[Part.RECORDS]))
+
+    weight = watch_of(counting, Part.RECORDS, fold(counting.records, strata[Part.RECORDS])).weight.sum()
+    assert len(watch.subjects) == SEGMENTS + 1
+    assert 0 < len(watch.series) <= SEGMENTS
+    assert weight + watch.weight.sum() < 1
+    assert {one.weight for one in watch.series} == {watch.weight.sum() / len(watch.series)}
