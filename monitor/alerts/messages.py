@@ -221,7 +221,8 @@ def text(
     if kind is NoticeKind.FIRING:
         lines += cause_lines(rule, group)
         lines += _advice({} if rule is None else annotations(rule, group[0].breach))
-        looks = commands(model, group[0].series.subject) if change is not None else ()
+        first = group[0].series
+        looks = commands(model, first.subject, first.segment) if change is not None else ()
         lines += [f"To see more: {look}" for look in looks]
     lines += ["", f"{PAGE}{page}"] if page else []
     return "\n".join(map(readable, lines)).rstrip("\n")

@@ -243,7 +243,7 @@ def beside_chance(rows: Iterable[MeasurementRow]) -> Iterator[str]:
         yield f"{many} told in 30 days; chance alone would tell about {number(allowed)} at most"
 
 
-def commands(model: str, subject: str) -> Iterator[str]:
+def commands(model: str, subject: str, segment: str = "") -> Iterator[str]:
     """What to type, to see more: what else moves, and the numbers of what changed.
 
     >>> list(commands("late", "feature:a b"))[1]
@@ -251,7 +251,9 @@ def commands(model: str, subject: str) -> Iterator[str]:
     """
     of, named = shlex.quote(model), subject.startswith("feature:") or subject in ("score", "prediction")
     yield readable(f"monitor changes --model {of}")
-    yield readable(f"monitor show --model {of}" + (f" --subject {shlex.quote(subject)}" if named else ""))
+    options = (("--subject", subject if named else ""), ("--segment", segment))
+    asked = "".join(f" {option} {shlex.quote(value)}" for option, value in options if value)
+    yield readable(f"monitor show --model {of}{asked}")
 
 
 def _cells(detail: Detail) -> dict[str, float | str | None]:

@@ -14,12 +14,14 @@ from synthetic import READING, START, log_of, monitored_of, reference_rows, rows
 from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import Ended, accepted
 from monitor.alerts.rules import ACCEPTED
+from monitor.app.pages.days import followed_days
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.catalogue.daily import ALERTS, EVIDENCE
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.sequential.watched import counted_as, read_watched
 from monitor.records.pane import Part
 from monitor.records.reading import Task
+from monitor.sentences.changed import told_series
 from monitor.specs.model import BudgetSpec
 from monitor.specs.rows import Event
 from monitor.store.adapter import SqlStore
@@ -96,6 +98,11 @@ def test_what_changes_in_one_segment_is_told_of_it_and_any_order_of_ticks_finds_
     assert (alert.series.segment, alert.series.subject) == ("region=north", "score")
     assert START + (BROKEN + 1) * DAY <= alert.since <= START + (BROKEN + 2) * DAY
     assert [row.measurement.value for row in rows if row.measure == ALERTS] == [1.0]
+    told = told_series(alert.breach.cause)
+    assert told is not None
+    counting = monitored_of(source, regular, **OPTIONS).model.counting
+    *_, newest = followed_days(regular, "late", counting, ("score", "region=north"), told, EVERY_DAY[-1])
+    assert newest.value < newest.low
     found, other = rows_of(regular), rows_of(disturbed)
     assert (found["days"], found["alerts"]) == (other["days"], other["alerts"])
     evidence = {(row.subject, row.segment): row.measurement for row in rows if row.measure == EVIDENCE}
