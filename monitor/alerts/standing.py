@@ -37,7 +37,7 @@ _ORDER = tuple(Need)
 _SEVERITIES = tuple(Severity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Seen:
     """What the store knows of a model at a moment, and what is configured of it.
 

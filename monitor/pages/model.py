@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from monitor.alerts.rules import Severity
 from monitor.alerts.standing import Seen, standing
@@ -34,6 +35,7 @@ MEASURES = {
 }
 BANDS = LegendKey("line", "limit", f"classical bands {SIZES[0]:g} and {SIZES[1]:g}")
 _MOST_EVENTS = 20
+_standing = lru_cache(maxsize=4)(standing)  # of the same state of a model it is the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
     asked.only("window", "measure", "range")
     spec = spec_of(data, name)
     (seen,) = data.seen(name, asked.as_of)
-    one = standing(seen)
+    one = _standing(seen)
     window = main_of(spec, asked.choice("window", [each.name for each in spec.windows], seen.window))
     offered = _offered(spec, seen)
     measure = asked.choice("measure", offered, seen.main)

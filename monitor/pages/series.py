@@ -91,7 +91,8 @@ def of_reference(
     told = [
         row.measurement.detail
         for row in rows
-        if (row.measure, row.against, row.subject, row.of_whole) == (measure, REFERENCE, "", True)
+        if row.measure == measure
+        and (row.against, row.subject, row.of_whole) == (REFERENCE, "", True)
         and row.measurement.detail is not None
         and row.measurement.detail.columns == FIGURES
     ]

@@ -63,8 +63,9 @@ class Known:
     def beside(self, row: MeasurementRow, measure: str, against: str = "") -> MeasurementRow | None:
         """Another measure of the same window, truth and subject; None: there is none."""
         rows = self._whole.get((measure, str(row.truth), against), ())
-        place = (row.window, row.window_end, row.subject)
-        return next((one for one in rows if (one.window, one.window_end, one.subject) == place), None)
+        of_subject = (one for one in rows if one.subject == row.subject)  # told apart by that, mostly
+        place = (row.window, row.window_end)
+        return next((one for one in of_subject if (one.window, one.window_end) == place), None)
 
     def features(self, measure: str, against: str = "") -> list[MeasurementRow]:
         """Rows of a measure of all features, of the newest main window that has some, in their order."""
