@@ -30,6 +30,7 @@ class NotJudged(StrEnum):
     UNDEFINED = "undefined"
     UNUSUAL = "unusual"
     NOT_FOLLOWED = "not_followed"
+    NOT_CHOSEN = "not_chosen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +365,7 @@ def _apparent(watch: Watch, judged: Judged) -> tuple[Floats, Ints]:
 def _unjudged(watch: Watch, judged: Judged, series: Ints, *, unusual: bool) -> NotJudged | None:
     """Why none of some series was judged; None: one was."""
     if not len(series):
-        return NotJudged.TOO_FEW if watch.segmented else NotJudged.NOT_FOLLOWED
+        return NotJudged.NOT_CHOSEN if watch.segmented else NotJudged.NOT_FOLLOWED
     if unusual:
         return NotJudged.UNUSUAL
     if np.isfinite(judged.row.surprise[series]).any():

@@ -55,6 +55,7 @@ _UNVALUED = {
     "undefined": "their formula has no value",
     "unusual": "the day is one of unusual_days",
     "not_followed": "all values alike, or no reference",
+    "not_chosen": "fewer than 20 records on its first days, or not one of the 20 largest",
 }
 _OF_LABELS = (
     "roc_auc",

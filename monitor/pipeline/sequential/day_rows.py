@@ -24,6 +24,7 @@ PERFORMANCE = WatchGroup.PERFORMANCE.value
 _REASONS = {
     NotJudged.LEARNING: Reason.LEARNING,
     NotJudged.TOO_FEW: Reason.TOO_FEW,
+    NotJudged.NOT_CHOSEN: Reason.TOO_FEW,
     NotJudged.NO_RECORDS: Reason.NO_RECORDS,
     NotJudged.UNDEFINED: Reason.UNDEFINED,
 }
