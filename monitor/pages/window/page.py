@@ -104,7 +104,7 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
         lost=0 if counted is None or counted.counting.label is None else counted.lost,
         pick=pick,
         slices=_slices(asked, counted, slice_),
-        tiles=tuple(tiles_of(spec, kept, headlines(rows, REFERENCE), known, verb, window.zone)),
+        tiles=tuple(tiles_of(spec, kept, headlines(rows, REFERENCE), known, verb, window.zone, seen.main)),
         counted=f"{known[seen.main][1].n:,} records, as of {day(known[seen.main][0], window.zone)}"
         if charts.results and seen.main in known
         else "",

@@ -33,9 +33,10 @@ class Tile:
     reference
         its value there; empty where it is not compared.
     since
-        when the value was kept, where another is known by now, or that it is counted alone.
+        when the value was kept, where another is known by now and the page's head says another moment; or
+        that it is counted alone.
     now
-        what is known by now, and since when; empty: the same.
+        since when another value is known, and which; empty: the same.
     """
 
     measure: str
@@ -59,6 +60,7 @@ def tiles_of(
     known: Mapping[str, tuple[int, Measurement]],
     verb: str,
     zone: str,
+    main: str,
 ) -> Iterator[Tile]:
     """Headlines as they were kept, beside each what is known by now, where that is another figure.
 
@@ -68,21 +70,30 @@ def tiles_of(
         headlines against the reference.
     known
         what is known by now, and since when; `verb`: how.
+    main
+        the measure of which the page's head says when it was kept: others say so where theirs is another.
     """
+    headed = _kept_when(kept[main]) if main in kept else None
     for name in TILES[spec.reading.task]:
         at, now = known.get(name, (0, None))
         result, since, told, before = now, f"{verb} {day(at, zone)}", "", None
         if name in kept:
             moment, row = kept[name]
             result = row.measurement
-            told = "" if now is None or as_kept(name, now, kept) else f"{with_interval(name, now)}, {since}"
-            since = f"{row.truth}, kept {day(moment, zone)}" if told else ""
+            told = "" if now is None or as_kept(name, now, kept) else f"{since}: {with_interval(name, now)}"
+            elsewhen = told and _kept_when(kept[name]) != headed
+            since = f"{row.truth}, kept {day(moment, zone)}" if elsewhen else ""
             before = before_of(steps[name][1].measurement, result) if name in steps else None
         if result is None or (result.value is None and not told):
             continue
         value = f"({result.reason})" if result.value is None else value_of(name, result.value)
         reference = "" if before is None else f"reference {value_of(name, before)}"
         yield Tile(name, value, bounds_of(name, result.interval), reference, since, told)
+
+
+def _kept_when(kept: Revision) -> tuple[int, Truth]:
+    moment, row = kept
+    return moment, row.truth
 
 
 def as_kept(measure: str, now: Measurement, kept: Mapping[str, Revision]) -> bool:
