@@ -4,6 +4,7 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -145,7 +146,7 @@ class App(KeptRun):
             self.forget(name)
         self._tokens[name] = token
         try:
-            yield Lease(token, ttl)
+            yield Lease(token, ttl, time.monotonic, time.monotonic())
         finally:
             with suppress(StoreError):  # one that cannot be given back expires; what was done stays done
                 self.store.release(name, token)

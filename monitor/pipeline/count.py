@@ -1,6 +1,5 @@
 """Count waiting panes again, whole, in chunks that are committed one by one."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -163,7 +162,7 @@ def renew(model: Model, lease: Lease | None) -> None:
         return
     if not model.store.renew(model.name, lease.token, lease.ttl):
         raise LeaseLost(f'model "{model.name}": another process has taken it over')
-    lease.renewed = time.monotonic()
+    lease.renewed = lease.clock()
 
 
 def chunks(starts: list[int], rows: dict[int, int], at_once: AtOnce | None = None) -> Iterator[list[int]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.alerts.lifecycle import Alert
@@ -178,17 +177,18 @@ class Lease:
 
     Parameters
     ----------
-    renewed
-        the monotonic clock's seconds at the last renewal.
+    clock, renewed
+        seconds of a clock that never goes back; at the last renewal.
     """
 
     token: int
     ttl: int
-    renewed: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float]
+    renewed: float
 
     def is_due(self) -> bool:
         """Whether a tenth of what a renewal lasts has passed: a short cycle need not renew."""
-        return time.monotonic() - self.renewed >= self.ttl / SECOND / 10
+        return self.clock() - self.renewed >= self.ttl / SECOND / 10
 
 
 class PaneStore(Protocol):

@@ -1,5 +1,6 @@
 """A cycle whose lease ran out while it paused writes nothing after another process took the model over."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,7 +55,9 @@ def overtake(store: SqlStore, source: MemorySource) -> None:
     """A later cycle of another process, start to end."""
     token = store.claim("late", "b", MINUTE)
     assert token is not None
-    monitored_of(source, store, reading=WIDE).cycle(LATER, lease=Lease(token, MINUTE))
+    monitored_of(source, store, reading=WIDE).cycle(
+        LATER, lease=Lease(token, MINUTE, time.monotonic, time.monotonic())
+    )
     store.release("late", token)
 
 
@@ -62,7 +65,7 @@ def expired(store: SqlStore) -> Lease:
     """A lease that is over as soon as it begins, and is not renewed to any effect."""
     token = store.claim("late", "a", 0)
     assert token is not None
-    return Lease(token, 0)
+    return Lease(token, 0, time.monotonic, 0.0)
 
 
 @pytest.mark.parametrize("where", ["changes", "labels", "records"])
@@ -107,7 +110,7 @@ def test_a_lease_is_renewed_between_chunks(
 ) -> None:
     monkeypatch.setattr(count, "MOST_PANES", 2)
     others: list[int | None] = []
-    lease = replace(expired(store), ttl=MINUTE, renewed=-HOUR)
+    lease = replace(expired(store), ttl=MINUTE, renewed=float("-inf"))
 
     def stopping() -> bool:
         if store.facts("late", 0):
@@ -126,7 +129,7 @@ def test_a_lease_is_renewed_between_pieces_of_a_long_search_for_labels(
 ) -> None:
     monitored_of(source, store, reading=WIDE).cycle(EARLIER)
     others: list[int | None] = []
-    lease, relabelled = replace(expired(store), ttl=MINUTE, renewed=-HOUR), source.relabelled
+    lease, relabelled = replace(expired(store), ttl=MINUTE, renewed=float("-inf")), source.relabelled
 
     def pieces(*spec: Any, **span: Any) -> Iterator[Any]:
         for piece in relabelled(*spec, **span):
