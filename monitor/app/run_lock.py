@@ -17,6 +17,7 @@ from monitor.app.wiring import App, whose
 from monitor.core.clock import SECOND
 from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
+from monitor.store.connections import LOCK
 from monitor.store.coordination.daemons import WHOLE_RUN, Aside
 
 RETRY = 1.0  # seconds between two looks whether the run is free
@@ -283,4 +284,4 @@ def lock_of(store: SqlStore) -> FileLock | None:
     name = store.engine.url.database or ":memory:"
     if name == ":memory:":
         return None
-    return FileLock(Path(f"{name.removeprefix('file:')}.{quote(store.run, safe='')}.lock"))
+    return FileLock(Path(f"{name.removeprefix('file:')}.{quote(store.run, safe='')}{LOCK}"))

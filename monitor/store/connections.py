@@ -1,6 +1,7 @@
 """Connections to the store's database: SQLite or PostgreSQL, readers and writers."""
 
 import contextlib
+import glob
 import os
 import sqlite3
 import time
@@ -33,6 +34,7 @@ Identity = tuple[int, int] | None
 SILENT = 120.0  # seconds: a statement of a cycle that takes longer waits for a server that hangs
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BESIDE = ("-wal", "-shm")  # what was committed last, and who reads and writes
+LOCK = ".lock"  # end of the files beside a store by which a daemon or a replay has a run
 _BUSY_MS = 30_000
 _LONGEST = 500  # characters of a message of the database
 # messages: to SQLite these are code 1, as any wrong statement is; the last, the driver's own, has none
@@ -278,8 +280,12 @@ class WatchedFile:
         ------
         StoreLost
             if it is another one, or there is none.
+        StoreError
+            if there is none, and what lies beside it says that there was one.
         """
-        if self._first is not None:
+        if self._first is None:
+            refuse_lost(self._file, self._shown)
+        else:
             self._compare(self._file, self._first)
         for files in list(self._open.values()):
             self._require_same(files)
@@ -325,6 +331,30 @@ class WatchedFile:
             f"store {self._shown}: {file} {what} while this process had it open, and nothing is written "
             f"until it is back. Put the same file back; or stop this process, {then}"
         )
+
+
+def refuse_lost(file: Path, name: str) -> None:
+    """Refuse a SQLite file that is not there though its log or a daemon's lock is: it was moved away.
+
+    SQLite would take the log of the one that was moved for that of a new one, and throw it away.
+
+    Raises
+    ------
+    StoreError
+        which says what to do.
+    """
+    beside = [Path(f"{os.path.realpath(file)}{end}") for end in _BESIDE]
+    found = [one for one in beside if _identity(one) is not None]
+    found += sorted(file.parent.glob(f"{glob.escape(file.name)}.*{LOCK}"))
+    if not found or _identity(file) is not None:  # in this order: one that is made just now is there before its log
+        return
+    left = ", ".join(one.name for one in found)
+    raise StoreError(
+        f"store {name}: {file.name} is not there, but {left} {'is' if len(found) == 1 else 'are'}: "
+        "it was deleted or moved away. Put it back: a daemon that has it open then goes on by itself. "
+        "To restore a backup, or to begin without its history, first stop what has it open; "
+        f"then remove {left}"
+    )
 
 
 def _identity(file: Path) -> Identity:

@@ -9,7 +9,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from monitor.core.errors import StoreError
 from monitor.specs.urls import sqlite_file
 from monitor.store.adapter import SqlStore
-from monitor.store.connections import connect, parsed, reading, shown, writable, writing
+from monitor.store.connections import connect, parsed, reading, refuse_lost, shown, writable, writing
 from monitor.store.tables import METADATA
 
 _SCRIPTS = Path(__file__).parent / "migrations"
@@ -71,11 +71,13 @@ def require_kept(url: str) -> None:
         which says what would help.
     """
     address = parsed(url)
+    file = sqlite_file(address.database or "")
     try:
-        there = address.get_backend_name() != "sqlite" or sqlite_file(address.database or "").is_file()
+        there = address.get_backend_name() != "sqlite" or file.is_file()
     except OSError as error:  # a directory above may not be searched
         raise StoreError(f"store {shown(address)}: cannot be read: {error.strerror}") from error
     if not there:
+        refuse_lost(file, shown(address))
         raise StoreError(
             f"store {shown(address)}: there is no such file. If there was one, put it back or restore it: "
             "without it history and decisions are gone. A first cycle makes one (`monitor cycle`)"
@@ -154,6 +156,7 @@ def require_usable(url: str) -> None:
         _require_known(address, schema_version(url))
     elif not file.parent.is_dir():
         raise StoreError(f"store {shown(address)}: there is no directory {file.parent}")
+    refuse_lost(file, shown(address))
     written = file if file.exists() else file.parent
     if not os.access(written, os.W_OK):
         raise StoreError(f"store {shown(address)}: {written} cannot be written")

@@ -17,7 +17,7 @@ from monitor.core.errors import StoreError, StoreLost
 from monitor.specs.rows import ModelState
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading, writing
-from monitor.store.engine import migrate, open_store, schema_version
+from monitor.store.engine import migrate, open_store, open_to_read, require_usable, schema_version
 from monitor.store.tables import METADATA, VIEWS, snapshots
 
 ROOT = Path(__file__).parents[2]
@@ -220,6 +220,30 @@ def test_no_second_connection_opens_beside_one_whose_log_was_deleted(tmp_path: P
     reopened = open_store(f"sqlite:///{file}", "live")  # once nobody has it open, the log is made anew
     assert reopened.state("late").as_of == START
     reopened.close()
+
+
+@pytest.mark.parametrize("left", ["-wal", "-shm", ".live.lock", ".try%20it.lock"])
+def test_no_store_is_made_where_something_says_that_one_was_moved_away(tmp_path: Path, left: str) -> None:
+    """SQLite would throw the log away, with all that is in it alone."""
+    file = tmp_path / "monitor.db"
+    url, beside = f"sqlite:///{file}", Path(f"{file}{left}")
+    beside.write_bytes(b"what was committed last")
+
+    for touch in (
+        partial(open_store, url, "live"),
+        partial(open_to_read, url, "live"),
+        partial(migrate, url),
+        partial(schema_version, url),
+        partial(require_usable, url),
+    ):
+        with pytest.raises(StoreError, match=f"not there, but monitor.db{left} is: .*Put it back") as told:
+            touch()
+        assert "makes one" not in str(told.value)
+    assert beside.read_bytes() == b"what was committed last"
+    assert list(tmp_path.iterdir()) == [beside]
+
+    beside.unlink()
+    open_store(url, "live").close()
 
 
 def test_writers_wait_for_one_another(store: SqlStore) -> None:
