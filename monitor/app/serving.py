@@ -91,7 +91,7 @@ def _service(
         return {model.name: model.every for model in settings.models} if ticking else {}
 
     every = ticks(app.settings)
-    own = SelfMetrics(VERSION, time.time(), partial(_usage, app))
+    own = SelfMetrics(VERSION, time.time(), partial(_usage, app), lambda: watch.away())
     exposition = Exposition(app.settings.models, own)
     watch = StoreWatch(app, partial(_publish, app, exposition))
     health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=watch.fault)

@@ -35,6 +35,7 @@ class StoreWatch:
     _answered: float = field(default_factory=time.monotonic)
     _why: str = "it does not answer"
     _lost: bool = False
+    _told: bool = False
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def show(self, name: str) -> None:
@@ -51,12 +52,17 @@ class StoreWatch:
 
     def fault(self) -> str | None:
         """What is wrong with the store: it is lost, or has not answered for a minute; None: nothing."""
-        silent = time.monotonic() - self._answered
         if self._lost:
             return self._why
-        if silent <= PATIENCE:
-            return None
-        return f"the store has not answered for {format_duration(int(silent) * SECOND)}: {self._why}"
+        silent = format_duration(int(self._silent()) * SECOND)
+        return f"the store has not answered for {silent}: {self._why}" if self.away()["silent"] else None
+
+    def away(self) -> dict[str, bool]:
+        """For which of all reasons there is no store now: its file is lost, it has long been silent."""
+        return {"lost": self._lost, "silent": not self._lost and self._silent() > PATIENCE}
+
+    def _silent(self) -> float:
+        return time.monotonic() - self._answered
 
     def stop(self) -> None:
         """Follow no more."""
@@ -91,12 +97,15 @@ class StoreWatch:
             try:
                 self.look()
             except StoreError as error:
-                lost = isinstance(error, StoreLost)
-                if lost and not self._lost:
-                    log.error("the store is lost", reason=str(error))  # noqa: TRY400 -- in one line
-                log.debug("the store does not answer", reason=str(error))
-                self._why, self._lost = str(error), lost
+                self._why, self._lost = str(error), isinstance(error, StoreLost)
+                if not self._told and (fault := self.fault()):
+                    what = "the store is lost" if self._lost else "the store does not answer"
+                    log.error(what, reason=fault)  # noqa: TRY400 -- in one line
+                    self._told = True
                 continue
             except Exception:
                 log.exception("what others measured was not served")
             self._answered, self._lost = time.monotonic(), False
+            if self._told:
+                log.info("the store is there again")
+                self._told = False

@@ -99,8 +99,8 @@ class Health:
             return dict(self._reports)
 
     def unready(self) -> str | None:
-        """Why the service is not ready; None: it is."""
-        return self._unready
+        """Why the service is not ready, or what is wrong with its store; None: it is."""
+        return self._unready or self._store()
 
     def fault(self, *, ticking: bool) -> str | None:
         """Say what is wrong; None: nothing.

@@ -31,16 +31,32 @@ from monitor.exposition.plain_yaml import Plain, as_yaml
 from monitor.specs.model import ModelSpec
 
 JUDGED = "model_monitor:rule_judged"
-DOWN, REPLICA_DOWN = "ModelMonitorDown", "ModelMonitorReplicaDown"
+DOWN, REPLICA_DOWN, STORE_AWAY = "ModelMonitorDown", "ModelMonitorReplicaDown", "ModelMonitorStoreAway"
 RELOAD_FAILED, ASIDE = "ModelMonitorReloadFailed", "ModelMonitorAside"
 NOTICES_STUCK = "ModelMonitorNoticesStuck"
 STALE, NEVER_RAN = "ModelMonitorStale", "ModelMonitorNeverRan"
 CYCLES_FAIL, MISSING_COLUMNS = "ModelMonitorCyclesFail", "ModelMonitorMissingColumns"
 NO_DATA = "ModelMonitorNoData"
-ITSELF = (
-    *(DOWN, REPLICA_DOWN, RELOAD_FAILED, ASIDE, NOTICES_STUCK),
-    *(STALE, NEVER_RAN, CYCLES_FAIL, MISSING_COLUMNS, NO_DATA),
-)
+_LOG = "its log (`journalctl -u monitor`, `kubectl logs`)"
+_ACTIONS = {
+    DOWN: f"Look whether it runs (`systemctl status monitor`, `kubectl get pods`), at {_LOG}, and at "
+    "Prometheus' targets. Start it: it runs the ticks it missed, as far back as [daemon] catch_up.",
+    REPLICA_DOWN: f"Look whether it runs, and at {_LOG}. Start it. The others run its cycles.",
+    STORE_AWAY: f"/readyz and {_LOG} say which file or server, and why. Lost: put the same file back; do not "
+    "run `monitor cycle`, and do not restart before. Silent: mend the database; it goes on by itself.",
+    RELOAD_FAILED: f"`monitor check` and {_LOG} name every fault. Mend them, then reload (SIGHUP).",
+    ASIDE: "A newer configuration, a newer schema or a replay has the run. Bring all to the same version and "
+    "file, then restart the one that stands aside.",
+    NOTICES_STUCK: f"Read the channel's answer in {_LOG}. Mend the channel: what waits is delivered then.",
+    STALE: f"/healthz and {_LOG} say why. Mend that: cycles are tried again by themselves.",
+    NEVER_RAN: "Reload it (SIGHUP) if the model is new. If the model is gone, write these rules again "
+    "(`monitor export-rules`).",
+    CYCLES_FAIL: f"/healthz and {_LOG} say why. Mend that: cycles are tried again by themselves.",
+    MISSING_COLUMNS: "`monitor check` names them. Bring them back, or take them out of the configuration.",
+    NO_DATA: "`monitor status --model` says what cannot be judged, and what would help.",
+}
+"""What to do at once: of the daemon's own alerts the link to its runbook may lead to a daemon that is dead."""
+ITSELF = tuple(_ACTIONS)
 _WARNING, _CRITICAL = {"severity": "warning"}, {"severity": "critical"}
 
 _RETRIED = 5 * MINUTE  # a cycle that failed is tried again within it
@@ -69,11 +85,13 @@ def of_daemons(how: Forwarding) -> Iterator[AlertingRule]:
     """Alerts about daemons."""
     later = how.trouble_after
     none = "No monitor answers: whether the models are well is not known."
-    yield _own(
-        how, DOWN, none, f"absent({how.of('up')} == 1)", _CRITICAL | {"job": literal(how.job)}, how.down_after
-    )
+    up, job = how.of("up"), {"job": literal(how.job)}
+    yield _own(how, DOWN, none, f"absent({up} == 1)", _CRITICAL | job, how.down_after, _unreached(up))
     daemon = "The monitor {{ $labels.instance }} "
-    yield _own(how, REPLICA_DOWN, f"{daemon}does not answer.", f"{how.of('up')} == 0", _WARNING, later)
+    yield _own(how, REPLICA_DOWN, f"{daemon}does not answer.", f"{up} == 0", _WARNING, later)
+    lost = f"{daemon}has no store ({{{{ $labels.reason }}}}): nothing is measured."
+    away = f"{how.of(f'{PREFIX}store_away')} == 1"
+    yield _own(how, STORE_AWAY, lost, away, _CRITICAL, how.down_after)
     refused = f"{daemon}refused its new configuration and runs on with the old one."
     accepted = how.of(f"{PREFIX}config_last_reload_successful")
     yield _own(how, RELOAD_FAILED, refused, f"{accepted} == 0", _WARNING, later)
@@ -82,6 +100,13 @@ def of_daemons(how: Forwarding) -> Iterator[AlertingRule]:
     waits = f"max by (job, channel) ({how.of(f'{PREFIX}notice_age_seconds')}) > {later // SECOND}"
     stuck = "The channel {{ $labels.channel }} takes no notices: they wait."
     yield _own(how, NOTICES_STUCK, stuck, waits, _WARNING)
+
+
+def _unreached(up: str) -> str:
+    """Template: which targets Prometheus has, where none answers."""
+    each = "{{ range . }} {{ .Labels.instance }}{{ end }}"
+    none = " Prometheus has no such target"
+    return f"Not reached:{{{{ with {quoted(up)} | query }}}}{each}{{{{ else }}}}{none}{{{{ end }}}}"
 
 
 def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
@@ -102,7 +127,7 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     failed = f"sum by (job, model) (increase({failures}[{format_duration(later)}])) > 0"
     failing = f"{failed}\nunless\n{age} < {_RETRIED // SECOND}"
     yield _own(
-        how, CYCLES_FAIL, f"{model.name}: its cycles fail, and none succeeds.", failing, warning, later
+        how, CYCLES_FAIL, f"{model.name}: its cycles fail, and none succeeds: /healthz says why.", failing, warning, later
     )
     lacking = f"max by (job, model) ({how.of(f'{PREFIX}missing_columns', mine)}) > 0"
     columns = f"{model.name}: the source lacks columns that are configured."
@@ -123,9 +148,16 @@ or
 
 
 def _own(
-    how: Forwarding, name: str, summary: str, expr: str, labels: dict[str, str], hold: int = 0
+    how: Forwarding,
+    name: str,
+    summary: str,
+    expr: str,
+    labels: dict[str, str],
+    hold: int = 0,
+    description: str = "",
 ) -> AlertingRule:
-    annotations = {"summary": summary} | how.section(name.lower())
+    annotations = {"summary": summary} | ({"description": description} if description else {})
+    annotations |= {"action": _ACTIONS[name]} | how.section(name.lower())
     annotations |= how.page(address(("models", labels["model"]), {})) if "model" in labels else {}
     return AlertingRule(name=name, expr=expr, labels=labels, annotations=annotations, hold=hold)
 

@@ -82,6 +82,8 @@ class SelfMetrics:
     sources
         seconds that queries have taken, rows that they have delivered, and seconds for which there has been
         no answer, by source.
+    away
+        for which of all reasons the store is not there.
     """
 
     def __init__(
@@ -89,10 +91,12 @@ class SelfMetrics:
         version: str,
         started_at: float,
         sources: Callable[[], Mapping[str, tuple[float, int, float]]] = dict,
+        away: Callable[[], Mapping[str, bool]] = dict,
     ) -> None:
         self._version = version
         self._started_at = started_at
         self._sources = sources
+        self._away = away
         self._reload: tuple[bool, float] = (True, started_at)
         self._aside: Mapping[str, bool] = {}
         self._channels: Mapping[str, ChannelReport] = {}
@@ -159,7 +163,10 @@ class SelfMetrics:
         start = f"{PREFIX}start_time_seconds"
         yield GaugeMetricFamily(start, "When the program started; Unix time.", value=self._started_at)
         yield from self._of_configuration()
-        yield from self._of_claims()
+        why = "Whether this daemon claims no cycles and serves what others measure, by reason."
+        yield from _by_reason("daemon_aside", why, self._aside)
+        why = "Whether the store is not there, by reason: its file is lost, it has long been silent."
+        yield from _by_reason("store_away", why, self._away())
         with self._lock:
             families = self._of_cycles() if self._tallies else []
         yield from families
@@ -178,18 +185,6 @@ class SelfMetrics:
             "When the configuration in use was read; Unix time.",
             value=at,
         )
-
-    def _of_claims(self) -> Iterator[Metric]:
-        if not self._aside:
-            return
-        aside = GaugeMetricFamily(
-            f"{PREFIX}daemon_aside",
-            "Whether this daemon claims no cycles and serves what others measure, by reason.",
-            labels=("reason",),
-        )
-        for reason, holds in self._aside.items():
-            aside.add_metric((reason,), holds)
-        yield aside
 
     def _of_sources(self) -> Iterator[Metric]:
         used = self._sources()
@@ -235,3 +230,13 @@ class SelfMetrics:
             if figure is not None:
                 family.add_metric((model,), figure)
         return family
+
+
+def _by_reason(name: str, text: str, reasons: Mapping[str, bool]) -> Iterator[Metric]:
+    """Gauge that is 1 for the reasons that hold; none where no reason is known."""
+    if not reasons:
+        return
+    family = GaugeMetricFamily(f"{PREFIX}{name}", text, labels=("reason",))
+    for reason, holds in reasons.items():
+        family.add_metric((reason,), holds)
+    yield family

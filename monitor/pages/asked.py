@@ -76,8 +76,8 @@ class Placed:
 MOST_PANES = 1_500  # that a page reads at once; of more the newest
 
 
-class PageData(Protocol):
-    """The store of one run, as pages see it. Moments are microseconds; `as_of` None: now."""
+class Surroundings(Protocol):
+    """What surrounds every page, and needs no store."""
 
     @property
     def run(self) -> str:
@@ -96,6 +96,10 @@ class PageData(Protocol):
     def specs(self) -> Sequence[ModelSpec]:
         """Models as they are configured."""
         ...
+
+
+class PageData(Surroundings, Protocol):
+    """The store of one run, as pages see it. Moments are microseconds; `as_of` None: now."""
 
     def seen(self, model: str | None, as_of: int | None) -> list[Seen]:
         """What is known of one model or of all: what `monitor status` goes by."""
@@ -245,7 +249,7 @@ def found(name: str, names: Sequence[str], what: str) -> str:
     return name
 
 
-def zone_of(data: PageData, model: str) -> str:
+def zone_of(data: Surroundings, model: str) -> str:
     """Time zone of a model's windows; of no model UTC."""
     zones = (spec.windows[0].zone for spec in data.specs() if spec.name == model and spec.windows)
     return next(zones, "UTC")

@@ -14,7 +14,7 @@ from monitor.core.version import VERSION
 from monitor.measures.rows import Revision
 from monitor.pages.alert import OF_ONE, alert_page, found_alert
 from monitor.pages.alerts import alert_list
-from monitor.pages.asked import KEPT, Asked, PageData, zone_of
+from monitor.pages.asked import KEPT, Asked, PageData, Surroundings, zone_of
 from monitor.pages.features.heat_map import features, features_rows
 from monitor.pages.features.one import feature_page, feature_rows
 from monitor.pages.fleet import fleet
@@ -177,8 +177,8 @@ TABS = (
 
 def answer(data: PageData, path: str, query: str) -> Answer:
     """Page of an address as it was sent; what no page knows is a page that says so."""
-    if path in (OPENAPI, RUNBOOK) or path.startswith("/static/"):
-        return _of_program(data, path)
+    if is_of_program(path):
+        return of_program(data, path)
     try:
         asked, plain = _asked(path, query)
     except AddressError as error:
@@ -239,7 +239,7 @@ def _html(data: PageData, asked: Asked, template: str, page: Any, given: tuple[s
     return rendered(template, page=page, frame=frame(data, asked, given), link=asked.link)
 
 
-def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
+def frame(data: Surroundings, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
     """What surrounds a page of a model, or of none."""
     model = given[0] if given else ""
     at = data.now() if asked.as_of is None else asked.as_of
@@ -281,14 +281,19 @@ def _fault(data: PageData, error: AddressError) -> Answer:
     return _without_rows(data, "fault", page, error.status)
 
 
-def _without_rows(data: PageData, template: str, page: Mapping[str, str], status: int = 200) -> Answer:
+def _without_rows(data: Surroundings, template: str, page: Mapping[str, str], status: int = 200) -> Answer:
     """Page that is no view of what is kept; what its address asks for is not asked again."""
     without = Asked(())
     body = rendered(template, page=page, frame=replace(frame(data, without), json=""), link=without.link)
     return Answer(body.encode(), status=status, headers=PRIVATE)
 
 
-def _of_program(data: PageData, path: str) -> Answer:
+def is_of_program(path: str) -> bool:
+    """Whether an address needs no store: see `of_program`."""
+    return path in (OPENAPI, RUNBOOK) or path.startswith("/static/")
+
+
+def of_program(data: Surroundings, path: str) -> Answer:
     """What describes the JSON; what to do when an alert comes; sheet or script, under the hash of both."""
     if path == RUNBOOK:
         return _without_rows(data, "runbook", {})

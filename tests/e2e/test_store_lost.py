@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +49,13 @@ def health(running: process.Process) -> tuple[int, str]:
     return answer.status_code, answer.text
 
 
+def answered(running: process.Process, path: str, status: int) -> str:
+    """Text of an answer of this status."""
+    answer = httpx.get(f"http://127.0.0.1:{running.port}{path}", timeout=30)
+    assert answer.status_code == status, answer.text
+    return answer.text
+
+
 @pytest.mark.parametrize(
     ("attack", "told"),
     [
@@ -62,6 +71,8 @@ def test_a_file_that_is_gone_is_named_at_once_and_used_again_when_it_is_back(
     directory.mkdir()
     file, url = directory / "monitor.db", f"sqlite:///{directory}/monitor.db"
     with daemon(tmp_path, url) as running:
+        if attack is replaced:  # otherwise the process of pages begins with the other file
+            answered(running, "/", 200)
         back = attack(file)
         there = file.read_bytes() if file.exists() else None
         failed = running.wait_cycle("late", "cycle failed")
@@ -72,11 +83,48 @@ def test_a_file_that_is_gone_is_named_at_once_and_used_again_when_it_is_back(
         assert "Put the same file back; or stop this process" in health(running)[1]
         assert len(running.logged("the store is lost")) == 1
         assert (file.read_bytes() if file.exists() else None) == there
+        assert running.value("store_away", reason="lost") == 1
+        assert told in answered(running, "/readyz", 503)
+        assert "modelmonitorstoreaway" in answered(running, "/runbook", 200)
+        for _ in range(3):
+            assert "monitor.db" in answered(running, "/", 503)
         assert not [line for line in running.logged("cycle") if line["timestamp"] > failed["timestamp"]]
 
         back()
         goes_on(running, url)
+        running.wait(lambda: running.value("store_away", reason="lost") == 0, "the store")
+        assert len(running.logged("the store is there again")) == 1
+        answered(running, "/readyz", 200)
+        answered(running, "/", 200)
         assert running.stop()[0] == 0
+
+
+def test_who_follows_the_advice_beside_a_lost_store_makes_no_other_and_harms_none(tmp_path: Path) -> None:
+    file, url = tmp_path / "monitor.db", f"sqlite:///{tmp_path}/monitor.db"
+    config = ("--config", str(tmp_path / "config.toml"))
+    with daemon(tmp_path, url) as running:
+        away = file.rename(tmp_path / "away.db")
+        for line in (("status",), ("cycle",), ("run",), ("migrate",), ("check",)):
+            done = subprocess.run(
+                process.monitor(*line, *config), capture_output=True, text=True, timeout=60, check=False
+            )
+
+            assert done.returncode != 0, line
+            assert "monitor.db is not there, but monitor.db-wal, " in done.stdout + done.stderr, line
+            assert "Put it back" in done.stdout + done.stderr, line
+            assert not file.exists(), line
+
+        away.rename(file)
+        goes_on(running, url)
+        running.stop(signal.SIGKILL)
+        file.rename(away)
+        running.start()
+        assert running.process is not None
+        assert running.process.wait(60) == 1
+        away.rename(file)
+        running.started()
+        goes_on(running, url)
+        running.stop()
 
 
 @pytest.mark.parametrize("beside", ["-wal", pytest.param("-shm", marks=pytest.mark.long)])

@@ -180,26 +180,29 @@ def _of_daemons(bench: _Bench) -> Iterator[_Case]:
     )
     yield _Case("no monitor was ever there", [], [_down(bench, bench.steps(bench.how.down_after) + 1)])
     yield _Case(
-        "a configuration is refused, a monitor stands aside, notices wait",
+        "a configuration is refused, a monitor stands aside, its store is lost, notices wait",
         [
             bench.series("up", f"1x{later}"),
             bench.series(f"{PREFIX}config_last_reload_successful", f"0x{later}"),
             bench.series(f"{PREFIX}daemon_aside", f"1x{later}", reason="configuration"),
             bench.series(f"{PREFIX}daemon_aside", f"0x{later}", reason="schema"),
+            bench.series(f"{PREFIX}store_away", f"1x{later}", reason="lost"),
+            bench.series(f"{PREFIX}store_away", f"0x{later}", reason="silent"),
             bench.series(f"{PREFIX}notice_age_seconds", f"1000000x{later}", **mail),
             bench.series(f"{PREFIX}notice_age_seconds", f"0x{later}", channel="chat"),
         ],
         [
             (later, itself.RELOAD_FAILED, [bench.expected(alerts[itself.RELOAD_FAILED], one)]),
+            (later, itself.STORE_AWAY, [bench.expected(alerts[itself.STORE_AWAY], one | {"reason": "lost"})]),
             (later, itself.ASIDE, [bench.expected(alerts[itself.ASIDE], aside)]),
             (later, itself.NOTICES_STUCK, [bench.expected(alerts[itself.NOTICES_STUCK], mail)]),
         ],
     )
 
 
-def _down(bench: _Bench, at: int) -> tuple[int, str, Sequence[Plain]]:
+def _down(bench: _Bench, at: int, unreached: str | None = None) -> tuple[int, str, Sequence[Plain]]:
     alert = next(alert for alert in itself.of_daemons(bench.how) if alert.name == itself.DOWN)
-    return (at, itself.DOWN, [bench.expected(alert, {})])
+    return (at, itself.DOWN, [bench.expected(alert, {}, unreached)])
 
 
 def _of_model(bench: _Bench, model: ModelSpec) -> Iterator[_Case]:
@@ -333,7 +336,7 @@ def _dies(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
         [
             (_LIFE + 1, name, still),
             (_LIFE + down + 2, name, still),
-            _down(bench, _LIFE + down + 2),
+            _down(bench, _LIFE + down + 2, f" {_A}"),
             (_LIFE + word - 1, name, still),
             (end, name, []),
         ],

@@ -27,6 +27,7 @@ from monitor.exposition.prometheus_rules import (
     RELOAD_FAILED,
     REPLICA_DOWN,
     STALE,
+    STORE_AWAY,
     alert_name,
     rules_text,
 )
@@ -169,7 +170,7 @@ def test_every_alert_of_a_model_links_to_its_page_where_there_is_an_address(tmp_
         "&subject={{ urlquery $labels.subject }}&version={{ urlquery $labels.version }}"
     )
     linked = {name for name, page in pages.items() if page is not None}
-    assert set(pages) - linked == {DOWN, REPLICA_DOWN, RELOAD_FAILED, ASIDE, NOTICES_STUCK}
+    assert set(pages) - linked == {DOWN, REPLICA_DOWN, STORE_AWAY, RELOAD_FAILED, ASIDE, NOTICES_STUCK}
 
 
 def test_the_rules_in_the_containers_are_those_of_the_demo() -> None:

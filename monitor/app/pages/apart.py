@@ -8,6 +8,8 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -16,6 +18,7 @@ from monitor.app.wiring import App, opened_to_read
 from monitor.core.clock import Clock
 from monitor.core.errors import MonitorError, StoreError
 from monitor.daemon.log import LogFormat, configure
+from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
 from monitor.web.answers import Answer, away
 
@@ -68,31 +71,53 @@ class PagesApart:
         others.close()  # so that its end is seen here
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What surrounds pages that need no store."""
+
+    run: str
+    moment: int
+    models: Sequence[ModelSpec]
+    probes: bool = True
+
+    def now(self) -> int:
+        return self.moment
+
+    def specs(self) -> Sequence[ModelSpec]:
+        return self.models
+
+
 def _serve(
     settings: Settings, base: Path, run: str, asked: Connection, thresholds: tuple[int, int, int]
 ) -> None:
     """Answer until the daemon has ended, or has closed its side; garbage is looked for as seldom as there."""
     from monitor.app.pages.keeping import KeptPages  # the daemon itself makes no page
     from monitor.app.pages.reading import StoreData
+    from monitor.pages.routes import is_of_program, of_program
 
     os.nice(_NICE)
     gc.set_threshold(*thresholds)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the daemon's
     configure(LogFormat(settings.log.format), settings.log.level)
     now = 0
-    try:
-        with opened_to_read(settings, base, run) as app:
-            pages = KeptPages(StoreData(app, lambda: now))
-            while True:
-                path, query, known, now = asked.recv()
-                try:
-                    asked.send(pages.answer(path, query, known))
-                except Exception as error:  # noqa: BLE001 -- whatever it is, the page that was asked for fails by it
-                    asked.send(error)
-                if not gc.get_freeze_count():  # what the first page loads stays: a look at it took 95 ms
-                    gc.collect()
-                    gc.freeze()
-    except MonitorError as error:
-        asked.send(away(error))
-    except (EOFError, OSError):
-        return
+    pages: KeptPages | None = None
+    with ExitStack() as stack, suppress(EOFError, OSError):
+        while True:
+            path, query, known, now = asked.recv()
+            found: Answer | Exception
+            try:
+                if is_of_program(path):
+                    found = of_program(_Around(run, now, settings.models), path)
+                else:
+                    if pages is None:  # where there is no store, the next page looks again
+                        app = stack.enter_context(opened_to_read(settings, base, run))
+                        pages = KeptPages(StoreData(app, lambda: now))
+                    found = pages.answer(path, query, known)
+            except MonitorError as error:
+                found = away(error)
+            except Exception as error:  # noqa: BLE001 -- whatever it is, the page that was asked for fails by it
+                found = error
+            asked.send(found)
+            if not gc.get_freeze_count():  # what the first page loads stays: a look at it took 95 ms
+                gc.collect()
+                gc.freeze()

@@ -9,7 +9,7 @@ from monitor.core.clock import MINUTE
 from monitor.core.errors import MonitorError
 from monitor.core.text import content_hash
 from monitor.core.version import VERSION
-from monitor.pages.routes import answer
+from monitor.pages.routes import answer, is_of_program, of_program
 from monitor.web.answers import Answer, away
 
 _MOST = 64
@@ -25,8 +25,8 @@ class KeptPages:
 
     def answer(self, path: str, query: str, known: str) -> Answer:
         """Answer an address as it was sent; `known`: the ETag that the client has, or empty."""
-        if path.startswith("/static/"):
-            return answer(self.data, path, query)
+        if is_of_program(path):
+            return of_program(self.data, path)
         try:
             tag = self._tag(path, query)
             with self._lock:
