@@ -91,9 +91,10 @@ def _service(
         return {model.name: model.every for model in settings.models} if ticking else {}
 
     every = ticks(app.settings)
-    own = SelfMetrics(VERSION, time.time(), partial(_usage, app), lambda: watch.away())
+    own = SelfMetrics(VERSION, time.time(), partial(_usage, app))
     exposition = Exposition(app.settings.models, own)
     watch = StoreWatch(app, partial(_publish, app, exposition))
+    own.away = watch.away
     health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=watch.fault)
     notifying = Notifying(app, clock, exposition.notified, lambda: joined is None or joined.why is None)
     owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})

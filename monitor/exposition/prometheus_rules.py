@@ -55,7 +55,7 @@ _ACTIONS = {
     MISSING_COLUMNS: "`monitor check` names them. Bring them back, or take them out of the configuration.",
     NO_DATA: "`monitor status --model` says what cannot be judged, and what would help.",
 }
-"""What to do at once: of the daemon's own alerts the link to its runbook may lead to a daemon that is dead."""
+"""What to do at once: the link to the runbook may lead to the daemon that is down."""
 ITSELF = tuple(_ACTIONS)
 _WARNING, _CRITICAL = {"severity": "warning"}, {"severity": "critical"}
 
@@ -127,7 +127,12 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     failed = f"sum by (job, model) (increase({failures}[{format_duration(later)}])) > 0"
     failing = f"{failed}\nunless\n{age} < {_RETRIED // SECOND}"
     yield _own(
-        how, CYCLES_FAIL, f"{model.name}: its cycles fail, and none succeeds: /healthz says why.", failing, warning, later
+        how,
+        CYCLES_FAIL,
+        f"{model.name}: its cycles fail, and none succeeds: /healthz says why.",
+        failing,
+        warning,
+        later,
     )
     lacking = f"max by (job, model) ({how.of(f'{PREFIX}missing_columns', mine)}) > 0"
     columns = f"{model.name}: the source lacks columns that are configured."

@@ -82,8 +82,11 @@ class SelfMetrics:
     sources
         seconds that queries have taken, rows that they have delivered, and seconds for which there has been
         no answer, by source.
+
+    Attributes
+    ----------
     away
-        for which of all reasons the store is not there.
+        tells for which of all reasons the store is not there.
     """
 
     def __init__(
@@ -91,12 +94,11 @@ class SelfMetrics:
         version: str,
         started_at: float,
         sources: Callable[[], Mapping[str, tuple[float, int, float]]] = dict,
-        away: Callable[[], Mapping[str, bool]] = dict,
     ) -> None:
         self._version = version
         self._started_at = started_at
         self._sources = sources
-        self._away = away
+        self.away: Callable[[], Mapping[str, bool]] = dict
         self._reload: tuple[bool, float] = (True, started_at)
         self._aside: Mapping[str, bool] = {}
         self._channels: Mapping[str, ChannelReport] = {}
@@ -166,7 +168,7 @@ class SelfMetrics:
         why = "Whether this daemon claims no cycles and serves what others measure, by reason."
         yield from _by_reason("daemon_aside", why, self._aside)
         why = "Whether the store is not there, by reason: its file is lost, it has long been silent."
-        yield from _by_reason("store_away", why, self._away())
+        yield from _by_reason("store_away", why, self.away())
         with self._lock:
             families = self._of_cycles() if self._tallies else []
         yield from families

@@ -346,7 +346,9 @@ def refuse_lost(file: Path, name: str) -> None:
     beside = [Path(f"{os.path.realpath(file)}{end}") for end in _BESIDE]
     found = [one for one in beside if _identity(one) is not None]
     found += sorted(file.parent.glob(f"{glob.escape(file.name)}.*{LOCK}"))
-    if not found or _identity(file) is not None:  # in this order: one that is made just now is there before its log
+    if (
+        not found or _identity(file) is not None
+    ):  # in this order: one that is made just now is there before its log
         return
     left = ", ".join(one.name for one in found)
     raise StoreError(

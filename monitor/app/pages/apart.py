@@ -100,6 +100,10 @@ def _serve(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the daemon's
     configure(LogFormat(settings.log.format), settings.log.level)
     now = 0
+
+    def clock() -> int:
+        return now
+
     pages: KeptPages | None = None
     with ExitStack() as stack, suppress(EOFError, OSError):
         while True:
@@ -111,7 +115,7 @@ def _serve(
                 else:
                     if pages is None:  # where there is no store, the next page looks again
                         app = stack.enter_context(opened_to_read(settings, base, run))
-                        pages = KeptPages(StoreData(app, lambda: now))
+                        pages = KeptPages(StoreData(app, clock))
                     found = pages.answer(path, query, known)
             except MonitorError as error:
                 found = away(error)
