@@ -35,7 +35,7 @@ help:
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
 	@echo "make sim-alerts         false alerts, incidents in real logs, days until changes are found; writes docs/alarms.md (half an hour); what is known is kept in $(BENCH)"
 	@echo "make sim-settling       settle windows of simulated logs whose truth is known: how far off, how soon (a minute)"
-	@echo "make sim-nowcast        bias and intervals of nowcasts; writes docs/nowcast.md (half an hour)"
+	@echo "make sim-nowcast        bias and intervals of nowcasts, and whether they are nearer on real flights; writes docs/nowcast.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
 	@echo "make docs               write the pages of measures, commands and messages, the drawn pictures and config.schema.json from the code"
@@ -162,7 +162,8 @@ sim-alerts: $(VENV)/installed-dev
 sim-settling: $(VENV)/installed
 	@nice -n 10 $(BIN)/python benchmarks/sim_settling.py $(ARGS)
 
-sim-nowcast: $(VENV)/installed
+sim-nowcast: $(VENV)/installed-dev
+	@nice -n 10 $(BIN)/python benchmarks/nowcast_logs.py examples/flights
 	@nice -n 10 $(BIN)/python benchmarks/sim_nowcast.py $(ARGS)
 
 sim-crashes: $(VENV)/installed-dev

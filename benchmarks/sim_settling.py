@@ -74,6 +74,8 @@ class World:
         share of the labels of the days of `outage` that are lost instead, while the feed goes on.
     slower
         (moment, factor): delays of later events are so many times as long.
+    corrected
+        share of the labels that are wrong at first, and put right after as long again.
     base_bar
         how far off settled values may be.
     """
@@ -90,6 +92,7 @@ class World:
     outage: tuple[float, float] | None = None
     lost: float = 0.0
     slower: tuple[float, float] | None = None
+    corrected: float = 0.0
     window: int = 7
     step: float = 1.0
     pane: float = 1.0
@@ -101,14 +104,21 @@ class World:
 class Events:
     """The log's records in the order of their events; moments in days, infinite where a label never comes.
 
-    `counts` are those that will come within the horizon, or would but for a feed that has stopped.
+    `counts` are those that will come within the horizon, or would but for a feed that has stopped. Until
+    `put_right` a label is of the other class.
     """
 
     at: Floats
     positive: Bools
+    put_right: Floats
     right: Bools
     reported: Floats
     counts: Bools
+
+    def told(self, as_of: float) -> tuple[Bools, Bools]:
+        """Whether labels are positive, and predictions right, as is known by then."""
+        wrong = self.put_right > as_of
+        return self.positive ^ wrong, self.right ^ wrong
 
 
 @dataclass(slots=True)
@@ -154,7 +164,11 @@ def drawn(world: World, rng: np.random.Generator) -> Events:
     reported = np.where(comes, reported, np.inf)
     stopped = world.outage is not None and np.isinf(world.outage[1])
     counts = would if stopped else comes & (reported - at <= world.horizon)
-    return Events(at, positive, right, reported, counts)
+    wrong = np.zeros(n, dtype=np.bool_)
+    if world.corrected:
+        wrong = rng.random(n) < world.corrected
+    put_right = np.where(wrong, reported + (reported - at), -np.inf)
+    return Events(at, positive, put_right, right, reported, counts)
 
 
 def simulated(world: World, seed: int = 1) -> Found:
@@ -208,7 +222,7 @@ def _known(
     cell = np.searchsorted(EDGES, (events.reported[seen] - events.at[seen]) * 86_400, side="right")
     can = np.maximum(last[pane[seen]], 0)
     told = cell <= last[pane[seen]]
-    place = events.positive[seen] * CELLS
+    place = events.told(as_of)[0][seen] * CELLS
     count, shown = (
         np.bincount((place + many)[told], minlength=2 * CELLS).reshape(2, CELLS) for many in (cell, can)
     )
@@ -228,7 +242,8 @@ def _error(world: World, events: Events, as_of: float, end: float) -> float:
     now = final & (events.reported <= as_of)
     if not now.any():
         return float(final.any())
-    return max(abs(float(what[now].mean() - what[final].mean())) for what in (events.positive, events.right))
+    sides = zip(events.told(as_of), events.told(np.inf), strict=True)
+    return max(abs(float(then[now].mean() - last[final].mean())) for then, last in sides)
 
 
 def _asked(world: World, events: Events, end: float) -> float:
@@ -296,6 +311,9 @@ WORLDS = {
         outage=(10.0, 15.0),
         bar=0.0075,
         **QUICK,
+    ),
+    "3 % corrected after as long again": World(
+        negatives=HALF_A_DAY, positives=HALF_A_DAY, days=40, horizon=20, corrected=0.03, bar=0.0075, **QUICK
     ),
     "four times as slow from day 10": World(
         negatives=HALF_A_DAY,

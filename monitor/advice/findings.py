@@ -24,6 +24,7 @@ ENOUGH = 50  # values of a class, or delays, from which on something is said of 
 _FEW = 0.005  # share that is worth a word
 _LISTED = 6
 NAMED_FROM = 10  # rows that hold a value before it is named
+MOSTLY = 0.95  # of scores: of more out of range the range is wrong; few percentages lie within [0, 1]
 _LONG_AGO = 631_152_000_000_000  # 1990: nobody logged predictions before
 
 
@@ -260,8 +261,10 @@ def _scores(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
     if not isinstance(score, Numbers) or not score.finite.any():
         return
     finite = score.values[score.finite]
+    if len(finite) >= ENOUGH and finite.min() == finite.max():
+        yield f"{about} all have the score {finite[0]:g}: nothing ranks them"
     outside = float(np.mean((finite < reading.score_range[0]) | (finite > reading.score_range[1])))
-    if outside > 0 and (outside < 1 or len(finite) < NAMED_FROM):  # all of them are a fault
+    if outside > 0 and (outside <= MOSTLY or len(finite) < NAMED_FROM):  # more of them are a fault
         low, high = reading.score_range
         yield (
             f"{about} {outside:.1%} have a score outside score_range [{low:g}, {high:g}] (they go from "

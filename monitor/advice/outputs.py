@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.advice.findings import ENOUGH, NAMED_FROM, Findings, counts_of, held
+from monitor.advice.findings import ENOUGH, MOSTLY, NAMED_FROM, Findings, counts_of, held
 from monitor.core.text import double_quoted
 from monitor.core.typing import Ints
 from monitor.measures.statistics.intervals import wilson
@@ -100,7 +100,10 @@ def output_faults(
     joined
         some labels with their predictions: columns label, and the outputs.
     """
-    if records is None or records.num_rows < NAMED_FROM or reading.task is Task.REGRESSION:
+    if records is None or records.num_rows < NAMED_FROM:
+        return
+    yield from _empty(records, reading, about)
+    if reading.task is Task.REGRESSION:
         return
     yield from _out_of_range(records, reading, about)
     unusable = list(_unusable(records, joined, reading, about))
@@ -297,15 +300,28 @@ def round_range(low: float, high: float) -> tuple[float, float]:
     return (min(0.0, float(np.floor(low / step) * step)), float(np.ceil(high / step) * step) + 0.0)
 
 
+def _empty(records: pa.Table, reading: Reading, about: str) -> Iterator[str]:
+    for role in ("score", "prediction"):
+        if role in records.column_names and pc.all(records[role].is_null(nan_is_null=True)).as_py():
+            yield (
+                f'{about} none has a value in "{reading.column(role)}" ({role}), so no prediction counts: '
+                f'write [models.predictions] {role} = "…", what holds it'
+            )
+
+
 def _out_of_range(records: pa.Table, reading: Reading, about: str) -> Iterator[str]:
     score = score_of(records, reading) if reading.has_score else None
-    if score is None or score.finite.sum() < NAMED_FROM or score.within(reading.score_range).any():
+    if score is None or score.finite.sum() < NAMED_FROM:
         return
     values, (lowest, highest) = score.values[score.finite], reading.score_range
+    outside = float(np.mean((values < lowest) | (values > highest)))
+    if outside <= MOSTLY:
+        return
+    many, counts = ("all", "none counts") if outside == 1 else (f"{outside:.1%}", "hardly any counts")
     low, high = round_range(float(values.min()), float(values.max()))
     yield (
-        f"{about} all have a score outside score_range [{lowest:g}, {highest:g}] (they go from "
-        f"{values.min():g} to {values.max():g}), so none counts: write [models.predictions] "
+        f"{about} {many} have a score outside score_range [{lowest:g}, {highest:g}] (they go from "
+        f"{values.min():g} to {values.max():g}), so {counts}: write [models.predictions] "
         f"score_range = [{low:g}, {high:g}]"
     )
 

@@ -110,6 +110,8 @@ def told(watched: Watching, oldest: int | None = None, newest: int | None = None
             "not watched: shifts of features and outputs, and performance against a reference, for there is "
             "none; give [models.reference]"
         )
+    if "labels" not in watched.outputs:
+        yield "not watched: performance, for no labels are configured; give [models.labels]"
     yield f"rules judged from the first cycle on: {', '.join(watched.now) or 'none'}"
     if watched.later:
         yield f"rules judged later: {_grouped(watched.later)}"

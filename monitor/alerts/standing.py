@@ -11,7 +11,7 @@ from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, ne
 from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
-from monitor.measures.rows import CUMULATIVE, MeasurementRow
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.sentences import changed, inputs, labels, performance
 from monitor.sentences.changed import is_change
 from monitor.sentences.known import Known, Section, few, named, sections, sentence
@@ -249,8 +249,10 @@ def _blind(seen: Seen, known: Known, unjudged: Sequence[Unjudged]) -> Iterator[s
     if not seen.reference:
         yield f"Shifts and falls are not judged: {why('no_reference')}"
     if seen.labels and not performance.is_known(known):
-        yield "Performance is not known: nothing has settled, and nothing was nowcast"
-        yield labels.when_settles(known)
+        yield performance.not_known(known)
+        if known.newest(known.main, Truth.SETTLED.value) is None:
+            yield labels.when_settles(known)
+    yield from performance.wrong_way(known)
     yield from _not_judged(unjudged)
 
 
@@ -292,6 +294,9 @@ def _told_of(seen: Seen) -> list[Rule]:
 
 def _no_row(rule: Rule, known: Known) -> str:
     """Why a rule has nothing to judge."""
+    row = known.newest(rule.measure, rule.truth)
+    if rule.truth and row is not None and row.window == rule.window and row.measurement.value is None:
+        return performance.lacks(known, row)
     if rule.truth == "settled":
         return labels.none_settled(known, "" if rule.window == CUMULATIVE else rule.window)
     if rule.truth == "nowcast":

@@ -45,6 +45,7 @@ def performance(known: Known, *, labels: bool, unsettled: str = "") -> Iterator[
         yield f"Nowcast, {window_of(nowcast)}: {_told(known, nowcast)}"
     if not is_known(known):
         yield from _estimated(known)
+    yield from wrong_way(known)
     yield from _constant(known)
 
 
@@ -97,11 +98,39 @@ def is_known(known: Known) -> bool:
     return any(known.value(known.main, truth) is not None for truth in (Truth.SETTLED.value, NOWCAST))
 
 
+def not_known(known: Known) -> str:
+    """That performance has no value: nothing has settled, or what has settled has none, and why."""
+    row = known.newest(known.main, Truth.SETTLED.value)
+    if row is None:
+        return "Performance is not known: nothing has settled, and nothing was nowcast"
+    return f"Performance is not known, settled, {window_of(row)}: {lacks(known, row)}"
+
+
+def wrong_way(known: Known) -> Iterator[str]:
+    """That scores surely rank the classes the wrong way round; a reference with that fault hides it.
+
+    Of a data frame it is a note of its own.
+    """
+    rows = (known.newest("roc_auc", truth) for truth in (Truth.SETTLED.value, NOWCAST))
+    bounds = [row.measurement.interval for row in rows if row is not None and row.window != THE_FRAME]
+    if any(interval is not None and interval.upper < 1 / 2 for interval in bounds):
+        yield (
+            "roc_auc is surely below 0.5: scores are higher for the negative class. Look whether positive "
+            "and negative are swapped in [models.classes]"
+        )
+
+
+def lacks(known: Known, row: MeasurementRow) -> str:
+    """Why a row has no value: labels may have come while it is the other half that lacks."""
+    base, _ = _base(known, row)
+    return base.removesuffix(": ") if base and not row.measurement.n else why_absent(row.measurement)
+
+
 def _told(known: Known, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference."""
     base, few = _base(known, row)
     if row.measurement.value is None:
-        none = base and not row.measurement.n  # labels have come: it is the other half that lacks
+        none = base and not row.measurement.n
         return f"{base}{row.measure} is not known{'' if none else f': {why_absent(row.measurement)}'}"
     if few:
         return f"{base}too few of them to judge {row.measure} by"

@@ -50,7 +50,7 @@ def next_settling(
         see `usual_coverage`.
     """
     if not panes.labelled.any():
-        return Forecast(None, "no label has been reported yet")
+        return Forecast(None, "no record has a label yet")
     _, end = window
     expected = by_age(end, ages, rule, heard_for(panes, rule))
     assert expected.at is not None

@@ -129,6 +129,14 @@ def test_scores_out_of_range_are_told(database: Database, tmp_path: Path) -> Non
     )
 
 
+def test_one_score_for_all_is_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, score=[0.3] * 100)
+
+    assert found.warnings == (
+        'table "predictions": of the 100 newest rows all have the score 0.3: nothing ranks them',
+    )
+
+
 def test_repeated_and_missing_ids_are_told(database: Database, tmp_path: Path) -> None:
     found = look(database, tmp_path, id=[None] * 10 + [*range(45)] * 2, labels=[(0, 1, iso(START + DAY), 0)])
 
@@ -340,7 +348,7 @@ def test_an_index_that_begins_with_the_id_finds_no_times(database: Database, tmp
     typed = ", ".join(f'"{name}" bigint' for name in ("leg", "time"))
     database.run(f'CREATE TABLE predictions ({typed}, score double precision, PRIMARY KEY (leg, "time"))')
     database.create("filled", {"leg": "bigint", "time": "bigint"}, [(at, at) for at in epochs])
-    database.run('INSERT INTO predictions SELECT leg, "time", 0.5 FROM filled')
+    database.run('INSERT INTO predictions SELECT leg, "time", ("time" % 100) / 100.0 FROM filled')
     columns = (("id", "leg"), ("id:1", "time"), ("event_time", "time"), ("score", "score"))
     reading = replace(READING, time_units=(("event_time", "s"),), numeric=(), categorical=(), labelled=False)
     model = model_of(labels=None, predictions=Relation(table="predictions", columns=columns), reading=reading)

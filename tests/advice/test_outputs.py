@@ -97,8 +97,42 @@ def test_scores_that_all_lie_out_of_range_are_a_fault(factor: float, line: str) 
     assert fault.endswith(f"so none counts: write [models.predictions] {line}")
 
 
-def test_some_scores_out_of_range_are_no_fault() -> None:
+@pytest.mark.parametrize("role", ["score", "prediction"])
+def test_outputs_that_are_all_missing_are_a_fault(role: str) -> None:
+    at = RECORDS.column_names.index(role)
+    empty = RECORDS.set_column(at, role, pa.nulls(N, RECORDS[role].type))
+    column = {"score": "score", "prediction": "decision"}[role]
+
+    (fault,) = faults(empty)
+
+    assert fault == (
+        f'{ABOUT} none has a value in "{column}" ({role}), so no prediction counts: write '
+        f'[models.predictions] {role} = "…", what holds it'
+    )
+
+
+def test_numbers_that_are_all_missing_are_a_fault() -> None:
+    numbers = pa.table({"prediction": pa.array([np.nan] * 20, from_pandas=False)})
+
+    (fault,) = faults(numbers, None, task=Task.REGRESSION, classes=(), has_score=False, words=())
+
+    assert ' none has a value in "decision" (prediction), so no prediction counts: write ' in fault
+
+
+def test_percentages_are_a_fault_although_some_lie_within_a_range_of_shares() -> None:
     score = np.asarray(RECORDS["score"]) * 100
+
+    (fault,) = faults(RECORDS.set_column(0, "score", pa.array(score)))
+
+    outside = np.mean(score > 1)
+    assert 0.95 < outside < 1
+    assert f" {outside:.1%} have a score outside score_range [0, 1] (they go from " in fault
+    assert fault.endswith("so hardly any counts: write [models.predictions] score_range = [0, 90]")
+
+
+def test_some_scores_out_of_range_are_no_fault() -> None:
+    score = np.asarray(RECORDS["score"])
+    score = np.where(np.arange(len(score)) % 20 == 0, score, 50.0)  # 95 % of them
 
     assert faults(RECORDS.set_column(0, "score", pa.array(score))) == []
 

@@ -72,6 +72,15 @@ def test_that_settling_is_not_known_is_said_with_what_helps(tmp_path: Path) -> N
     assert "first settling: not known: too few delays of labels are seen yet; wait for labels" in text
 
 
+def test_that_performance_is_not_watched_without_labels_is_said(tmp_path: Path) -> None:
+    configured = re.sub(r"\[models\.labels\]\n(\w+ = .*\n)+", "", model(options=OPTIONS))
+    bench = sqlite_bench(tmp_path, predictions(300, START, END), configured)
+
+    text = bench.monitor("check").stdout
+
+    assert "not watched: performance, for no labels are configured; give [models.labels]\n" in text
+
+
 def test_the_end_says_what_is_watched_and_what_is_to_be_expected(tmp_path: Path) -> None:
     *_, watched, now, later, never, _, expected, summary = (
         bench_of(tmp_path).monitor("check").stdout.splitlines()

@@ -60,6 +60,7 @@ def shift_of(feature: str, index: float) -> list[MeasurementRow]:
     ]
 
 
+ONE_CLASS = "only one class has been seen: wait for labels of the others, or take a longer window"
 SETTLED = performance_of(Truth.SETTLED, -0.001)
 HEALTHY = Seen(
     model="late",
@@ -288,6 +289,32 @@ def test_a_nowcast_that_is_too_early_says_so() -> None:
     text = said(replace(HEALTHY, rows=[*SETTLED, early]), "performance")
 
     assert "Nowcast, 7d to 1971-02-05: roc_auc is not known: too few labels are in" in text
+
+
+def test_scores_that_surely_rank_the_classes_the_wrong_way_round_never_look_like_health() -> None:
+    """A reference with the same swapped classes finds nothing wrong: the difference is chance alone."""
+    rows = performance_of(Truth.SETTLED, 0.0)
+    told = "roc_auc is surely below 0.5: scores are higher for the negative class."
+    for auc, need in ((0.3, Need.CANNOT_TELL), (0.495, Need.NOTHING)):
+        rows[0] = replace(rows[0], measurement=measured(auc))
+        seen = replace(HEALTHY, rows=[*rows, *shift_of("age", 0.001)])
+
+        assert standing(seen).need is need
+        assert (told in said(seen, "performance")) is (need is Need.CANNOT_TELL)
+        assert any(reason.startswith(told) for reason in standing(seen).because) is (auc < 0.4)
+
+
+@pytest.mark.parametrize("truth", [Truth.SETTLED, NOWCAST])
+def test_a_window_that_has_settled_without_a_value_is_not_called_unsettled(truth: Truth) -> None:
+    row = row_of("roc_auc", Measurement.absent(Reason.ONE_CLASS, n=80), truth=truth, window_end=NOW)
+    rule = replace(FALL, truth=truth)
+
+    because = of(rows=[row, *shift_of("age", 0.001)], rules=(rule, SHIFT)).because
+
+    assert f"performance is not judged: {ONE_CLASS}." in because
+    if truth is Truth.SETTLED:
+        assert because[0] == f"Performance is not known, settled, 7d to 1971-02-05: {ONE_CLASS}."
+        assert not any("settles" in reason or "has settled" in reason for reason in because)
 
 
 def test_the_constant_answer_is_what_the_model_must_beat() -> None:

@@ -57,7 +57,7 @@ def test_with_settle_after_it_is_that_age() -> None:
 
 
 def test_without_a_label_it_cannot_be_known() -> None:
-    assert of(panes_of(40, labelled=0)) == Forecast(None, "no label has been reported yet")
+    assert of(panes_of(40, labelled=0)) == Forecast(None, "no record has a label yet")
 
 
 def test_with_too_few_labels_windows_wait_for_the_horizon() -> None:

@@ -18,6 +18,7 @@ def sim(monkeypatch: pytest.MonkeyPatch) -> Any:
     [
         "log-normal, 12 h",
         "outage and flood",
+        "3 % corrected after as long again",
         "weekly batches",
         "5 to 40 d by class, plateau 0.1",
         "5 to 40 d, plateau 0.1, the feed stops",
