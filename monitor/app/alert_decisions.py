@@ -29,6 +29,7 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
+from monitor.store.damage import understood
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
 REPLAYED = "replayed"  # kind of event: up to here cycles were a replay's, and nobody follows the log yet
@@ -73,10 +74,13 @@ def shown_alerts(
     begun: dict[tuple[str, Series], list[int]] = {}
     for name, alert in alerts:
         begun.setdefault((name, alert.series), []).append(alert.since)
-    return [
-        ShownAlert(name, alert, decisions=tuple(_decisions(name, alert, begun[name, alert.series], known)))
-        for name, alert in alerts
-    ]
+    with understood("table events, decisions on alerts"):
+        return [
+            ShownAlert(
+                name, alert, decisions=tuple(_decisions(name, alert, begun[name, alert.series], known))
+            )
+            for name, alert in alerts
+        ]
 
 
 def _decisions(model: str, alert: Alert, begun: Iterable[int], events: Iterable[Event]) -> Iterator[Decided]:

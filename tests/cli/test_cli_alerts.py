@@ -19,7 +19,7 @@ from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE
 from monitor.store.alerts import write
 from monitor.store.connections import writing
-from monitor.store.tables import alerts
+from monitor.store.tables import alerts, events
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "4d"\nsettle_after = "1d"\nresamples = 20'
@@ -169,6 +169,20 @@ def test_an_alert_that_does_not_stand_is_not_decided_of(monitor: Monitor) -> Non
 
     assert result.exit_code == 1
     assert 'no alert of the rule "calm" is pending or firing; those that are: busy/1d' in result.stderr
+
+
+def test_a_damaged_decision_is_named_and_not_called_a_fault_of_the_program(
+    bench: Bench, monitor: Monitor
+) -> None:
+    monitor("accept", *ASKED)
+    with bench.app() as app, writing(app.store.engine) as connection:
+        connection.execute(update(events).where(events.c.kind == "accepted").values(detail="[1]"))
+
+    found = monitor()
+
+    assert found.exit_code == 1
+    assert "table events, decisions on alerts" in found.stderr
+    assert "fault of this program" not in found.stderr
 
 
 def test_a_star_decides_of_all_that_it_means_and_a_wrong_segment_is_named(monitor: Monitor) -> None:
