@@ -1,5 +1,6 @@
 """The demo: load real flights, replay ten months, print them month by month, stay up as the daemon."""
 
+import re
 import shlex
 import shutil
 import sys
@@ -20,11 +21,13 @@ from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.demo.loading import flights, load_logs
 from monitor.demo.months import months
 from monitor.show.words import room, say, say_lines
+from monitor.specs import PORT
 from monitor.specs.protocols import CycleReport
 from monitor.specs.urls import sqlite_url
 from monitor.store.engine import migrate
 
 MODEL = "late"
+_PORT = re.compile(r'(?<=^url = "http://127\.0\.0\.1:)\d+', re.MULTILINE)  # of [http] url
 START, END = from_iso("2013-03-01"), from_iso("2014-01-01")
 
 Progress = Callable[[Iterator[CycleReport], int, str], Iterator[CycleReport]]
@@ -51,10 +54,11 @@ def run_demo(
     until
         the replay ends here; the daemon runs a cycle each `pace` from here to the end.
     """
-    if until is not None and until <= START:
-        raise ConfigurationError([f"--until must be after {to_iso(START)}: got {to_iso(until)}"])
+    if until is not None and not START < until <= END:
+        rule = f"--until must be after {to_iso(START)}, and at most {to_iso(END)}, where the flights end"
+        raise ConfigurationError([f"{rule}: got {to_iso(until)}"])
     directory.mkdir(parents=True, exist_ok=True)
-    config, urls = _prepare(directory, source_url, store_url)
+    config, urls = _prepare(directory, source_url, store_url, port)
     rows = load_logs(urls["MONITOR_DEMO_SOURCE"], flights())
     say(f"{rows:,} rows of the logs loaded" if rows else "the logs are loaded already", err=True)
     migrate(urls["MONITOR_DEMO_STORE"])
@@ -72,17 +76,23 @@ def run_demo(
         say(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:
             return 0
-        say(f"look at http://{host}:{port}/ (metrics: /metrics; Ctrl-C ends)", err=True)
+        say(
+            f"look at http://{host}:{port}/ (metrics: /metrics; Ctrl-C ends, the same command goes on)",
+            err=True,
+        )
         now = max(stop, app.store.state(MODEL).as_of or stop)
         if now >= END:
             return serve(app, held=held, clock=standing_clock(END), ticking=False)
         return serve(app, held=held, clock=paced_clock(now, END, DAY, pace), pace=pace)
 
 
-def _prepare(directory: Path, source_url: str | None, store_url: str | None) -> tuple[Path, dict[str, str]]:
+def _prepare(
+    directory: Path, source_url: str | None, store_url: str | None, port: int
+) -> tuple[Path, dict[str, str]]:
     """Configuration and reference in the demo's directory, and the databases' URLs.
 
-    The demo's own URLs are written out, so that `monitor show` can be asked of it; others may hold secrets.
+    The demo's own URLs are written out, so that `monitor show` can be asked of it; others may hold secrets. A
+    configuration that was edited is kept.
     """
     home = directory.resolve()
     own = {
@@ -90,12 +100,20 @@ def _prepare(directory: Path, source_url: str | None, store_url: str | None) -> 
         "MONITOR_DEMO_STORE": sqlite_url(home / "monitor.db"),
     }
     given = {"MONITOR_DEMO_SOURCE": source_url, "MONITOR_DEMO_STORE": store_url}
-    text = (Path(__file__).parent.parent / "demo" / "demo.toml").read_text(encoding="utf-8")
-    for name, url in own.items():
-        if given[name] is None:
-            text = text.replace(f"${{{name}}}", url.replace("${", "$${"))
+    text = template = (Path(__file__).parent.parent / "demo" / "demo.toml").read_text(encoding="utf-8")
     config = directory / "config.toml"
-    config.write_text(text, encoding="utf-8")
+    before = config.read_text(encoding="utf-8") if config.exists() else template
+    before = _PORT.sub(str(PORT), before)
+    for name, url in own.items():
+        place, written = f"${{{name}}}", url.replace("${", "$${")
+        before = before.replace(f'"{written}"', f'"{place}"')
+        if given[name] is None:
+            text = text.replace(place, written)
+    if before == template:
+        config.write_text(_PORT.sub(str(port), text), encoding="utf-8")
+    else:
+        kept = "it is not as this version of the demo writes it, and is kept: move it away to have it anew"
+        say(f"{config}: {kept}", err=True)
     shutil.copyfile(flights() / "reference.parquet", directory / "reference.parquet")
     return config, {name: given[name] or url for name, url in own.items()}
 

@@ -6,10 +6,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+import structlog
+
 from monitor.app.alert_decisions import REPLAYED
 from monitor.app.wiring import App
 from monitor.config.messages import listed
-from monitor.core.clock import ticks
+from monitor.core.clock import ticks, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, described
 from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped
@@ -122,6 +124,7 @@ class Owed:
 
     app: App
     again: dict[str, int] = field(default_factory=dict)
+    _told: set[tuple[str, int]] = field(default_factory=set)
 
     def __call__(self, name: str, as_of: int) -> list[int]:
         """Ticks up to this one, oldest first; none of a model that is configured no more."""
@@ -131,7 +134,17 @@ class Owed:
         done, every = self.app.store.state(name).as_of, configured[0].every
         if done is None or done == as_of == self.again.get(name):
             return [as_of]
-        return ticks(max(done, as_of - max(self.app.settings.daemon.catch_up, every)), as_of, every)
+        first = as_of - max(self.app.settings.daemon.catch_up, every)
+        if (name, done) not in self._told and (lost := ticks(done, first, every)):
+            self._told.add((name, done))
+            structlog.stdlib.get_logger(__name__).warning(
+                "missed ticks are left out: older than catch_up",
+                model=name,
+                ticks=len(lost),
+                since=to_iso(lost[0]),
+                until=to_iso(lost[-1]),
+            )
+        return ticks(max(done, first), as_of, every)
 
     def cycle(self, name: str, as_of: int, *, stopping: Callable[[], bool]) -> CycleReport | None:
         """Run one of them; see `cycle_due`.

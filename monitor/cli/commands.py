@@ -313,7 +313,11 @@ def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: An
     help="Where databases and configuration are kept.",
 )
 @click.option("--exit", "leave", is_flag=True, help="End after the table of months.")
-@click.option("--until", type=MomentType(), help="Replay to this date; cycles at --pace do the rest.")
+@click.option(
+    "--until",
+    type=MomentType(),
+    help="Replay to this date, after 2013-03-01, by 2014-01-01; cycles at --pace do the rest.",
+)
 @click.option(
     "--pace", type=DurationType(), default="10s", show_default=True, help="Time between these cycles."
 )
@@ -325,7 +329,8 @@ def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: An
 def demo(directory: Path, **options: Any) -> None:
     """Show the monitor at work on ten months of real flights.
 
-    It replays them, prints a table of months, and stays up as the daemon.
+    It replays them, prints a table of months, and stays up as the daemon. Ended or killed, it goes on by the
+    same command; `monitor run` would go by today's clock.
     """
     from monitor.app.demo import run_demo
 

@@ -263,6 +263,28 @@ def test_the_demo_can_be_checked(demo: Demo) -> None:
     assert "1 model, no faults" in demo.command("check")
 
 
+def test_links_lead_to_the_port_that_was_asked_for_and_an_edited_configuration_is_kept(demo: Demo) -> None:
+    file, home = demo.directory / "config.toml", ("--directory", str(demo.directory))
+    again = ("demo", *home, "--exit", "--until", "2013-03-03", "--port")
+
+    first = CliRunner().invoke(main, [*again, "10001"])
+    assert '"http://127.0.0.1:10001"' in file.read_text(encoding="utf-8")
+    second = CliRunner().invoke(main, [*again, "10002"])
+    written = file.read_text(encoding="utf-8")
+    edited = written.replace('every = "1d"', 'every = "1d"  # as the flights')
+    file.write_text(edited, encoding="utf-8")
+    third = CliRunner().invoke(main, [*again, "10003"])
+    kept = file.read_text(encoding="utf-8")
+    file.write_text(written, encoding="utf-8")
+
+    assert [done.exit_code for done in (first, second, third)] == [0, 0, 0]
+    assert '"http://127.0.0.1:10002"' in written
+    assert edited != written
+    assert kept == edited
+    assert "is kept" not in first.stderr + second.stderr
+    assert f"{file}: it is not as this version of the demo writes it, and is kept" in third.stderr
+
+
 @pytest.mark.postgres
 def test_the_demo_keeps_its_results_in_postgresql_if_asked(demo: Demo, postgres_url: str) -> None:
     secret = postgres_url.replace("postgres@", "postgres:s3cret@")
@@ -290,11 +312,12 @@ def test_the_demo_reads_its_logs_from_postgresql_if_asked(tmp_path: Path, postgr
     assert kept[0] == kept[1]
 
 
-def test_an_end_before_the_beginning_is_refused(tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, ["demo", "--directory", str(tmp_path / "demo"), "--until", "2013-01-01"])
+@pytest.mark.parametrize("until", ["2013-01-01", "2014-03-01"])
+def test_an_end_outside_of_the_flights_is_refused(tmp_path: Path, until: str) -> None:
+    done = CliRunner().invoke(main, ["demo", "--directory", str(tmp_path / "demo"), "--until", until])
 
-    assert (done.exit_code, done.stderr) == (
-        2,
-        "--until must be after 2013-03-01T00:00:00Z: got 2013-01-01T00:00:00Z\n",
-    )
+    rule = "--until must be after 2013-03-01T00:00:00Z, and at most 2014-01-01T00:00:00Z"
+    assert done.exit_code == 2
+    assert done.stderr == f"{rule}, where the flights end: got {until}T00:00:00Z
+"
     assert not (tmp_path / "demo").exists()
