@@ -318,6 +318,5 @@ def test_an_end_outside_of_the_flights_is_refused(tmp_path: Path, until: str) ->
 
     rule = "--until must be after 2013-03-01T00:00:00Z, and at most 2014-01-01T00:00:00Z"
     assert done.exit_code == 2
-    assert done.stderr == f"{rule}, where the flights end: got {until}T00:00:00Z
-"
+    assert done.stderr == f"{rule}, where the flights end: got {until}T00:00:00Z\n"
     assert not (tmp_path / "demo").exists()
