@@ -17,8 +17,10 @@ from monitor.advice.outputs import come_for
 from monitor.advice.samples import label_traffic, sample_records, traffic
 from monitor.advice.silence import silence_warnings, stopped_warnings
 from monitor.advice.watched import Watching, watching
+from monitor.alerts.rules import ACCEPTED, read_accepted
+from monitor.alerts.standing import accepted_of
 from monitor.config.messages import listed
-from monitor.core.clock import DAY, HOUR, floor_to
+from monitor.core.clock import DAY, HOUR, LAST, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable, StoreError
 from monitor.measures.against import REFERENCE
 from monitor.measures.classification.discrimination import roc_auc
@@ -83,6 +85,8 @@ class CheckedModel:
         None: nothing tells how many rows come.
     queries
         what a cycle and an audit run; only if it was asked for.
+    accepted
+        what people have accepted, a sentence each.
     """
 
     name: str
@@ -97,6 +101,7 @@ class CheckedModel:
     max_series: int
     watching: Watching
     label_counting: LabelCounting | None = None
+    accepted: tuple[str, ...] = ()
     reads: ExpectedReads | None = None
     queries: tuple[Query, ...] = ()
 
@@ -214,7 +219,8 @@ def _sound(
     warnings += stopped_warnings(model, inspection.newest, now)
     for _, version in of_versions(resolved):
         warnings += _to_come(version, load_reference(version, source, base), now)
-    warnings += [*_too_many(model, series), *_of_store(settings, model, base)]
+    odd, accepted = _of_store(settings, model, base)
+    warnings += [*_too_many(model, series), *odd]
     if isinstance(source, PushedSource):
         if (reason := source.not_pushed(model, counting)) is not None:
             warnings.append(f'engine = "sql": records are read and counted here: {reason}')
@@ -237,6 +243,7 @@ def _sound(
         watching=watching(resolved, inspection.settling, reach),
         label_counting=(counted := label_counting(model, source, warnings)),
         reads=_reads(model, source, inspection, counted),
+        accepted=tuple(accepted),
     )
     if explain:
         as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
@@ -336,14 +343,19 @@ def _reads(
     return expected_reads(model, per_hour, labelled, inspection.delays, inspection.settling, whole=whole)
 
 
-def _of_store(settings: Settings, model: ModelSpec, base: Path) -> list[str]:
-    """Warn of labels whose differences were wrong, and of a reference file that is not the one kept last."""
+def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[str], list[str]]:
+    """Warn of wrong differences of labels, and of another reference file than the last; what is accepted."""
     warnings: list[str] = []
+    told: list[str] = []
     with suppress(MonitorError):  # said of the store, or of the reference, already
         if not is_newest(settings.store_url):
-            return []
+            return warnings, told
         with closing(open_store(settings.store_url, LIVE)) as store:
-            warnings += wrong_differences(model, store.events(model.name))
+            events, seen = store.events(model.name), store.state(model.name).as_of or 0
+            warnings += wrong_differences(model, events)
+            decisions = [(one.detail, one.who, one.why) for one in events if one.kind == ACCEPTED]
+            accepted = read_accepted(decisions, seen, seen=LAST)
+            told += accepted_of(accepted, model.rules, seen).values()
             if model.reference is not None and model.reference.file is not None:
                 warnings += filter(None, [choose(model, base, store.reference_keys(model.name)).warning])
-    return warnings
+    return warnings, told

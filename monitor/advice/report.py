@@ -179,6 +179,7 @@ def _notes(model: CheckedModel) -> Iterator[str]:
     if model.label_counting is not None:
         yield str(model.label_counting)
     yield from told(model.watching, model.oldest, model.newest)
+    yield from model.accepted
     rows = "rows not known" if model.reads is None else f"about {_rows(model.reads)}"
     most = f"max_series = {model.max_series:,} at most"
     yield f"expected: {rows}; about {model.series.total:,} series for Prometheus, {most}"
@@ -207,6 +208,7 @@ def _object(model: CheckedModel) -> dict[str, Any]:
         "labels_by_difference": None if labels is None else not labels.whole_because,
         "labels_whole_because": None if labels is None else labels.whole_because or None,
         **_watched(model.watching),
+        "accepted": list(model.accepted),
         "queries": [
             {"purpose": query.purpose, "every": query.every, "sql": query.sql, "plan": list(query.plan)}
             for query in model.queries

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import EVERY, Base, Rule, Series
@@ -71,6 +72,7 @@ def figures(rule: Rule | None, verdict: Verdict) -> str:
         return changed(verdict.cause, verdict.window_end)
     if rule.features == "share":
         return "; ".join([_counted(rule, verdict), *_largest_feature(rule, verdict.cause)])
+    rule = replace(rule, against=verdict.against or rule.against)
     interval = interval_in_words(rule, verdict)
     parts = [*_judged(rule, verdict.value, interval, verdict.limit, verdict.beside), *_records(rule, verdict)]
     return "; ".join([", ".join(parts), *_largest(rule, verdict.cause, verdict.value)])

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -191,6 +191,8 @@ class Acceptance:
         ticks that were missed are run later.
     until
         microseconds; None: for ever.
+    who, why
+        of the decision, which the event holds.
     """
 
     series: Series
@@ -200,6 +202,8 @@ class Acceptance:
     upper: float
     since: int = 0
     until: int | None = None
+    who: str = ""
+    why: str = ""
 
     @property
     def against(self) -> str:
@@ -220,16 +224,43 @@ class Acceptance:
         return json.dumps(plain | {"lower": self.lower, "upper": self.upper}, sort_keys=True)
 
 
+def against_accepted(rule: Rule, acceptance: Acceptance) -> Rule:
+    """The rule as it judges a window by the accepted one.
+
+    Where the whole interval was to lie beyond its limit, it now is to lie beyond no difference, and the value
+    beyond the limit: both windows vary by chance, so few falls are surely larger than a limit.
+    """
+    rule, asked = replace(rule, against=acceptance.against), rule.condition
+    sides = [(one, sign) for one, sign in ((asked.above, 1), (asked.below, -1)) if one is not None]
+    (limit, sign), *other = sides
+    size = replace(limit, amount=sign * limit.amount)
+    if other or asked.bound is Bound.POINT or asked.and_above is not None or size.amount <= 0:
+        return rule
+    above, below = (Limit(0.0), None) if sign > 0 else (None, Limit(0.0))
+    return replace(rule, condition=Condition(above=above, below=below, bound=asked.bound, and_above=size))
+
+
 Accepted: TypeAlias = Mapping[Series, Acceptance]
 
 
-def read_accepted(texts: Iterable[str], at: int) -> dict[Series, Acceptance]:
-    """What is accepted at a moment, of events' details in their order: of a series the last one counts."""
+def read_accepted(
+    decisions: Iterable[tuple[str, str, str]], at: int, *, seen: int | None = None
+) -> dict[Series, Acceptance]:
+    """What is accepted at a moment, of decisions in their order: of a series the last one counts.
+
+    Parameters
+    ----------
+    decisions
+        (detail, who, why) of events.
+    seen
+        only of those whose decider had seen no later cycle; None: an earlier one than that at the moment.
+    """
+    last = at - 1 if seen is None else seen
     standing: dict[Series, Acceptance] = {}
-    for text in texts:
+    for text, who, why in decisions:
         acceptance = _acceptance(text)
-        if acceptance.since < at:
-            standing[acceptance.series] = acceptance
+        if acceptance.since <= last:
+            standing[acceptance.series] = replace(acceptance, who=who, why=why)
     return {
         series: acceptance
         for series, acceptance in standing.items()

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from monitor.alerts.lifecycle import Alert, State
-from monitor.alerts.phrases import figures
+from monitor.alerts.phrases import called, figures
 from monitor.alerts.rules import Accepted, Rule, Series, Severity
 from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, needed
 from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
+from monitor.measures.catalogue.daily import EVIDENCE, REMEMBERED
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.sentences import changed, inputs, labels, performance
+from monitor.sentences.accepted import accepted_change
 from monitor.sentences.changed import is_change
 from monitor.sentences.known import Known, Section, few, named, sections, sentence
 from monitor.sentences.reasons import why
@@ -228,10 +230,12 @@ def _subject(alert: Alert) -> str:
 def _quiet(seen: Seen) -> Iterator[str]:
     """Why nothing is to be done, and what is not watched at all."""
     every = "Every rule" if len(_told_of(seen)) == len(seen.rules) else "Every rule that something is kept of"
+    beyond = few(sorted(map(called, _accepted(seen))))
     if seen.alerts:
         yield f"{every} is judged; what is in breach is pending, or for information alone"
     else:
-        yield f"{every} is judged, and none is in breach"
+        but = f" beyond what is accepted: {beyond}" if beyond else ""
+        yield f"{every} is judged, and none is in breach{but}"
     if not seen.labels:
         yield "Performance is not watched: no labels are configured"
 
@@ -322,6 +326,7 @@ def _sections(seen: Seen, known: Known, told: Sequence[Unjudged], unjudged: int)
             ("labels", labels.labels(known) if seen.labels else iter(())),
             ("data", inputs.quality(known)),
             ("rules", _rules(seen, told, unjudged)),
+            ("accepted", iter(_accepted(seen).values())),
             ("next", _next(seen)),
         )
     )
@@ -340,6 +345,34 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
     if pending:
         yield f"In breach, but not for long enough to fire: {few(pending)}"
     yield from _not_judged(told)
+
+
+def accepted_of(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[Series, str]:
+    """Who has accepted what of these rules, until when and why; days while they are learned from.
+
+    Parameters
+    ----------
+    as_of
+        of the last cycle.
+    """
+    daily = {rule.name: rule.measure == EVIDENCE for rule in rules}
+    return {
+        one.series: accepted_change(
+            called(one.series),
+            who=one.who,
+            why=one.why,
+            window="" if one.series.window == CUMULATIVE else one.series.window,
+            end=one.end,
+            until=one.until,
+            days=daily[one.series.rule],
+        )
+        for one in accepted.values()
+        if one.series.rule in daily and (not daily[one.series.rule] or one.end > as_of - REMEMBERED * DAY)
+    }
+
+
+def _accepted(seen: Seen) -> dict[Series, str]:
+    return accepted_of(seen.accepted, seen.rules, seen.as_of or 0)
 
 
 def _next(seen: Seen) -> Iterator[str]:

@@ -5,7 +5,19 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from monitor.alerts.rules import Acceptance, Accepted, Base, Bound, Condition, Limit, Rule, Series, matches
+from monitor.alerts.rules import (
+    ACCEPTED,
+    Acceptance,
+    Accepted,
+    Base,
+    Bound,
+    Condition,
+    Limit,
+    Rule,
+    Series,
+    against_accepted,
+    matches,
+)
 from monitor.core.measurement import FEW_DELAYS, Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, MEANS
 from monitor.measures.catalogue import BY_NAME
@@ -54,6 +66,8 @@ class Verdict:
     beside
         what the value is read beside: of a difference the value then, of a shift its critical value. None:
         there is none, or it has no value.
+    against
+        what it was judged against instead of what the rule names; empty: that.
     cause
         which cells moved, which segments or features contribute most.
     """
@@ -67,6 +81,7 @@ class Verdict:
     reason: str = ""
     limit: float | None = None
     beside: float | None = None
+    against: str = ""
     cause: Detail | None = None
 
     @property
@@ -137,9 +152,9 @@ def judge(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[Ser
     verdicts = _verdicts(rule, rows, accepted or {})
     for series, acceptance in (accepted or {}).items():
         if series in verdicts and (rule.measure, rule.window, rule.truth, acceptance.against) in rows:
-            other = _verdicts(replace(rule, against=acceptance.against), rows, {}).get(series)
+            other = _verdicts(against_accepted(rule, acceptance), rows, {}).get(series)
             if other is not None and other.outcome is not Outcome.UNKNOWN:
-                verdicts[series] = other
+                verdicts[series] = replace(other, against=ACCEPTED)
     return verdicts
 
 
@@ -313,11 +328,12 @@ def _judged(
     accepted: Acceptance | None,
 ) -> tuple[Outcome, float | None]:
     (high, low), (above, below, size) = sides, limits
-    if accepted is not None:
-        above = None if above is None else max(above, accepted.upper)
-        below = None if below is None else min(below, accepted.lower)
     over = above is not None and high > above and (size is None or value > size)
     under = below is not None and low < below and (size is None or value < -size)
+    if accepted is not None:
+        over, under = over and value > accepted.upper, under and value < accepted.lower
+        above = None if above is None else max(above, accepted.upper)
+        below = None if below is None else min(below, accepted.lower)
     lower_side = above is None or under
     limit = below if lower_side else above
     if limit is not None and size is not None:

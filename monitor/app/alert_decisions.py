@@ -1,30 +1,33 @@
 """Alerts and how models stand, as commands see them; what people decide of them. No source is opened."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.defaults import MAIN, main_window
-from monitor.alerts.lifecycle import Alert, Ended, State, accepted
-from monitor.alerts.phrases import called
-from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Accepted, Series, matches, read_accepted
+from monitor.alerts.lifecycle import Alert
+from monitor.alerts.rules import (
+    ACCEPTED,
+    ACKNOWLEDGED,
+    Accepted,
+    Series,
+    matches,
+    read_accepted,
+)
 from monitor.alerts.standing import Seen, Standing, standing
 from monitor.alerts.verdicts import needed
 from monitor.app.kept import KeptRun
 from monitor.config.judgeable import never_judged
 from monitor.config.messages import did_you_mean
-from monitor.core.clock import format_duration, to_iso
-from monitor.core.errors import ConfigurationError, MonitorError
-from monitor.core.text import json_text, number
+from monitor.core.clock import LAST
+from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue.daily import DAILY, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.rows import newest as newest_revisions
 from monitor.records.reading import Task
-from monitor.show.alerts import Decided, ShownAlert, alerts_as_table, plain_alert
+from monitor.show.alerts import Decided, ShownAlert
 from monitor.show.budget import Spent
-from monitor.show.columns import aligned
-from monitor.show.words import when
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event
 from monitor.store import LIVE
@@ -33,7 +36,6 @@ from monitor.store.damage import understood
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
 REPLAYED = "replayed"  # kind of event: up to here cycles were a replay's, and nobody follows the log yet
-_HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,11 @@ def shown_alerts(
         ]
 
 
+def since_text(alert: Alert) -> str:
+    """Detail of an acknowledgement: of which episode it is."""
+    return f'{{"since": {alert.since}}}'
+
+
 def _decisions(model: str, alert: Alert, begun: Iterable[int], events: Iterable[Event]) -> Iterator[Decided]:
     """What was decided of one episode: accepted is the newest at the cycle that whoever decided had seen.
 
@@ -98,9 +105,10 @@ def _decisions(model: str, alert: Alert, begun: Iterable[int], events: Iterable[
             until = found["until"]
             if alert.since != max((since for since in begun if since <= found["since"]), default=None):
                 continue
-        elif event.detail != _since(alert):
+        elif event.detail != since_text(alert):
             continue
-        yield Decided(event.at, event.kind, event.who, event.why, until)
+        withdrawn = event.words != event.kind
+        yield Decided(event.at, event.words, event.who, event.why, None if withdrawn else until)
 
 
 def standings(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[Standing]:
@@ -135,7 +143,8 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
         live = now if kept.store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
-        accepted_then = read_accepted([event.detail for event in events if event.model == name], at)
+        mine_accepted = decided(event for event in events if event.model == name)
+        accepted_then = read_accepted(mine_accepted, at, seen=None if then is not None else LAST)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
         seen = _seen(kept.spec(name), [row for _, row in mine], seen_by, accepted_then, now=at, as_of=done)
         followed = name not in replayed or kept.store.run != LIVE
@@ -155,7 +164,9 @@ def spent(kept: KeptRun, model: str | None) -> list[Spent]:
             budget=kept.spec(name).budget,
             as_of=kept.store.state(name).as_of,
             alerts=[
-                alert for of, alert in alerts if of == name and alert.series.rule in _daily(kept.spec(name))
+                alert
+                for of, alert in alerts
+                if of == name and alert.series.rule in daily_rules(kept.spec(name))
             ],
             rows=mine,
         )
@@ -163,7 +174,12 @@ def spent(kept: KeptRun, model: str | None) -> list[Spent]:
     ]
 
 
-def _daily(spec: ModelSpec) -> set[str]:
+def decided(events: Iterable[Event]) -> list[tuple[str, str, str]]:
+    """(detail, who, why) of events."""
+    return [(event.detail, event.who, event.why) for event in events]
+
+
+def daily_rules(spec: ModelSpec) -> set[str]:
     """Names of the rules that judge days."""
     return {rule.name for rule in spec.rules if rule.measure == EVIDENCE}
 
@@ -232,95 +248,17 @@ def main_measure(spec: ModelSpec) -> str:
     return "accuracy" if task is Task.BINARY and not spec.reading.has_score else MAIN[task]
 
 
-def accept(
-    kept: KeptRun, decision: Decision, until: int | None, *, model: str, **of: str | None
-) -> list[str]:
-    """Keep that alerts' newest breaches are expected; what is then judged, in words: a line each.
+def refuse_rule(rule: str, names: Iterable[str]) -> None:
+    """Refuse the name of a rule that there is not.
 
     Raises
     ------
-    MonitorError
-        if no alert of the rule stands, if several do and no pattern means them, or if one is about no window.
+    ConfigurationError
+        with a suggestion.
     """
-    meant = _meant(kept, model, of, lasting=True)
-    accepting = [_accepting(kept, decision, until, model, alert) for alert in meant]
-    kept.store.record([event for event, _ in accepting])
-    return [text for _, text in accepting]
-
-
-def _accepting(
-    kept: KeptRun, decision: Decision, until: int | None, model: str, alert: Alert
-) -> tuple[Event, str]:
-    """The event that accepts an alert, and what is then judged."""
-    if not alert.series.window:
-        raise MonitorError(
-            f"{model}: {alert.series} is about the log as it is now, no window that could become the new "
-            "normal: silence it in Alertmanager, or give its rule another limit"
-        )
-    spec, end = kept.spec(model), alert.breach.window_end
-    window = next((window for window in spec.windows if window.name == alert.series.window), None)
-    seen = kept.store.state(spec.name).as_of or 0
-    acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
-    event = decision.event(model, ACCEPTED, subject=str(alert.series), detail=acceptance.text())
-    rules = [rule for rule in spec.rules if rule.name == alert.series.rule]
-    if alert.series.rule in _daily(spec):
-        return event, (
-            f"{model}: {called(alert.series)} is accepted. From the next cycle on its days are what is "
-            "expected; a later change is told anew."
-        )
-    settled = any(rule.truth == "settled" for rule in rules)
-    begins = "From the next window on that settles or is revised" if settled else "From the next cycle on"
-    judged = "no breach" if window is None else f"judged by the window that ends {when(end)}"
-    again = "This does not end by itself: to end it, accept again with --until"
-    ends = again if until is None else f"This ends at {when(until)}"
-    return event, f"{model}: {called(alert.series)} is accepted. {begins} it is {judged}. {ends}."
-
-
-def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
-    """Keep that somebody looks after alerts; a line each.
-
-    Raises
-    ------
-    MonitorError
-        as `accept`.
-    """
-    meant, who = _meant(kept, model, of), decision.who
-    kept.store.record(
-        [
-            decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=_since(alert))
-            for alert in meant
-        ]
-    )
-    return [
-        f"{model}: {called(alert.series)}, found {when(alert.since)}, is acknowledged by {who}. It fires on."
-        for alert in meant
-    ]
-
-
-def _meant(kept: KeptRun, model: str, of: Mapping[str, str | None], *, lasting: bool = False) -> list[Alert]:
-    """The alert that is meant, or all of a pattern; `lasting`: also of changes that have not gone back."""
-    kept_ones = kept.store.alerts(kept.spec(model).name, ended=lasting)
-    newest = {alert.series: alert for _, alert in sorted(kept_ones, key=lambda pair: pair[1].since)}
-    standing = [
-        alert for alert in newest.values() if alert.state is not State.RESOLVED or alert.ended is Ended.USUAL
-    ]
-    given = {key: value for key, value in of.items() if value is not None}
-    wanted = [
-        alert
-        for alert in standing
-        if all(matches(value, getattr(alert.series, key)) for key, value in given.items())
-    ]
-    if len(wanted) == 1 or (wanted and any(value.endswith(EVERY) for value in given.values())):
-        return wanted
-    names = ", ".join(str(alert.series) for alert in wanted or standing) or "none"
-    if wanted:
-        raise MonitorError(f"{len(wanted)} alerts are meant, say which by --subject, --segment: {names}")
-    asked = ", ".join(f'{key} "{value}"' for key, value in given.items())
-    raise MonitorError(f"no alert of the {asked} is pending or firing; those that are: {names}")
-
-
-def _since(alert: Alert) -> str:
-    return f'{{"since": {alert.since}}}'
+    names = list(names)
+    if not any(matches(rule, name) for name in names):
+        raise ConfigurationError([f'there is no rule "{rule}"{did_you_mean(rule, names)}'])
 
 
 def tried(
@@ -335,51 +273,10 @@ def tried(
     """
     rules = kept.spec(model).rules
     if rule is not None:
-        names = [each.name for each in rules]
-        if rule not in names:
-            raise ConfigurationError([f'there is no rule "{rule}"{did_you_mean(rule, names)}'])
+        refuse_rule(rule, (each.name for each in rules))
         rules = tuple(each for each in rules if each.name == rule)
     rows = kept.store.kept_of(model, needed(rules), span)
     alerts, judged = backtest(rules, newest(rows))
     by_name = {each.name: each for each in rules}
     shown = [ShownAlert(model, alert, rule=by_name[alert.series.rule]) for alert in alerts]
     return summaries(rules, alerts, judged, span), shown
-
-
-def as_report(summed: list[Summary], alerts: list[ShownAlert], width: int | None = None) -> str:
-    """Tables: a line for each rule, a line for each alert."""
-    text = aligned([_HEAD, *(_line(summary) for summary in summed)], width)
-    return f"{text}\n\n{alerts_as_table(alerts, width=width)}" if alerts else text
-
-
-def _line(summary: Summary) -> tuple[str, ...]:
-    silent = (
-        "" if summary.judged else "nothing kept to judge: figures of the log itself are not kept by window"
-    )
-    times = (format_duration(summary.firing), format_duration(summary.longest)) if summary.fired else ("", "")
-    return (
-        summary.rule,
-        number(summary.judged),
-        number(summary.fired),
-        number(round(summary.per_month, 2)),
-        *times,
-        silent,
-    )
-
-
-def as_plain(model: str, summed: list[Summary], alerts: list[ShownAlert], span: tuple[int, int]) -> str:
-    """JSON of both."""
-    rules = [
-        {
-            "rule": summary.rule,
-            "judged": summary.judged,
-            "fired": summary.fired,
-            "per_30_days": summary.per_month,
-            "firing_seconds": summary.firing / 1e6,
-            "longest_seconds": summary.longest / 1e6,
-        }
-        for summary in summed
-    ]
-    shown = [plain_alert(alert) for alert in alerts]
-    start, end = map(to_iso, span)
-    return json_text({"model": model, "from": start, "to": end, "rules": rules, "alerts": shown}, indent=1)

@@ -53,7 +53,7 @@ def alerts(
 ) -> None:
     """Print the alerts that are pending or firing.
 
-    `accept` takes one for the new normal, `ack` says who looks after it.
+    `accept` takes one for the new normal, `withdraw` takes that back, `ack` says who looks after it.
     """
     if context.invoked_subcommand is not None:
         return
@@ -62,7 +62,7 @@ def alerts(
     from monitor.app.clocks import system_clock
     from monitor.app.kept import to_read
     from monitor.show.alerts import alerts_as_csv, alerts_as_json, alerts_as_table
-    from monitor.show.status import heads
+    from monitor.show.status import accepted_lines, heads
 
     name = asked["model"]
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
@@ -78,7 +78,8 @@ def alerts(
         case "csv":
             text = alerts_as_csv(listing)
         case _:
-            text = f"\n{alerts_as_table(listing, explain=explain, width=room())}"
+            told = [alerts_as_table(listing, explain=explain, width=room()), *accepted_lines(models)]
+            text = "\n" + "\n\n".join(told)
             options.say_styled(heads(models, width()))
     say_lines(text, width=room() if form == "table" else None)
     sys.exit(code_of(models) if exit_code else 0)
@@ -99,17 +100,18 @@ def _say(lines: Iterable[str]) -> None:
 @click.option(
     "--until",
     type=MomentType(),
-    help="When this ends; left out: never by itself.",
+    help="When this ends, also of what is accepted already; left out: never by itself.",
 )
 @exit_on_error
 def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **alert: Any) -> None:
     """Accept what an alert shows as the new normal.
 
     From the next cycle on the rule judges against the window of the alert; of `changed`, its days are what is
-    expected. The alert ends, and a further change is told. Accepting ends at --until, where you give it.
+    expected. The alert ends, and a further change is told. Accepting ends at --until, where you give it, or
+    by `withdraw`.
     """
     from monitor.app.alert_decisions import Decision
-    from monitor.app.alert_decisions import accept as accept_alert
+    from monitor.app.alerts.accepting import accept as accept_alert
     from monitor.app.clocks import system_clock
     from monitor.app.kept import to_read
 
@@ -121,9 +123,29 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 @alerts.command()
 @_on_one_alert
 @exit_on_error
+def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
+    """Withdraw what was accepted: from the next cycle on the rule judges as before.
+
+    Days that `changed` has learned from stay what is expected: of these only what no cycle has seen yet is
+    withdrawn.
+    """
+    from monitor.app.alert_decisions import Decision
+    from monitor.app.alerts.accepting import withdraw as withdraw_accepted
+    from monitor.app.clocks import system_clock
+    from monitor.app.kept import to_read
+
+    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
+        lines = withdraw_accepted(kept, Decision(system_clock(), who, why), **alert)
+    _say(lines)
+
+
+@alerts.command()
+@_on_one_alert
+@exit_on_error
 def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     """Acknowledge an alert: say who looks after it. It fires on; silence it in Alertmanager."""
-    from monitor.app.alert_decisions import Decision, acknowledge
+    from monitor.app.alert_decisions import Decision
+    from monitor.app.alerts.accepting import acknowledge
     from monitor.app.clocks import system_clock
     from monitor.app.kept import to_read
 
@@ -148,8 +170,9 @@ def backtest(
 
     It prints when each would have fired, how often, and for how long.
     """
-    from monitor.app.alert_decisions import as_plain, as_report, tried
+    from monitor.app.alert_decisions import tried
     from monitor.app.kept import to_read
+    from monitor.show.backtest import as_plain, as_report
 
     refuse_empty(start, end)
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:

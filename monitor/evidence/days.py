@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from monitor.core.errors import CodecError
 from monitor.core.typing import Singles
 from monitor.evidence.watched import Watch
+from monitor.measures.catalogue.daily import REMEMBERED
 
-REMEMBERED = 56  # days
 NEVER = 0  # of days that are counted from 1970: no change stands
 Days32: TypeAlias = NDArray[np.int32]
 _FORMAT = 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.evidence.days import REMEMBERED
+from monitor.measures.catalogue.daily import REMEMBERED
 
 FEWEST = 14  # learned days, below which nothing is judged
 HALF_LIFE = 21.0  # days, after which a day weighs half

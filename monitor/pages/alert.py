@@ -214,7 +214,7 @@ def _judged_most(shown: ShownAlert) -> tuple[str, float | None]:
     """Subject of the judged series and its limit; of a share of features that of the one furthest off."""
     series, breach = shown.alert.series, shown.alert.breach
     if breach.cause is None or breach.cause.columns != COUNTED or not breach.cause.rows:
-        return series.subject, breach.limit
+        return series.subject, None if breach.against else breach.limit  # of what was accepted: not drawn
     name, _, limit, *_ = breach.cause.rows[0]
     return str(name), limit if isinstance(limit, float | int) else None
 

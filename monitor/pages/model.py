@@ -137,7 +137,7 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
 def events_of(data: PageData, name: str, as_of: int | None) -> tuple[tuple[str, str, str], ...]:
     """(When, what, to what, by whom, why) of what happened by a moment, the newest first; None: by now."""
     return tuple(
-        (day(event.in_log), event.kind.replace("_", " "), _event(event))
+        (day(event.in_log), event.words, _event(event))
         for event in known_events(data, name, as_of)[:_MOST_EVENTS]
     )
 
@@ -148,7 +148,7 @@ def known_events(data: PageData, name: str, as_of: int | None) -> list[Event]:
 
 
 def _event(event: Event) -> str:
-    until = json.loads(event.detail).get("until")
+    until = None if event.words == "withdrawn" else json.loads(event.detail).get("until")
     parts = (event.subject, f"by {event.who}" if event.who else "", event.why)
     return ", ".join(filter(None, (*parts, f"until {day(until)}" if until else "")))
 
@@ -302,7 +302,7 @@ def _marks(data: PageData, seen: Seen, axis: Axis) -> list[Mark]:
     events = [one for one in data.events(seen.model) if one.kind in told and one.at <= known]
     return [
         RuleLine(float(event.in_log), "x", "now", told[event.kind].format(named(event.subject)))
-        for event in events[-12:]
+        for event in [one for one in events if one.words != "withdrawn"][-12:]
         if first < event.in_log <= axis.high
     ]
 

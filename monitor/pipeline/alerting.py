@@ -23,7 +23,8 @@ def accepted_changes(store: Store, spec: ModelSpec, as_of: int) -> dict[Series, 
     """Changes that are expected as of a moment. Cost: a query of few rows, none without rules."""
     if not spec.rules:
         return {}
-    return read_accepted([event.detail for event in store.events(spec.name, ACCEPTED)], as_of)
+    events = store.events(spec.name, ACCEPTED)
+    return read_accepted([(event.detail, event.who, event.why) for event in events], as_of)
 
 
 def alerted(

@@ -17,7 +17,7 @@ _COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magen
 _WORDS = {Need.NEEDED: "somebody is needed"}
 _REASONS = 8  # lines of a model in a list
 _OF_ONE = 12  # lines of the head of one model
-_LAST = {"performance": -3, "inputs": -2, "data": -1}  # are shortened after the other sections
+_LAST = {"accepted": -4, "performance": -3, "inputs": -2, "data": -1}  # are shortened after the others
 _MORE = "More: --all"
 
 
@@ -52,6 +52,17 @@ def heads(models: Sequence[Standing], width: int) -> list[Styled]:
     sizes = [(len(named(one.model)), len(one.need)) for one in models]
     columns = tuple(map(max, zip(*sizes, strict=True)))
     return [line for one in ranked(models) for line in _head(one, columns, width)]
+
+
+def accepted_lines(models: Sequence[Standing]) -> list[str]:
+    """What is accepted of each model, in words."""
+    return [
+        f"{named(one.model)}: {told}"
+        for one in ranked(models)
+        for section in one.sections
+        if section.title == "accepted"
+        for told in section.sentences
+    ]
 
 
 def as_plain(models: Sequence[Standing]) -> str:

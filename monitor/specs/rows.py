@@ -235,6 +235,13 @@ class Event:
         oldest = json.loads(self.detail).get("oldest_pane")
         return self.at if oldest is None else from_iso(oldest)
 
+    @property
+    def words(self) -> str:
+        """Its kind for people: to accept for no time at all is to withdraw."""
+        detail = json.loads(self.detail)
+        until = detail.get("until")
+        return "withdrawn" if until and until <= detail.get("since", 0) else self.kind.replace("_", " ")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingNotice:

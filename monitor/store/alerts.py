@@ -16,7 +16,7 @@ from monitor.store.statements import put
 from monitor.store.tables import alerts
 
 _KEY = ("rule", "version", "segment", "window", "subject")
-_VERDICT = ("window_end", "value", "lower", "upper", "n", "reason", "limit", "beside")
+_VERDICT = ("window_end", "value", "lower", "upper", "n", "reason", "limit", "beside", "against")
 
 
 def write(connection: Connection, run: str, model: str, changed: Sequence[Alert]) -> None:
@@ -73,7 +73,7 @@ def _values(alert: Alert) -> dict[str, Any]:
     breach = alert.breach
     verdict = {name: getattr(alert.verdict, name) for name in _VERDICT}
     verdict["outcome"] = alert.verdict.outcome.value
-    verdict["beside_breach"] = breach.beside
+    verdict |= {"beside_breach": breach.beside, "against_breach": breach.against}
     return {
         **{name: getattr(alert.series, name) for name in _KEY},
         "since": int(alert.since),
@@ -119,6 +119,7 @@ def _alert(row: RowMapping) -> Alert:
         n=row["n"],
         limit=row["limit_"],
         beside=verdict.pop("beside_breach", None),
+        against=verdict.pop("against_breach", ""),
         cause=detail_of(row["cause"]),
     )
     return Alert(

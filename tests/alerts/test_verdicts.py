@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from row_examples import row_of
 
+from monitor.alerts.phrases import figures
 from monitor.alerts.rules import Acceptance, Base, Bound, Condition, Limit, Rule, Series, read_accepted
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
@@ -320,16 +321,76 @@ def test_what_is_accepted_is_read_back_until_it_is_over() -> None:
     first = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, until=9)
     second = replace(first, series=Series("other"), until=None)
 
-    assert read_accepted([first.text(), second.text()], 8) == {first.series: first, second.series: second}
-    assert read_accepted([first.text(), second.text()], 9) == {second.series: second}
-    assert read_accepted([second.text(), replace(second, until=8).text()], 9) == {}
+    both = [(first.text(), "", ""), (second.text(), "ada", "a campaign")]
+    second = replace(second, who="ada", why="a campaign")
+
+    assert read_accepted(both, 8) == {first.series: first, second.series: second}
+    assert read_accepted(both, 9) == {second.series: second}
+    assert read_accepted([*both, (replace(second, until=8).text(), "", "")], 9) == {}
 
 
 def test_what_is_accepted_holds_only_after_the_cycle_that_was_seen() -> None:
     accepted = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, since=8)
 
-    assert read_accepted([accepted.text()], 8) == {}
-    assert read_accepted([accepted.text()], 9) == {accepted.series: accepted}
+    assert read_accepted([(accepted.text(), "", "")], 8) == {}
+    assert read_accepted([(accepted.text(), "", "")], 9) == {accepted.series: accepted}
+
+
+ROC_FELL = replace(
+    ABOVE,
+    measure="roc_auc",
+    against="reference",
+    truth="settled",
+    condition=Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "expected"),
+    [
+        (0.55, 0.045, Outcome.BREACH),  # 0.065 less than accepted, surely less, and more than 5 % less
+        (0.55, 0.07, Outcome.CLEAR),  # perhaps by chance
+        (0.60, 0.001, Outcome.CLEAR),  # surely less, by 2 %: no rule asks for that
+        (0.70, 0.02, Outcome.CLEAR),
+    ],
+)
+def test_an_accepted_fall_hides_none_that_is_surely_worse_by_more_than_the_limit(
+    value: float, half: float, expected: Outcome
+) -> None:
+    series = Series("shift", window="7d")
+    accepted = {series: Acceptance(series=series, start=0, end=7, lower=-0.112, upper=-0.054)}
+    place: dict[str, Any] = {"measure": "roc_auc", "truth": Truth.SETTLED, "end": 14}
+    now = row(value, **place)
+    of_reference, of_accepted = (
+        row(value - then, interval=(value - then - half, value - then + half), against=name, **place)
+        for name, then in (("reference", 0.7), ("accepted:shift", 0.615))
+    )
+
+    [verdict] = verdicts(ROC_FELL, now, of_reference, of_accepted, accepted=accepted).values()
+
+    assert verdict.outcome is expected
+    assert verdict.against == "accepted"
+    assert verdict.beside == pytest.approx(0.615)
+    assert verdict.limit == pytest.approx(-0.05 * 0.615)
+    told = figures(ROC_FELL, verdict)
+    assert f"roc_auc {value:.3f}, accepted 0.615, difference" in told
+    assert "limit −0.03075 (−5 % of accepted)" in told
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(0.61, Outcome.CLEAR), (0.58, Outcome.BREACH), (0.65, Outcome.CLEAR)]
+)
+def test_a_fall_of_a_segment_is_judged_by_the_bound_of_what_was_accepted(
+    value: float, expected: Outcome
+) -> None:
+    series = Series("shift", window="7d")
+    accepted = {series: Acceptance(series=series, start=0, end=7, lower=0.59, upper=0.64)}
+    rule = replace(ABOVE, measure="roc_auc", condition=Condition(below=Limit(0.68), bound=Bound.UPPER))
+    found = row(value, measure="roc_auc", interval=(value - 0.025, value + 0.025))
+
+    [verdict] = verdicts(rule, found, accepted=accepted).values()
+
+    assert verdict.outcome is expected
 
 
 def test_where_the_accepted_window_is_no_longer_counted_its_bounds_still_hold() -> None:

@@ -161,14 +161,82 @@ def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor
 def test_accepting_without_an_end_says_how_to_end_it(monitor: Monitor) -> None:
     told = monitor("accept", *ASKED).stdout
 
-    assert told.endswith("This does not end by itself: to end it, accept again with --until.\n")
+    assert told.endswith("This does not end by itself: monitor alerts withdraw ends it.\n")
+
+
+def busy_again(bench: Bench) -> None:
+    """Two days more of 50 records, of which the second is judged after a decision."""
+    bench.database.insert("predictions", predictions(50, END, END + DAY, prefix="q"))
+    bench.database.insert("predictions", predictions(50, END + DAY, END + 2 * DAY, prefix="r"))
+    bench.cycle(END + DAY)
+
+
+def firing_now(monitor: Monitor) -> list[str]:
+    return [one["rule"] for one in json.loads(monitor("--format", "json").stdout)]
+
+
+def test_what_is_accepted_can_be_withdrawn_when_no_alert_stands(bench: Bench, monitor: Monitor) -> None:
+    monitor("accept", *ASKED)
+    busy_again(bench)
+    assert firing_now(monitor) == []
+
+    done = monitor("withdraw", *ASKED)
+
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == (
+        "late: busy is no longer accepted. From the next cycle on it is judged as before.\n"
+    )
+    bench.cycle(END + 2 * DAY)
+    assert firing_now(monitor) == ["busy"]
+    was = json.loads(monitor("--history", "--format", "json").stdout)[-1]
+    assert [one["decision"] for one in was["decisions"]] == ["accepted", "withdrawn"]
+    again = monitor("withdraw", *ASKED)
+    assert again.exit_code == 1
+    assert 'there is no acceptance that can be withdrawn of the rule "busy"' in again.stderr
+
+
+@pytest.mark.parametrize(("until", "rules"), [("2024-03-05", ["busy"]), ("2024-03-06", [])])
+def test_what_is_accepted_ends_at_another_moment_when_that_is_said_later(
+    bench: Bench, monitor: Monitor, until: str, rules: list[str]
+) -> None:
+    monitor("accept", *ASKED)
+    busy_again(bench)
+
+    done = monitor("accept", *ASKED, "--until", until)
+
+    assert done.stdout == f"late: busy stays accepted. This ends at {until}.\n"
+    bench.cycle(END + 2 * DAY)
+    assert firing_now(monitor) == rules
+
+
+def test_what_is_accepted_is_said_wherever_one_looks(bench: Bench, monitor: Monitor) -> None:
+    monitor("accept", *ASKED, "--until", "2026-03-06")
+    told = "ada has accepted busy as it was, 1d to 2024-03-02 23:00, until 2026-03-06: a campaign."
+    bench.cycle(END + DAY)
+
+    (status,) = json.loads(bench.monitor("status", "--as-of", "2024-03-04", "--format", "json").stdout)
+
+    assert status["sections"]["accepted"] == [told]
+    for command in (("status", "--as-of", "2024-03-04"), ("alerts", "--as-of", "2024-03-04"), ("check",)):
+        assert told.rstrip(".") in " ".join(bench.monitor(*command).stdout.split()), command
 
 
 def test_an_alert_that_does_not_stand_is_not_decided_of(monitor: Monitor) -> None:
-    result = monitor("accept", *[one.replace("busy", "calm") for one in ASKED])
+    asked = [one.replace("busy", "quiet") for one in ASKED]
 
-    assert result.exit_code == 1
-    assert 'no alert of the rule "calm" is pending or firing; those that are: busy/1d' in result.stderr
+    for command, what in (("accept", "accepted"), ("ack", "acknowledged")):
+        result = monitor(command, *asked)
+        assert result.exit_code == 1
+        told = f'there is no alert that can be {what} of the rule "quiet"; those that there are: busy\n'
+        assert told in result.stderr
+
+
+@pytest.mark.parametrize("command", ["accept", "withdraw", "ack"])
+def test_a_rule_that_there_is_not_is_a_wrong_question(monitor: Monitor, command: str) -> None:
+    result = monitor(command, *[one.replace("busy", "bsuy") for one in ASKED])
+
+    assert result.exit_code == 2
+    assert 'there is no rule "bsuy"; did you mean "busy"?' in result.stderr
 
 
 def test_a_damaged_decision_is_named_and_not_called_a_fault_of_the_program(
@@ -190,7 +258,7 @@ def test_a_star_decides_of_all_that_it_means_and_a_wrong_segment_is_named(monito
 
     assert "late: busy, found 2024-03-03, is acknowledged" in monitor("ack", *several).stdout
     wrong = monitor("ack", *ASKED, "--segment", "x=1")
-    assert 'no alert of the rule "busy", segment "x=1" is pending or firing; those' in wrong.stderr
+    assert 'acknowledged of the rule "busy", segment "x=1"; those that there are: busy' in wrong.stderr
 
 
 def test_explaining_names_values_that_no_reference_has_as_long_as_the_log_is_there(

@@ -3,12 +3,13 @@
 import numpy as np
 
 from monitor.core.clock import DAY, from_iso
-from monitor.evidence.days import REMEMBERED, DayRow, History, unpack
+from monitor.evidence.days import DayRow, History, unpack
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import as_judged_by, expected_then, faults_then
 from monitor.evidence.sizes import plain
 from monitor.evidence.telling import Means, expected_band, in_unit
 from monitor.evidence.watched import Watch
+from monitor.measures.catalogue.daily import REMEMBERED
 from monitor.pages.asked import FollowedDay
 from monitor.pipeline.sequential.day_rows import is_of_labels, watched_as
 from monitor.pipeline.sequential.watched import counted_as, watch_from

@@ -20,6 +20,7 @@ says why the values were not judged. `day` is its date where the model is. With
 """
 EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
 ALERTS, BUDGET = "alerts_30d", "false_alert_budget"
+REMEMBERED = 56  # days that a day is judged by
 _SHIRYAEV = "Shiryaev (1963), Theory Probab. Appl. 8:22; Shin, Ramdas & Rinaldo (2023), arXiv:2203.03532"
 _UNITS = (
     "Of features, score and prediction a stability index; of classes and shares the difference; of counts "

@@ -13,14 +13,14 @@ from monitor.alerts.rules import Acceptance
 from monitor.core.clock import DAY
 from monitor.core.text import content_hash
 from monitor.evidence.daily import day_values
-from monitor.evidence.days import REMEMBERED, DayRow, DayValues, pack, unpack
+from monitor.evidence.days import DayRow, DayValues, pack, unpack
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import AlertBudget, Judged, accept, as_judged_by, step
 from monitor.evidence.making import watch_of, watch_of_segments
 from monitor.evidence.segments import told_with_whole
 from monitor.evidence.telling import judgements
 from monitor.evidence.watched import Watch
-from monitor.measures.catalogue.daily import EVIDENCE
+from monitor.measures.catalogue.daily import EVIDENCE, REMEMBERED
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.count import renew
 from monitor.pipeline.model import Model

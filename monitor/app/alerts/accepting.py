@@ -1,0 +1,172 @@
+"""What people decide of alerts: that one is accepted, that it is so no longer, who looks after it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from monitor.alerts.lifecycle import Alert, Ended, State, accepted
+from monitor.alerts.phrases import called
+from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Acceptance, Series, matches, read_accepted
+from monitor.app.alert_decisions import Decision, daily_rules, decided, refuse_rule, since_text
+from monitor.app.kept import KeptRun
+from monitor.core.clock import LAST
+from monitor.core.errors import MonitorError
+from monitor.show.words import when
+from monitor.specs.rows import Event
+
+Chosen = TypeVar("Chosen")
+
+
+def accept(
+    kept: KeptRun, decision: Decision, until: int | None, *, model: str, **of: str | None
+) -> list[str]:
+    """Keep that alerts' newest breaches are expected; what is then judged, in words: a line each.
+
+    What is accepted already, and is no alert again, is accepted until another moment.
+
+    Raises
+    ------
+    MonitorError
+        if there is nothing to accept, if several are meant and no pattern, or if one is about no window.
+    """
+    seen = kept.store.state(kept.spec(model).name).as_of or 0
+    found: dict[Series, Alert | Acceptance] = {
+        **_lasting(kept, model),
+        **_standing(kept, model, lasting=True),
+    }
+    meant = _meant(kept, model, found, "alert that can be accepted", of)
+    accepting = [
+        _accepting(kept, decision, until, model, one)
+        if isinstance(one, Alert)
+        else _prolonged(decision, model, replace(one, since=seen, until=until))
+        for one in meant
+    ]
+    kept.store.record([event for event, _ in accepting])
+    return [text for _, text in accepting]
+
+
+def withdraw(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
+    """Keep that what was accepted is so no longer; a line each.
+
+    Raises
+    ------
+    MonitorError
+        if nothing of it is accepted, or several are meant and no pattern.
+    """
+    meant = _meant(kept, model, _lasting(kept, model, new=True), "acceptance that can be withdrawn", of)
+    seen = kept.store.state(kept.spec(model).name).as_of or 0
+    ended = [replace(one, since=seen, until=seen) for one in meant]
+    kept.store.record([_event(decision, model, one) for one in ended])
+    return [
+        f"{model}: {called(one.series)} is no longer accepted. From the next cycle on it is judged as before."
+        for one in ended
+    ]
+
+
+def _event(decision: Decision, model: str, acceptance: Acceptance) -> Event:
+    return decision.event(model, ACCEPTED, subject=str(acceptance.series), detail=acceptance.text())
+
+
+def _prolonged(decision: Decision, model: str, acceptance: Acceptance) -> tuple[Event, str]:
+    """The event that lets an acceptance end at another moment."""
+    text = f"{model}: {called(acceptance.series)} stays accepted. {_ends(acceptance.until)}"
+    return _event(decision, model, acceptance), text
+
+
+def _ends(until: int | None) -> str:
+    again = "This does not end by itself: monitor alerts withdraw ends it"
+    return f"{again if until is None else f'This ends at {when(until)}'}."
+
+
+def _accepting(
+    kept: KeptRun, decision: Decision, until: int | None, model: str, alert: Alert
+) -> tuple[Event, str]:
+    """The event that accepts an alert, and what is then judged."""
+    if not alert.series.window:
+        raise MonitorError(
+            f"{model}: {alert.series} is about the log as it is now, no window that could become the new "
+            "normal: silence it in Alertmanager, or give its rule another limit"
+        )
+    spec, end = kept.spec(model), alert.breach.window_end
+    window = next((window for window in spec.windows if window.name == alert.series.window), None)
+    seen = kept.store.state(spec.name).as_of or 0
+    acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
+    event = _event(decision, model, acceptance)
+    rules = [rule for rule in spec.rules if rule.name == alert.series.rule]
+    if alert.series.rule in daily_rules(spec):
+        return event, (
+            f"{model}: {called(alert.series)} is accepted. From the next cycle on its days are what is "
+            "expected; a later change is told anew."
+        )
+    settled = any(rule.truth == "settled" for rule in rules)
+    begins = "From the next window on that settles or is revised" if settled else "From the next cycle on"
+    judged = "no breach" if window is None else f"judged by the window that ends {when(end)}"
+    return event, f"{model}: {called(alert.series)} is accepted. {begins} it is {judged}. {_ends(until)}"
+
+
+def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
+    """Keep that somebody looks after alerts; a line each.
+
+    Raises
+    ------
+    MonitorError
+        if no such alert stands, or several are meant and no pattern.
+    """
+    meant = _meant(kept, model, _standing(kept, model), "alert that can be acknowledged", of)
+    kept.store.record(
+        [
+            decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=since_text(alert))
+            for alert in meant
+        ]
+    )
+    return [
+        f"{model}: {called(alert.series)}, found {when(alert.since)}, is acknowledged by {decision.who}. "
+        "It fires on."
+        for alert in meant
+    ]
+
+
+def _standing(kept: KeptRun, model: str, *, lasting: bool = False) -> dict[Series, Alert]:
+    """Alerts that are pending or firing; `lasting`: also of changes that have not gone back."""
+    kept_ones = kept.store.alerts(kept.spec(model).name, ended=lasting)
+    newest = {alert.series: alert for _, alert in sorted(kept_ones, key=lambda pair: pair[1].since)}
+    return {
+        series: alert
+        for series, alert in newest.items()
+        if alert.state is not State.RESOLVED or alert.ended is Ended.USUAL
+    }
+
+
+def _lasting(kept: KeptRun, model: str, *, new: bool = False) -> dict[Series, Acceptance]:
+    """What is accepted from the last cycle on; of days, which are learned from at once, only where `new`."""
+    spec = kept.spec(model)
+    seen, daily = kept.store.state(spec.name).as_of or 0, daily_rules(spec)
+    found = read_accepted(decided(kept.store.events(spec.name, ACCEPTED)), seen, seen=LAST)
+    return {
+        series: one
+        for series, one in found.items()
+        if series.rule not in daily or (new and one.since >= seen)
+    }
+
+
+def _meant(
+    kept: KeptRun, model: str, found: Mapping[Series, Chosen], what: str, of: Mapping[str, str | None]
+) -> list[Chosen]:
+    """The one of those found that is meant, or all of a pattern."""
+    given = {key: value for key, value in of.items() if value is not None}
+    wanted = [
+        series
+        for series in found
+        if all(matches(value, getattr(series, key)) for key, value in given.items())
+    ]
+    if len(wanted) == 1 or (wanted and any(value.endswith(EVERY) for value in given.values())):
+        return [found[series] for series in wanted]
+    if wanted:
+        names = ", ".join(map(called, wanted))
+        raise MonitorError(f"{len(wanted)} are meant, say which by --subject, --segment: {names}")
+    refuse_rule(
+        given["rule"], [*(rule.name for rule in kept.spec(model).rules), *(one.rule for one in found)]
+    )
+    asked = ", ".join(f'{key} "{value}"' for key, value in given.items())
+    others = f"those that there are: {', '.join(map(called, found))}" if found else "nor of any other"
+    raise MonitorError(f"there is no {what} of the {asked}; {others}")
