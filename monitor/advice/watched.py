@@ -8,6 +8,7 @@ from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import Bound, Rule
 from monitor.config.judgeable import never_judged
 from monitor.core.clock import DAY, format_duration, to_iso
+from monitor.evidence.making import SEGMENTS
 from monitor.measures.against import SEASON
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE
@@ -36,6 +37,8 @@ class Watching:
         that is configured.
     reference
         whether there is one: without it shifts are not watched, nor performance against it.
+    segments
+        columns of the segments that share the budget of false alerts; none without a budget or a reference.
     looked
         the tables were looked at, not the file alone.
     """
@@ -51,6 +54,7 @@ class Watching:
     settles_after: int | None
     settling_given: bool = False
     reference: bool = True
+    segments: tuple[str, ...] = ()
     looked: bool = True
 
 
@@ -89,6 +93,7 @@ def watching(
         settles_after=None if model.labels is None else after,
         settling_given=model.settle_after is not None,
         reference=model.reference is not None,
+        segments=() if model.budget is None or model.reference is None else reading.segments,
         looked=looked,
     )
 
@@ -105,6 +110,11 @@ def told(watched: Watching, oldest: int | None = None, newest: int | None = None
         f"watched: {', '.join((watched.features, *watched.outputs))}; windows {', '.join(watched.windows)}; "
         f"a cycle each {format_duration(watched.every)}"
     )
+    if watched.segments:
+        yield (
+            f"watched of segments of {', '.join(watched.segments)}: of the {SEGMENTS} largest the level of "
+            "the output, and performance; they share the budget of false alerts"
+        )
     if not watched.reference:
         yield (
             "not watched: shifts of features and outputs, and performance against a reference, for there is "

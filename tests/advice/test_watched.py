@@ -37,6 +37,16 @@ def test_every_rule_is_judged_now_later_or_never(tmp_path: Path) -> None:
     assert not {*found["rules_now"]} & {*found["rules_later"]}
 
 
+def test_segments_that_share_the_budget_are_named(tmp_path: Path) -> None:
+    line = "watched of segments of group: of the 20 largest the level of the output, and performance"
+    told: dict[str, str] = {}
+    for options in ("", 'segments = ["group"]\n'):
+        (tmp_path / f"at{len(told)}").mkdir()
+        told[options] = bench_of(tmp_path / f"at{len(told)}", options).monitor("check").stdout
+
+    assert [line in text for text in told.values()] == [False, True], told
+
+
 @pytest.mark.parametrize(
     ("options", "settles"),
     [
