@@ -19,7 +19,7 @@ import monitor
 from monitor.app.exports.files import SCHEMA, Chosen, batches, export, read_snapshots
 from monitor.cli import main
 from monitor.core.clock import DAY, to_datetime, to_iso
-from monitor.core.errors import ConfigurationError, StoreError
+from monitor.core.errors import CodecError, ConfigurationError, StoreError
 from monitor.core.measurement import Detail
 from monitor.measures.rows import Truth
 from monitor.store.adapter import SqlStore
@@ -241,6 +241,14 @@ def test_a_file_that_was_whole_stays_until_the_new_one_is(filled: SqlStore, tmp_
 
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.glob("kept*")] == ["kept.csv"]
+
+
+def test_a_damaged_detail_is_named(filled: SqlStore, tmp_path: Path) -> None:
+    with writing(filled.engine) as connection:
+        connection.execute(text("UPDATE details SET text = '{'"))
+
+    with pytest.raises(CodecError, match="table details"):
+        export(filled, tmp_path / "kept.csv", Chosen())
 
 
 def test_the_command_exports_what_was_asked_for(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from monitor.core.errors import ConfigurationError, StoreError
 from monitor.core.text import csv_cell, json_text
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
+from monitor.store.damage import understood
 from monitor.store.engine import require_kept
 from monitor.store.measurements import arrow
 from monitor.store.measurements.columns import COLUMNS
@@ -243,7 +244,8 @@ def _cells(field: pa.Field, column: pa.Array) -> pa.Array:
 
 
 def _exact(detail: str) -> str:
-    return json_text(json.loads(detail))
+    with understood("table details"):
+        return json_text(json.loads(detail))
 
 
 def _parquet(out: BinaryIO) -> AbstractContextManager[_Writer]:
