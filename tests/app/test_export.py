@@ -244,6 +244,10 @@ def test_a_file_that_was_whole_stays_until_the_new_one_is(filled: SqlStore, tmp_
 
 
 def test_a_damaged_detail_is_named(filled: SqlStore, tmp_path: Path) -> None:
+    table = Detail(("score",), ((0.5,),))
+    kept = row("roc_auc", 0.7)
+    kept = replace(kept, measurement=replace(kept.measurement, detail=table))
+    filled.commit("late", commit(snapshots=(kept,)))
     with writing(filled.engine) as connection:
         connection.execute(text("UPDATE details SET text = '{'"))
 

@@ -1,8 +1,8 @@
 """Kept measurements for other programs: files of Parquet and CSV, frames of pandas."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -96,8 +96,8 @@ def export(store: SqlStore, file: Path, chosen: Chosen, form: str | None = None)
     if kind not in _WRITERS:
         raise ConfigurationError([f'a file to export to ends in .parquet or .csv: got "{file}"'])
     rows = 0
-    with put_in_place(file) as out, _WRITERS[kind](out) as writer:
-        for batch in batches(store, chosen):
+    with put_in_place(file) as out, _WRITERS[kind](out) as writer, closing(batches(store, chosen)) as read:
+        for batch in read:
             writer.write_batch(batch)
             rows += batch.num_rows
     return rows
@@ -123,7 +123,7 @@ def put_in_place(file: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def batches(store: SqlStore, chosen: Chosen) -> Iterator[pa.RecordBatch]:
+def batches(store: SqlStore, chosen: Chosen) -> Generator[pa.RecordBatch]:
     """Kept measurements as they are read, some thousand rows at a time."""
     wanted = {"model": chosen.model, "window": chosen.window, "measure": chosen.measure}
     filters = {name: value for name, value in wanted.items() if value is not None}

@@ -174,8 +174,8 @@ def stream(
     query = _kept(run, filters, as_of, ends)
     columns = query.selected_columns
     key = [columns[column.name] for column in snapshots.primary_key if column.name != "run"]
-    rows = connection.execution_options(yield_per=size).execute(query.order_by(*key))
-    yield from rows.partitions()
+    with connection.execution_options(yield_per=size).execute(query.order_by(*key)) as rows:
+        yield from rows.partitions()
 
 
 def _kept(
