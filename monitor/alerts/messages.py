@@ -20,11 +20,13 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
 from monitor.sentences.changed import commands, is_change, of_all
+from monitor.sentences.windows import at as day
 
 PAGE = "Page: "  # begins the line of a message that links to the alert's page
 _NAMED = 4  # alerts of one rule that the first line names
 _MOST_CHANGES = 6  # of days: with what stands around them they are a screen
 _MOST = 10  # alerts of one rule that a text lists; the payload holds them all
+_OTHERWISE: dict[Ended | None, str] = {Ended.NO_DATA: "NO DATA", Ended.ACCEPTED: "ACCEPTED"}
 _OWN = ("summary", "action", "runbook_url", "owner")
 _URGENCY = {severity: at for at, severity in enumerate((Severity.INFO, Severity.WARNING, Severity.CRITICAL))}
 _LABELS = {
@@ -184,9 +186,9 @@ def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
     about = f", {what}" if what else ""
     if len(group) > 1 and is_change(first.breach.cause):
         about = f", {place(first.series)}".rstrip(", ") + f" and {len(group) - 1} more"
-    # what ended because nothing is known any more is not said to be resolved
-    no_data = kind is NoticeKind.RESOLVED and {alert.ended for alert in group} == {Ended.NO_DATA}
-    word = "NO DATA" if no_data else kind.value.upper()
+    # what ended because nothing is known any more, or was accepted, is not said to be resolved
+    why = {alert.ended for alert in group} if kind is NoticeKind.RESOLVED else set()
+    word = _OTHERWISE.get(next(iter(why)), kind.value.upper()) if len(why) == 1 else kind.value.upper()
     return readable(f"{word} {first.severity}: {model} {first.series.rule}{about}{window}")
 
 
@@ -230,7 +232,7 @@ def text(
 
 def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> str:
     first = group[0]
-    breach = said(rule, first.series, first.breach)
+    breach = "; ".join([said(rule, first.series, first.breach), *_dated(first)])
     others = [place(alert.series) or "the whole" for alert in group[1:_NAMED]]
     others += ["…"] if len(group) > _NAMED else []
     more = f"; and {len(group) - 1} more: {', '.join(others)}" if others else ""
@@ -239,6 +241,13 @@ def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> 
     reasons = dict.fromkeys(ended(alert) for alert in group)
     now = f" Now {figures(rule, first.verdict)}." if _is_back(first) else ""
     return f"Ended, {'; '.join(reasons)}.{now} It was: {breach}{more}."
+
+
+def _dated(alert: Alert) -> Iterator[str]:
+    """Which window an alert is of, and when it was found: where the first line alone is shown."""
+    if alert.series.window not in ("", CUMULATIVE):
+        yield f"{alert.series.window} to {day(alert.breach.window_end)}"
+    yield f"found {day(alert.since)}"
 
 
 def _is_back(alert: Alert) -> bool:

@@ -233,7 +233,7 @@ def _of_feature(rule: Rule, row: Sequence[Cell]) -> tuple[str, str, str, str]:
 def heading(cause: Detail) -> str:
     """What a table of causes holds."""
     if cause.columns == WORST:
-        return "Segments, the surely worst first"
+        return "Segments, the worst by its better bound first"
     if mean := contributes_to(cause):
         return f"Segments that contribute most to the difference in {mean}"
     return _TITLES.get(cause.columns[0], cause.columns[0].capitalize())
@@ -291,8 +291,8 @@ def _largest(rule: Rule, cause: Detail | None, value: float | None) -> Iterator[
         yield f"segment {first[0]} contributes most, {cell_of('contribution', first[1], mean)} of {mean}"
     elif cause.columns == WORST:
         worst, lower, upper = (cell_of("value", one, rule.measure) for one in first[1:4])
-        bounds = "" if first[2] is None else f" [{lower}, {upper}]"
-        yield f"segment {first[0]} is worst, {worst}{bounds}"
+        bounds, by = ("", "") if first[2] is None else (f" [{lower}, {upper}]", " by its better bound")
+        yield f"segment {first[0]} is worst{by}, {worst}{bounds}"
 
 
 def _counted(rule: Rule, verdict: Verdict) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from monitor.alerts.lifecycle import Alert, State
-from monitor.alerts.phrases import called, figures
+from monitor.alerts.phrases import called, figures, still
 from monitor.alerts.rules import Accepted, Rule, Series, Severity
 from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, needed
 from monitor.core.clock import DAY, SECOND, from_iso
@@ -220,7 +220,8 @@ def _told(seen: Seen, alert: Alert, seen_by: str) -> str:
         return f" fires, found {at(alert.since)}; {NOT_KEPT}"
     rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
     found = "" if is_change(alert.breach.cause) else f", found {at(alert.since)}"
-    return f": {figures(rule, alert.breach)}{found}" + (f"; acknowledged by {seen_by}" if seen_by else "")
+    told = (still(alert), f"acknowledged by {seen_by}" if seen_by else "")
+    return "; ".join([f": {figures(rule, alert.breach)}{found}", *filter(None, told)])
 
 
 def _subject(alert: Alert) -> str:

@@ -104,8 +104,8 @@ def _by_code(char: str) -> str:
 def number(value: float | None) -> str:
     """Four significant digits; thousands in full; empty for None.
 
-    >>> number(0.012345), number(1234567.0), number(None), number(-math.inf)
-    ('0.01235', '1,234,567', '', '-inf')
+    >>> number(0.012345), number(9327.6), number(1234567.0), number(None), number(-math.inf)
+    ('0.01235', '9,328', '1,234,567', '', '-inf')
     """
     if value is None:
         return ""
@@ -113,7 +113,7 @@ def number(value: float | None) -> str:
         return str(value)
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:.4g}"
 
 
 def duration(seconds: float, units: int = 2) -> str:

@@ -37,9 +37,13 @@ def value_of(measure: str, value: float | None) -> str:
     ('0.731', '14h 33m', '31,204')
     >>> value_of("chi_squared_p_value", 0.00002), value_of("stability_index", 0.0001), value_of("f1", None)
     ('< 0.0001', '< 0.001', 'unknown')
+    >>> value_of("outcome_rate_difference", -0.0341)
+    '−3.4 points'
     """
     if value is None:
         return UNKNOWN
+    if _is_of_rates(measure):
+        return difference_of(measure, value)
     if is_percent(measure):
         return _percent(value)
     if is_p_value(measure):
@@ -100,7 +104,7 @@ def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
     >>> bound_of("roc_auc", -0.00037, differs=True), bound_of("accuracy", 2e-7), bound_of("roc_auc", 1e-17)
     ('−0.0004', '0.00002', '0.000')
     """
-    if differs:
+    if differs or _is_of_rates(measure):
         return _step(measure, value)
     if is_percent(measure):
         return _nearly_nothing(100 * value, _rounded(100 * value, 1))
@@ -219,6 +223,11 @@ def is_percent(measure: str) -> bool:
         and measured.percent
         and measured.yardstick is not Yardstick.P_VALUE
     )
+
+
+def _is_of_rates(measure: str) -> bool:
+    """Whether values of a measure are themselves differences of two rates."""
+    return is_percent(measure) and "_difference" in measure
 
 
 def is_p_value(measure: str) -> bool:

@@ -317,4 +317,5 @@ def _commands(shown: ShownAlert) -> Iterator[str]:
         yield f"monitor alerts ack {shlex.join(named)} --by NAME --why WHY"
         if series.window:
             yield f"monitor alerts accept {shlex.join(named)} --by NAME --why WHY"
-    yield f"monitor alerts --explain {shlex.join(named[:2])}"
+    over = "--history " if shown.alert.state is State.RESOLVED else ""
+    yield f"monitor alerts {over}--explain {shlex.join(named[:2])}"

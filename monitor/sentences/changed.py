@@ -16,9 +16,9 @@ from monitor.sentences.known import few, named
 _Cells: TypeAlias = Mapping[str, float | str | None]
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 _NUMBERS = {
-    "level": "level {} sd from usual",
-    "spread": "spread {} sd from usual",
-    "skew": "skew {} sd from usual",
+    "level": "level {} usual",
+    "spread": "spread {} usual",
+    "skew": "skew {} usual",
     "shape": "shape {} from usual, as χ²",
 }
 _OWN = {"level": "mean", "spread": "spread about"}
@@ -282,15 +282,16 @@ def _now(cells: _Cells, end: int) -> str:
         factor = factor_of(own[0], (own[1] + own[2]) / 2 if own[1] * own[2] > 0 else 0.0)
         told = f"{_OWN[what]} {told} ({factor or f'{_signed(value - (low + high) / 2)} sd'})"
     elif what in _NUMBERS:
-        told, bounds = _NUMBERS[what].format(_signed(value)), [_signed(bound) for bound in (low, high)]
+        unit = "" if what == "shape" else " sd"
+        told, bounds = _away(what, value), [_signed(low), f"{_signed(high)}{unit}"]
     else:
         told = _told(what, level, value, (low + high) / 2)
         bounds = [value_of(_measure(what), bound) for bound in (low, high)]
     over, weekday = cells.get("over"), _weekday(cells, end)
     if isinstance(over, float | int) and over > 1:
         return (
-            f"{told} on average over {over:.0f} days, expected {bounds[0]} to {bounds[1]} "
-            f"of a single {weekday.removesuffix('s')}"
+            f"{told} on average over {over:.0f} days, though a single {weekday.removesuffix('s')} "
+            f"may be from {bounds[0]} to {bounds[1]}"
         )
     as_expected = "as is expected again:" if low <= value <= high else "expected"
     return f"{told}, {as_expected} {bounds[0]} to {bounds[1]} on {weekday}"
@@ -314,6 +315,17 @@ def _told(what: str, level: str, value: float, usual: float | None) -> str:
 
 def _signed(value: float | str | None) -> str:
     return with_minus(f"{value:+.2f}") if isinstance(value, float | int) else "unknown"
+
+
+def _away(what: str, value: float) -> str:
+    """How far a trait of numbers is from what is usual, where it has no unit of their own.
+
+    >>> _away("spread", 2.49), _away("level", -1.4)
+    ('spread 2.49 sd above usual', 'level 1.40 sd below usual')
+    """
+    if what == "shape":
+        return _NUMBERS[what].format(_signed(value))
+    return _NUMBERS[what].format(f"{abs(value):.2f} sd {'above' if value >= 0 else 'below'}")
 
 
 def _weekday(cells: _Cells, end: int) -> str:

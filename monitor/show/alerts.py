@@ -157,7 +157,9 @@ def _line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
         series.rule,
         place(series),
         when(alert.since),
-        "; ".join(part for part in (told, over, shown.decided(), says) if part),
+        "; ".join(
+            part for part in (told, over, "" if explain else still(alert), shown.decided(), says) if part
+        ),
     )
 
 

@@ -112,7 +112,8 @@ def test_a_text_says_what_where_since_when_how_sure_and_what_to_do() -> None:
     assert text_of(alert()) == (
         "FIRING warning: late missing, feature:age (7d)\n"
         "missing_rate is 20.0 % of 1,234, 5 % at most; {unknown} and {value.__class__} stay: "
-        "feature:age, missing_rate 20.0 % [19.0, 21.0], limit 5 %, n 1,234.\n"
+        "feature:age, missing_rate 20.0 % [19.0, 21.0], limit 5 %, n 1,234; "
+        "7d to 2011-01-26; found 2011-01-25 22:00.\n"
         "\n"
         "Model late, rule missing, warning. It judges missing_rate of feature:* of 7d: above 0.05.\n"
         "Window 7d up to 2011-01-26T00:00:00Z.\n"
@@ -139,10 +140,13 @@ def test_an_end_says_why(why: Ended, said: str) -> None:
 def test_what_is_unknown_is_not_called_resolved() -> None:
     assert text_of(over(Ended.NO_DATA)).startswith("NO DATA warning")
     assert text_of(over(Ended.CLEARED)).startswith("RESOLVED warning")
+    assert text_of(over(Ended.ACCEPTED)).startswith("ACCEPTED warning")
 
 
 def test_an_alert_whose_rule_is_gone_is_told_of_without_it() -> None:
-    assert "It was: feature:age, 0.2, limit 0.05." in text_of(over(Ended.REMOVED), rule=None)
+    assert "It was: feature:age, 0.2, limit 0.05; 7d to 2011-01-26; found 20" in text_of(
+        over(Ended.REMOVED), rule=None
+    )
 
 
 def test_others_of_the_rule_that_fire_are_counted() -> None:
@@ -263,7 +267,7 @@ COUNTED = Detail(
         (
             "performance",
             {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": WORST_SEGMENTS},
-            "n 900; segment region=North is worst, 0.600 [0.550, 0.650]",
+            "n 900; segment region=North is worst by its better bound, 0.600 [0.550, 0.650]",
         ),
         ("log_stopped", {"value": 151_200.0, "limit": 129_600.0, "n": 0}, "log_age 1d 18h, limit 1d 12h"),
         ("volume", {"value": 0.3, "limit": 0.5}, "n 900, in the same hours of earlier weeks 3,000"),

@@ -15,6 +15,7 @@ from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, segment_columns
 from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
+from monitor.show.alerts import ShownAlert, alerts_as_table
 
 NOW = 400 * DAY
 NOWCAST = cast("Truth", "nowcast")
@@ -127,6 +128,48 @@ def test_one_alert_that_nobody_has_needs_somebody_although_others_are_in_hand() 
 
     assert (found.need, len(found.because), exit_code([found])) == (Need.NEEDED, 1, 3)
     assert found.because[0].startswith("feature_shift (temp): stability_index 0.420 (significant), limit ")
+
+
+def test_an_alert_that_is_back_within_its_limit_says_so() -> None:
+    back = replace(FIRING, clear_since=NOW - HOUR)
+    since = to_iso(NOW - HOUR)[:16].replace("T", " ")
+
+    (told,) = of(alerts=[(back, "ada: on it")]).because
+
+    assert told.endswith(
+        f"; within its limit again from {since} on, kept in case it comes back; acknowledged by ada: on it."
+    )
+    line = alerts_as_table([ShownAlert("late", back)])
+    assert f"within its limit again from {since} on" in line
+
+
+def test_what_is_accepted_is_told_and_health_is_beyond_it() -> None:
+    series = Series("performance", window="7d")
+    one = Acceptance(series=series, start=0, end=NOW - 9 * DAY, lower=-0.1, upper=0, who="ada", why="a storm")
+    quiet = [*SETTLED, *shift_of("age", 0.001)]
+
+    found = of(rows=quiet, accepted={series: one})
+
+    assert found.because == (
+        "Every rule is judged, and none is in breach beyond what is accepted: performance.",
+    )
+    end = to_iso(one.end)[:10]
+    told = f"ada has accepted performance as it was, 7d to {end}, until somebody withdraws it: a storm."
+    assert said(replace(HEALTHY, rows=quiet, accepted={series: one}), "accepted") == told
+
+
+def test_accepted_days_are_told_as_long_as_they_are_learned_from() -> None:
+    rule = Rule(name="changed", measure="evidence", condition=Condition(above=Limit(1.0)), window=CUMULATIVE)
+    series = Series("changed", window=CUMULATIVE, subject="feature:age")
+
+    def told(days: int) -> str:
+        one = Acceptance(
+            series=series, start=0, end=NOW - days * DAY, lower=1, upper=1, who="ada", why="spring"
+        )
+        return said(replace(HEALTHY, rules=(rule,), accepted={series: one}), "accepted")
+
+    assert told(10).startswith("ada has accepted changed (feature:age), so its days up to ")
+    assert told(60) == ""
 
 
 def test_alerts_of_which_the_same_is_said_stand_in_one_sentence() -> None:

@@ -259,7 +259,7 @@ def test_a_fall_of_ranking_alone_names_the_segment_that_is_surely_worst(fresh_st
     assert alert.breach.cause is not None
     names = [str(name) for name, *_ in alert.breach.cause.rows]
     assert (names[0], sorted(names)) == ("town=b", ["town=a", "town=b", "town=c"])
-    assert "; segment town=b is worst, 0." in said(rule, alert.series, alert.breach)
+    assert "; segment town=b is worst by its better bound, 0." in said(rule, alert.series, alert.breach)
 
 
 def test_a_trailing_reference_is_the_same_weekdays_of_the_weeks_before(

@@ -46,7 +46,7 @@ def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_w
         "spread about 0.0101 (×0.001, as"
     )
     assert "×" not in told(own=9.0, own_low=-1.0, own_high=4.0), "of numbers of both signs no factor is told"
-    assert told().split(";")[0] == "level +1.40 sd from usual, expected −0.20 to +0.20 on Mondays"
+    assert told().split(";")[0] == "level 1.40 sd above usual, expected −0.20 to +0.20 sd on Mondays"
 
 
 def test_shares_are_told_with_points_areas_with_their_difference_and_counts_with_their_ratio() -> None:
@@ -78,7 +78,8 @@ def test_changes_told_stand_beside_those_that_chance_would_tell(
 
 def test_a_change_that_only_several_days_show_is_told_as_their_mean() -> None:
     assert told(value=0.15, over=10).split(";")[0] == (
-        "level +0.15 sd from usual on average over 10 days, expected −0.20 to +0.20 of a single Monday"
+        "level 0.15 sd above usual on average over 10 days, "
+        "though a single Monday may be from −0.20 to +0.20 sd"
     )
 
 
@@ -114,7 +115,7 @@ def test_what_was_kept_before_a_column_was_there_is_still_told() -> None:
     detail = Detail(first, (tuple(USUAL[name] for name in first),))
 
     assert is_change(detail)
-    assert changed(detail, END).startswith("level +1.40 sd")
+    assert changed(detail, END).startswith("level 1.40 sd above usual")
     assert of_all(detail, 2) == ""
 
 

@@ -54,8 +54,8 @@ def test_without_contributions_the_worst_segments_are_named() -> None:
 
     _, says, heading, _, first, second, _ = explained("performance", fall)
 
-    assert says.endswith("; segment region=North is worst, 0.600 [0.550, 0.650].")
-    assert heading.strip() == "Segments, the surely worst first:"
+    assert says.endswith("; segment region=North is worst by its better bound, 0.600 [0.550, 0.650].")
+    assert heading.strip() == "Segments, the worst by its better bound first:"
     assert first.split() == ["region=North", "0.600", "0.550", "0.650", "300"]
     assert second.split() == ["region=South", "0.700", "unknown", "unknown", "20"]
 

@@ -141,7 +141,7 @@ def _about_zero(
 
 def _by_week(row: MeasurementRow, weeks: Detail) -> Figure:
     """Outcome of each arm, week by week."""
-    measure = row.measure.removesuffix(VALID)
+    measure = _of_arm(row)
     rate = is_percent(measure)
     starts = [float(from_iso(str(line[0]))) for line in weeks.rows]
     marks: list[Mark] = []
@@ -183,9 +183,14 @@ def _by_week(row: MeasurementRow, weeks: Detail) -> Figure:
     )
 
 
+def _of_arm(row: MeasurementRow) -> str:
+    """Measure as whose values the arms of a difference are told."""
+    return "control_" + row.measure.removesuffix(VALID).removesuffix("_difference")
+
+
 def _weekly(row: MeasurementRow) -> Iterator[WeeklyValues]:
     """Mean and standard deviation of the weekly values of each arm."""
-    detail, measure = row.measurement.detail, row.measure.removesuffix(VALID)
+    detail, measure = row.measurement.detail, _of_arm(row)
     for arm, _ in _ARMS:
         known = [value for value in _column(detail, arm) if value is not None]
         if known:
