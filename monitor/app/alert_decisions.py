@@ -71,12 +71,19 @@ def shown_alerts(
 ) -> list[ShownAlert]:
     """Alerts of a store, each with who has seen it; as of a moment in the state that they had then."""
     events = [*store.events(model, ACKNOWLEDGED), *store.events(model, ACCEPTED)]
-    known = [event for event in events if as_of is None or event.at <= as_of]
+    past = {event.model for event in store.events(model, PAST)}
+
+    def by_then(event: Event) -> bool:  # of a log of the past somebody decides years later, at its last cycle
+        if as_of is None or event.at <= as_of:
+            return True
+        return event.model in past and event.kind == ACCEPTED and json.loads(event.detail)["since"] <= as_of
+
     alerts = store.alerts(model, ended=history, as_of=as_of)
     begun: dict[tuple[str, Series], list[int]] = {}
     for name, alert in alerts:
         begun.setdefault((name, alert.series), []).append(alert.since)
     with understood("table events, decisions on alerts"):
+        known = [event for event in events if by_then(event)]
         return [
             ShownAlert(
                 name, alert, decisions=tuple(_decisions(name, alert, begun[name, alert.series], known))
@@ -146,7 +153,14 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         mine_accepted = decided(event for event in events if event.model == name)
         accepted_then = read_accepted(mine_accepted, at, seen=None if then is not None else LAST)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
-        seen = _seen(kept.spec(name), [row for _, row in mine], seen_by, accepted_then, now=at, as_of=done)
+        current = [row for _, row in mine]
+        if then is not None and done is not None and daily_rules(kept.spec(name)):
+            from monitor.app.alerts.then import with_days_then  # formulas, which the present does not need
+            from monitor.app.pages.counting import counting_of
+
+            counting = counting_of(kept.store, kept.spec(name), {})
+            current = with_days_then(kept.store, kept.spec(name), counting, current, done)
+        seen = _seen(kept.spec(name), current, seen_by, accepted_then, now=at, as_of=done)
         followed = name not in replayed or kept.store.run != LIVE
         found.append(replace(seen, past=then is not None, followed=followed))
     return found

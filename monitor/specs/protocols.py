@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.messages import Notice
-from monitor.core.clock import SECOND
+from monitor.core.clock import LAST, SECOND
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
@@ -310,8 +310,8 @@ class Store(PaneStore, Protocol):
         """What has entered the sequential tests of a model, by comparison, key and start."""
         ...
 
-    def days(self, model: str, part: Part, key: str, newest: int) -> list[Day]:
-        """The newest days of a part that were judged under a key, oldest first."""
+    def days(self, model: str, part: Part, key: str, newest: int, *, due: int = LAST) -> list[Day]:
+        """The newest days of a part that were due by a moment, judged under a key, oldest first."""
         ...
 
     def alerts(

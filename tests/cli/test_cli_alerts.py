@@ -13,6 +13,7 @@ from sqlalchemy import update
 
 from monitor.alerts.rules import Series
 from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.app.alert_decisions import PAST, Decision
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue.daily import CHANGED
@@ -162,6 +163,22 @@ def test_accepting_without_an_end_says_how_to_end_it(monitor: Monitor) -> None:
     told = monitor("accept", *ASKED).stdout
 
     assert told.endswith("This does not end by itself: monitor alerts withdraw ends it.\n")
+
+
+def test_a_decision_on_a_log_of_the_past_is_known_as_of_its_last_cycle(
+    bench: Bench, monitor: Monitor
+) -> None:
+    with bench.app() as app:
+        app.store.record([Decision(END, "demo", "a log of the past").event("late", PAST)])
+    monitor("accept", *ASKED)
+    bench.cycle(END + DAY)
+
+    def decided(as_of: str) -> list[str]:
+        found = json.loads(monitor("--history", "--as-of", as_of, "--format", "json").stdout)
+        return [one["decision"] for alert in found if alert["rule"] == "busy" for one in alert["decisions"]]
+
+    assert decided("2024-03-03") == ["accepted"]
+    assert decided("2024-03-02T23:00") == []
 
 
 def busy_again(bench: Bench) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from monitor.alerts.rules import Acceptance
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, LAST
 from monitor.core.text import content_hash
 from monitor.evidence.daily import day_values
 from monitor.evidence.days import DayRow, DayValues, pack, unpack
@@ -23,7 +23,7 @@ from monitor.evidence.watched import Watch
 from monitor.measures.catalogue.daily import EVIDENCE, REMEMBERED
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.count import renew
-from monitor.pipeline.model import Model
+from monitor.pipeline.model import CountedModel, Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.day_rows import (
     budget_rows,
@@ -39,7 +39,7 @@ from monitor.records.codec import decode, encode
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.specs.model import BudgetSpec
-from monitor.specs.protocols import Lease
+from monitor.specs.protocols import Lease, Store
 from monitor.specs.rows import Day, ModelState
 from monitor.states.strata import Strata, segments_of
 from monitor.windows.days import zone_of_days
@@ -115,7 +115,26 @@ class JudgedDays:
 
 def read_watched(model: Model) -> dict[PartKey, WatchedPart]:
     """Parts of a model as their days were judged last, from the store."""
-    return {of: _read(model, of) for of in _parts(model)}
+    return read_parts(model, model.store)
+
+
+def read_parts(model: CountedModel, store: Store, due: int = LAST) -> dict[PartKey, WatchedPart]:
+    """The same; `due`: as they were judged last by a moment."""
+    return {of: _read(model, store, of, due) for of in _parts(model)}
+
+
+def rows_of_newest(
+    model: CountedModel, parts: Mapping[PartKey, WatchedPart], as_of: int, first_as_of: int | None
+) -> list[MeasurementRow]:
+    """What is said of the newest days, and of the budget; `first_as_of`: of the model's first cycle."""
+    budget = model.spec.budget
+    if budget is None:
+        return []
+    rows = [row for of in parts for row in _rows(model, of, parts, as_of)]
+    end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
+    began = (as_of if first_as_of is None else first_as_of) - max(model.spec.every, DAY)
+    told = sum(told_lately(one.days, one.rows, began) for one in parts.values())
+    return [*rows, *budget_rows(end, budget.false_alerts, told)]
 
 
 def judge_days(
@@ -176,11 +195,7 @@ def judge_days(
                 if entered.watch is not None and entered.history:
                     judged.kept.extend(with_evidence(rows, entered.watch, entered.history[-1]))
         judged.rounds.extend([(due.at, said)] if said else [])
-    judged.rows.extend(row for of in parts for row in _rows(model, of, parts, as_of))
-    end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
-    began = (as_of if state.first_as_of is None else state.first_as_of) - max(model.spec.every, DAY)
-    told = sum(told_lately(one.days, one.rows, began) for one in parts.values())
-    judged.rows.extend(budget_rows(end, model.spec.budget.false_alerts, told))
+    judged.rows.extend(rows_of_newest(model, parts, as_of, state.first_as_of))
     return judged
 
 
@@ -195,7 +210,7 @@ def _judged_until(parts: Mapping[PartKey, WatchedPart]) -> JudgedUntil:
 
 
 def _rows(
-    model: Model, of: PartKey, parts: Mapping[PartKey, WatchedPart], as_of: int
+    model: CountedModel, of: PartKey, parts: Mapping[PartKey, WatchedPart], as_of: int
 ) -> list[MeasurementRow]:
     """What is said of a part's newest day; nothing of segments of which nothing is judged yet."""
     watched, (part, segments) = parts[of], of
@@ -214,7 +229,7 @@ def _rows(
     return list(rows_of(end, told, day=day, n=n, subjects=subjects, standing=standing, segmented=of_segments))
 
 
-def _parts(model: Model) -> Sequence[PartKey]:
+def _parts(model: CountedModel) -> Sequence[PartKey]:
     """What is judged, the whole before the segments of it."""
     if model.spec.budget is None:
         return ()
@@ -222,15 +237,15 @@ def _parts(model: Model) -> Sequence[PartKey]:
     return [(part, of) for part in parts for of in ((False, True) if model.counting.segments else (False,))]
 
 
-def _read(model: Model, of: PartKey) -> WatchedPart:
+def _read(model: CountedModel, store: Store, of: PartKey, due: int) -> WatchedPart:
     part, _ = of
     layout = model.counting.layout(part)
-    first = model.store.days(model.name, part, counted_as(model.counting, of), FEWEST)
+    first = store.days(model.name, part, counted_as(model.counting, of), FEWEST, due=due)
     counted = tuple(decode(day.blob, layout) for day in first)
     if len(first) < FEWEST:
         return WatchedPart(days=tuple(first), first=counted)
     watch = watch_from(model.counting, of, counted)
-    days = model.store.days(model.name, part, watch.key, REMEMBERED + 1)
+    days = store.days(model.name, part, watch.key, REMEMBERED + 1, due=due)
     if not days:  # this version watches otherwise than the one that judged them
         return WatchedPart(days=tuple(first), first=counted)
     *before, last = as_judged_by(watch, [unpack(day.blob, watch) for day in days])
@@ -323,7 +338,7 @@ def watch_from(counting: Counting, of: PartKey, counted: Sequence[Strata]) -> Wa
     return (watch_of_segments if segments else watch_of)(counting, part, pooled)
 
 
-def _judged(model: Model, watch: Watch, rows: Sequence[DayRow], values: DayValues) -> Judged:
+def _judged(model: CountedModel, watch: Watch, rows: Sequence[DayRow], values: DayValues) -> Judged:
     budget = model.spec.budget or BudgetSpec()
     return step(watch, rows, values, budget=_budget(budget), unusual=_unusual(budget, values.day))
 

@@ -1,0 +1,47 @@
+"""What days were judged by at a moment in the past is what was told at that moment."""
+
+from memory import MemorySource
+from synthetic import READING, START, log_of, monitored_of
+
+from monitor.app.alerts.then import with_days_then
+from monitor.core.clock import DAY
+from monitor.measures.catalogue.daily import DAILY
+from monitor.measures.rows import MeasurementRow
+from monitor.specs.model import BudgetSpec
+from monitor.store.adapter import SqlStore
+from monitor.windows.ends import window_of
+
+CYCLES = (10, 16, 18, 25)
+
+
+def facts(rows: list[MeasurementRow]) -> set[tuple[object, ...]]:
+    """What was said of each subject; what is counted of a change that stands is kept with it alone."""
+    return {
+        (row.measure, row.subject, row.segment, row.window_end, row.measurement.value, row.measurement.reason)
+        for row in rows
+    }
+
+
+def test_days_of_then_are_those_that_were_told_then(fresh_store: SqlStore) -> None:
+    log = log_of(CYCLES[-1], per_day=60)
+    monitored = monitored_of(
+        MemorySource(log.predictions, log.labels),
+        fresh_store,
+        reading=READING,
+        windows=(window_of("1d", DAY),),
+        budget=BudgetSpec(),
+        settle_after=3 * DAY,
+        families=frozenset(),
+        resamples=1,
+    )
+    told: dict[int, list[MeasurementRow]] = {}
+    for after in CYCLES:
+        monitored.cycle(START + after * DAY)
+        told[after] = [row for _, _, row in fresh_store.current("late", DAILY)]
+    assert len(told[CYCLES[-1]]) > len(told[CYCLES[0]])
+
+    for after in CYCLES:
+        old = told[CYCLES[0]]  # kept rows of an earlier day are not those of then
+        model, then = monitored.model, START + after * DAY
+        found = with_days_then(fresh_store, model.spec, model.counting, old, then)
+        assert facts(found) == facts(told[after]), after
