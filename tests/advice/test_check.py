@@ -100,6 +100,7 @@ def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
         "rows_per_label": 2.25,
         "labels_by_difference": True,
         "labels_whole_because": None,
+        "accepted": [],
         "queries": [],
     }
 
