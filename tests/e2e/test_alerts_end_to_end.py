@@ -25,7 +25,6 @@ pytestmark = [pytest.mark.promtool, pytest.mark.alertmanager]
 LAST = datetime(2013, 5, 15, tzinfo=UTC)  # of the small log: two minutes and a half of days
 UNTIL = "2013-03-02"  # the replay before the daemon ticks
 QUICK = ("--last-word", "10m", "--keep-firing-for", "3s", "--down-after", "6s")
-PAGES = "http://127.0.0.1:9839"  # as the demo is configured
 STOPPED = {"alertname": "ModelLogStopped", "model": "late", "rule": "log_stopped"}
 DOWN = {"alertname": "ModelMonitorDown"}
 STILL = 12.0  # seconds in which nothing may be said to be over: several times what that takes
@@ -105,11 +104,12 @@ def test_a_fault_in_the_log_is_told_and_so_is_its_end_and_a_dead_monitor_ends_no
     assert firing["labels"] == STOPPED | {"job": "monitor", "severity": "critical"}
     summary = firing["annotations"].pop("summary")
     assert re.fullmatch(r"late: The log has stopped: log_age \d+d \d+h, limit 3d 0h", summary)
+    pages = f"http://127.0.0.1:{demo.daemon.port}/models/late"
     assert firing["annotations"] == {
         "description": "log_age: above 3d.",
         "action": "Look whether the model serves, and whether its log is still written.",
         "runbook_url": "https://books.example/it#log_stopped",
-        "page_url": f"{PAGES}/models/late/alerts/log_stopped?segment=&subject=&version=",
+        "page_url": f"{pages}/alerts/log_stopped?segment=&subject=&version=",
     }
     assert firing["path"] == "/on-call"
     assert resolved["startsAt"] == firing["startsAt"] < resolved["endsAt"]
