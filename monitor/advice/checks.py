@@ -353,7 +353,7 @@ def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[st
         with closing(open_store(settings.store_url, LIVE)) as store:
             events, seen = store.events(model.name), store.state(model.name).as_of or 0
             warnings += wrong_differences(model, events)
-            decisions = [(one.detail, one.who, one.why) for one in events if one.kind == ACCEPTED]
+            decisions = [one.decision for one in events if one.kind == ACCEPTED]
             accepted = read_accepted(decisions, seen, seen=LAST)
             told += accepted_of(accepted, model.rules, seen).values()
             if model.reference is not None and model.reference.file is not None:

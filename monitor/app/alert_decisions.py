@@ -150,7 +150,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
         live = now if kept.store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
-        mine_accepted = decided(event for event in events if event.model == name)
+        mine_accepted = [event.decision for event in events if event.model == name]
         accepted_then = read_accepted(mine_accepted, at, seen=None if then is not None else LAST)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
         current = [row for _, row in mine]
@@ -186,11 +186,6 @@ def spent(kept: KeptRun, model: str | None) -> list[Spent]:
         )
         for name, mine in rows.items()
     ]
-
-
-def decided(events: Iterable[Event]) -> list[tuple[str, str, str]]:
-    """(detail, who, why) of events."""
-    return [(event.detail, event.who, event.why) for event in events]
 
 
 def daily_rules(spec: ModelSpec) -> set[str]:

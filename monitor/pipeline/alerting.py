@@ -24,7 +24,7 @@ def accepted_changes(store: Store, spec: ModelSpec, as_of: int) -> dict[Series, 
     if not spec.rules:
         return {}
     events = store.events(spec.name, ACCEPTED)
-    return read_accepted([(event.detail, event.who, event.why) for event in events], as_of)
+    return read_accepted([event.decision for event in events], as_of)
 
 
 def alerted(

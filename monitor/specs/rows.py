@@ -230,6 +230,11 @@ class Event:
     detail: str = "{}"
 
     @property
+    def decision(self) -> tuple[str, str, str]:
+        """(detail, who, why), as `alerts.rules.read_accepted` takes it."""
+        return self.detail, self.who, self.why
+
+    @property
     def in_log(self) -> int:
         """When it was in the log: a version begins before a cycle counts it."""
         oldest = json.loads(self.detail).get("oldest_pane")
