@@ -37,7 +37,7 @@ from monitor.sources.sql.relations import look
 from monitor.specs.model import ModelSpec
 from monitor.specs.references import NO_SEGMENTS, choose, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
-from monitor.states.strata import OTHER, Stratum, segment_of
+from monitor.states.strata import OTHER, Stratum, rest_of, segment_of
 from monitor.store import LIVE
 from monitor.store.engine import is_newest, open_store, require_usable
 
@@ -207,11 +207,13 @@ def _sound(
 ) -> tuple[Inspection, CheckedModel]:
     if inspection.reference is None or not inspection.reference[0].num_rows:
         counting, of_reference = counting_without_reference(model.reading), list[str]()
+        then = None
     else:
         reference = reference_of(*inspection.reference)
         counting, of_reference = reference.counting, list(_of_reference(model, reference, inspection))
+        then = None if list(of_versions(model)) else reference.labels
     resolved = replace(model, reading=counting.reading)
-    series = expected_series(model, counting, _strata(counting, inspection))
+    series = expected_series(model, counting, _strata(counting, inspection), then)
     warnings = [*inspection.warnings, *of_reference, *_to_come(model, inspection.reference, now)]
     if inspection.records is not None and inspection.reference is not None:
         warnings += far_off(inspection.records, inspection.reference[0], resolved)
@@ -302,10 +304,12 @@ def _strata(counting: Counting, inspection: Inspection) -> list[Stratum]:
     names = [*versions[:_MOST_VERSIONS], *([OTHER] if len(versions) > _MOST_VERSIONS else [])]
     strata = [Stratum(version=name) for name in names]
     arms = counting.reading.arms
-    dimensions = [] if arms is None else [(arms.column, (arms.control, arms.treatment))]
-    for column, values in (*dimensions, *counting.segments):
-        strata += [segment_of(column, value) for value in values]
-        strata.append(Stratum(segment=f"{column}={OTHER}"))
+    if arms is not None:
+        known = [arms.control, arms.treatment]
+        strata += [segment_of(arms.column, value) for value in known]
+        strata += [rest_of(arms.column)] if set(inspection.strata.get("arm", ())).difference(known) else []
+    for column, values in counting.segments:
+        strata += [*(segment_of(column, value) for value in values), rest_of(column)]
     return strata
 
 

@@ -3,23 +3,42 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.measurement import Interval, Measurement, Reason
+from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.core.typing import Ints
+from monitor.evidence.making import watch_of
+from monitor.exposition.names import REFERENCE
 from monitor.exposition.selection import Group, expose
-from monitor.measures.catalogue import BY_NAME
-from monitor.measures.evaluate import comparison, expectation, label_quality, performance, quality, shift
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, DETECTABLE, EVIDENCE
+from monitor.measures.catalogue.measure import Exposure, Family, Measure
+from monitor.measures.evaluate import (
+    challenge,
+    comparison,
+    estimates,
+    expectation,
+    label_quality,
+    performance,
+    quality,
+    shift,
+)
 from monitor.measures.nowcast import absent
 from monitor.measures.options import LABEL, Options, Result
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.measures.shift import label_shift
+from monitor.pipeline.sequential.day_rows import PERFORMANCE
+from monitor.pipeline.sequential.ledger import Ledger
+from monitor.pipeline.sequential.tests import tests_of
+from monitor.pipeline.windows.log_rows import NEXT_SETTLING, SETTLING_AGE
 from monitor.records.counting import Counting
+from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters
-from monitor.states.strata import Stratum
+from monitor.states.strata import WHOLE, Stratum
 
 _FEWEST = 30  # delays from which on something is said of labels
 _GROUPS = {
@@ -30,6 +49,9 @@ _GROUPS = {
 }
 _MOST = 2**31  # series: none is given up
 _ANY = Interval(lower=0.0, upper=1.0)  # of a measure that has one
+_VALUE = Measurement(value=1.0, n=1)
+_COMPARED = replace(_VALUE, detail=Detail(("value",), ((1.0,),)))
+_OF_LABELS = {"orphan_labels", "late_visible_labels", "label_age", SETTLING_AGE, NEXT_SETTLING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +134,9 @@ class ExpectedSeries:
         return sum(self.by_group.values())
 
 
-def expected_series(model: ModelSpec, counting: Counting, strata: Sequence[Stratum]) -> ExpectedSeries:
+def expected_series(
+    model: ModelSpec, counting: Counting, strata: Sequence[Stratum], reference: Counters | None = None
+) -> ExpectedSeries:
     """Series of a model once every measure has a value.
 
     Parameters
@@ -121,40 +145,95 @@ def expected_series(model: ModelSpec, counting: Counting, strata: Sequence[Strat
         its grids: without a reference, no features.
     strata
         versions, segments and arms that occur.
+    reference
+        labels part of the reference; None: there is none, or versions have their own.
     """
+    compared = reference is not None and counting.tally(reference).labelled > 0
     rows = [
-        _row(result, window.name, truth, stratum)
-        for window in model.windows
-        for stratum in (Stratum(None, None), *strata)
-        for truth, result in _results(counting, whole=stratum == Stratum(None, None))
+        *_of_windows(model, counting, strata, compared=compared),
+        *_of_log(model, strata),
+        *_of_tests(model, counting),
+        *(_of_days(counting) if model.budget is not None else ()),
     ]
     exposed = expose(replace(model, max_series=_MOST), 0, rows)
     counted = Counter(series.group for series in exposed.series)
     return ExpectedSeries({name: counted[group] for group, name in _GROUPS.items()})
 
 
-def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result]]:
-    options = Options(resamples=0)
-    records, labels = Counters.empty(counting.records), Counters.empty(counting.labels)
-    for result in (
-        *shift(counting, expectation(counting, records, features=whole), records, options),
-        *quality(counting, records, features=whole),
-    ):
-        yield Truth.NONE, result
-    arms = (
-        comparison(counting, labels, labels, options) if whole and counting.reading.arms is not None else []
+def _of_windows(
+    model: ModelSpec, counting: Counting, strata: Sequence[Stratum], *, compared: bool
+) -> Iterator[MeasurementRow]:
+    for window, stratum in product(model.windows, (WHOLE, *strata)):
+        for truth, result in _results(counting, model.options, whole=stratum == WHOLE):
+            row = _row(result, window.name, truth, stratum)
+            yield row
+            if compared and stratum == WHOLE and truth is not Truth.NONE:
+                yield replace(row, against=REFERENCE, measurement=_COMPARED)
+
+
+def _of_log(model: ModelSpec, strata: Sequence[Stratum]) -> Iterator[MeasurementRow]:
+    for measure in CATALOGUE:
+        if measure.family is not Family.LOG or not _is_counted(measure, model):
+            continue
+        result = Result(measure.name, "", _VALUE)
+        if Exposure.STRATA in measure.exposed:
+            yield from (_row(result, "", Truth.NONE, one) for one in strata if one.version is not None)
+            continue
+        windows = [window.name for window in model.windows] if measure.name == NEXT_SETTLING else [""]
+        yield from (_row(result, window, Truth.NONE, WHOLE) for window in windows)
+
+
+def _of_tests(model: ModelSpec, counting: Counting) -> Iterator[MeasurementRow]:
+    for test in tests_of(model, counting):
+        truth = Truth.SETTLED if test.part is Part.LABELS else Truth.NONE
+        for result in test.results(Ledger(test.nothing)):
+            yield _row(result, CUMULATIVE, truth, WHOLE)
+
+
+def _of_days(counting: Counting) -> Iterator[MeasurementRow]:
+    names = [(BUDGET, ""), (ALERTS, "")]
+    for part in Part if counting.reading.labelled else (Part.RECORDS,):
+        watch = watch_of(counting, part, {})
+        for subject, followed in zip(watch.subjects, watch.followed, strict=True):
+            of_row = "" if subject == PERFORMANCE else subject
+            names += [(name, of_row) for name in (EVIDENCE, CHANGE, *([DETECTABLE] if followed else []))]
+    yield from (_row(Result(*name, _VALUE), CUMULATIVE, Truth.NONE, WHOLE) for name in names)
+
+
+def _is_counted(measure: Measure, model: ModelSpec) -> bool:
+    """Whether a figure of the log is of this model, which may lack labels, or a column of times."""
+    if measure.name in _OF_LABELS and (model.labels is None or not model.reading.labelled):
+        return False
+    times = {"logged_at": model.predictions, "reported_at": model.labels}
+    relation = times.get(measure.needs_time, model.predictions)
+    return not measure.needs_time or (
+        relation is not None and relation.column(measure.needs_time) is not None
     )
-    quality_of_labels = label_quality(counting, labels, options, delays=whole)
-    for truth in (Truth.PROVISIONAL, Truth.SETTLED) if counting.reading.labelled else ():
-        for result in (*performance(counting, labels, options), *quality_of_labels, *arms):
-            yield truth, result
-    if counting.reading.labelled and counting.label is not None and whole:
-        for result in absent(counting, Reason.TOO_EARLY, options, n=0):
-            yield Truth.NOWCAST, result
+
+
+def _results(counting: Counting, options: Options, *, whole: bool) -> Iterator[tuple[Truth, Result]]:
+    options = replace(options, resamples=0)
+    records, labels = Counters.empty(counting.records), Counters.empty(counting.labels)
+    expected = expectation(counting, records, features=whole)
+    of_records = [*shift(counting, expected, records, options), *quality(counting, records, features=whole)]
+    if whole:
+        of_records += estimates(counting, Reason.TOO_FEW, records, options)
+        of_records.append(Result("volume_ratio", "", _VALUE))
+    yield from ((Truth.NONE, result) for result in of_records)
+    if not counting.reading.labelled:
+        return
+    of_labels = performance(counting, labels, options)
+    of_labels += label_quality(counting, labels, options, delays=whole)
+    if whole:
+        of_labels += challenge(counting, labels, options)
+        arms = None if counting.reading.arms is None else labels
+        of_labels += comparison(counting, arms, arms, options)
+    yield from ((truth, result) for truth in (Truth.PROVISIONAL, Truth.SETTLED) for result in of_labels)
     if counting.label is not None and whole:
+        yield from ((Truth.NOWCAST, result) for result in absent(counting, Reason.TOO_EARLY, options, n=0))
         grid = counting.histogram(labels, LABEL)
-        for result in label_shift.results(label_shift.expected_labels([(1.0, grid)]), grid, options):
-            yield Truth.SETTLED, result
+        then = label_shift.expected_labels([(1.0, grid)])
+        yield from ((Truth.SETTLED, result) for result in label_shift.results(then, grid, options))
 
 
 def _row(result: Result, window: str, truth: Truth, stratum: Stratum) -> MeasurementRow:
@@ -167,6 +246,6 @@ def _row(result: Result, window: str, truth: Truth, stratum: Stratum) -> Measure
         segment=stratum.segment,
         measure=result.measure,
         subject=result.subject,
-        measurement=Measurement(value=1.0, n=1, interval=interval),
-        coverage=1.0,
+        measurement=replace(_VALUE, interval=interval),
+        coverage=None if truth is Truth.NONE or window == CUMULATIVE else 1.0,
     )

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from serving import Bench, Database, create_tables, labels, model, predictions
 
 from monitor.advice.cost import expected_reads, expected_series
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.exposition.selection import expose
+from monitor.exposition.selection import Group, expose
 from monitor.pipeline.cycle import Tick, run_cycle
 from monitor.records.reading import Reading, Task
 from monitor.specs.model import ModelSpec, Relation
@@ -19,6 +20,18 @@ from monitor.states.strata import Stratum
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-11")
 OPTIONS = 'every = "1h"\nwindows = ["1d"]\nhorizon = "20d"\nsettle_after = "1d"\nresamples = 20'
+COMPARED = """
+[models.control]
+arm_column = "group"
+control_value = "a"
+treatment_value = "b"
+control_share = 0.3
+[models.challenger]
+score = "other"
+threshold = 0.5
+[models.profit]
+matrix = { "1" = { "1" = 100, "0" = 0 }, "0" = { "1" = -30, "0" = 0 } }
+"""
 ENGINES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 
 
@@ -147,18 +160,35 @@ def test_a_source_that_does_not_answer_is_one_fault_for_all_its_models(tmp_path:
     assert "there is no file" in line
 
 
-def test_the_expected_series_are_those_of_a_cycle(bench: Bench) -> None:
-    bench.configure(model(options=OPTIONS.replace('"1d"]', '"1d", "7d"]')))
+def test_the_series_that_check_tells_are_those_that_are_exposed(tmp_path: Path) -> None:
+    bench = Bench(
+        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
+    )
+    rows = predictions(6_000, END - 60 * DAY, END)
+    create_tables(bench.database, other="REAL")
+    other = np.random.default_rng(3).uniform(size=len(rows)).round(4).tolist()
+    bench.database.insert(
+        "predictions", [row | {"other": score} for row, score in zip(rows, other, strict=True)]
+    )
+    bench.database.insert("labels", labels(rows, end=END + DAY))
+    options = 'every = "1h"\nwindows = ["1d", "7d"]\nhorizon = "40d"\nsettle_after = "1d"\nresamples = 20'
+    bench.configure(model(options=options) + COMPARED)
+
+    (checked,) = json.loads(bench.monitor("check", "--format", "json").stdout)["models"]
     with bench.app() as app:
         monitored, caches = app.prepared("late")
-        run_cycle(monitored, caches, Tick(END + HOUR))
-        _, rows = run_cycle(monitored, caches, Tick(END + 5 * DAY))
-        exposed = expose(monitored.spec, END + 5 * DAY, rows)
-        expected = expected_series(monitored.spec, monitored.counting, [])
-    reasons = sum(count for _, count in exposed.absent)
+        run_cycle(monitored, caches, Tick(END - 20 * DAY))  # days are learned from, and judged after
+        _, current = run_cycle(monitored, caches, Tick(END))
+        exposed = expose(monitored.spec, END, current)
 
-    assert len(exposed.series) <= expected.total
-    assert expected.total - len(exposed.series) <= 3 * reasons + len(rows) // 4
+    assert (exposed.absent, exposed.dropped) == ((), 0)
+    of_groups = Counter(series.group for series in exposed.series)
+    assert checked["series"] == {
+        "whole model": of_groups[Group.WHOLE],
+        "bounds": of_groups[Group.BOUND],
+        "strata": of_groups[Group.STRATUM],
+        "features": of_groups[Group.FEATURE],
+    }
 
 
 def test_rows_read_again_for_a_label_follow_the_way_in_which_it_is_counted() -> None:
