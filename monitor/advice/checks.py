@@ -17,7 +17,7 @@ from monitor.advice.outputs import come_for
 from monitor.advice.samples import label_traffic, sample_records, traffic
 from monitor.advice.silence import silence_warnings, stopped_warnings
 from monitor.advice.watched import Watching, watching
-from monitor.alerts.rules import ACCEPTED, read_accepted
+from monitor.alerts.rules import ACCEPTED, standing_accepted
 from monitor.alerts.standing import accepted_of
 from monitor.config.messages import listed
 from monitor.core.clock import DAY, HOUR, LAST, floor_to
@@ -357,8 +357,8 @@ def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[st
         with closing(open_store(settings.store_url, LIVE)) as store:
             events, seen = store.events(model.name), store.state(model.name).as_of or 0
             warnings += wrong_differences(model, events)
-            decisions = [one.decision for one in events if one.kind == ACCEPTED]
-            accepted = read_accepted(decisions, seen, seen=LAST)
+            decisions = [one.acceptance for one in events if one.kind == ACCEPTED]
+            accepted = standing_accepted(decisions, seen, seen=LAST)
             told += accepted_of(accepted, model.rules, seen).values()
             if model.reference is not None and model.reference.file is not None:
                 warnings += filter(None, [choose(model, base, store.reference_keys(model.name)).warning])

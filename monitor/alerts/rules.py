@@ -210,6 +210,11 @@ class Acceptance:
         """What rows that are measured against the accepted window bear."""
         return f"{ACCEPTED}:{self.series.rule}"
 
+    @property
+    def withdrawn(self) -> bool:
+        """Whether it takes an earlier one back: it is accepted for no time at all."""
+        return self.until is not None and self.until <= self.since
+
     def text(self) -> str:
         """JSON, as an event's detail."""
         series = self.series
@@ -243,24 +248,18 @@ def against_accepted(rule: Rule, acceptance: Acceptance) -> Rule:
 Accepted: TypeAlias = Mapping[Series, Acceptance]
 
 
-def read_accepted(
-    decisions: Iterable[tuple[str, str, str]], at: int, *, seen: int | None = None
+def standing_accepted(
+    decisions: Iterable[Acceptance], at: int, *, seen: int | None = None
 ) -> dict[Series, Acceptance]:
     """What is accepted at a moment, of decisions in their order: of a series the last one counts.
 
     Parameters
     ----------
-    decisions
-        (detail, who, why) of events.
     seen
         only of those whose decider had seen no later cycle; None: an earlier one than that at the moment.
     """
     last = at - 1 if seen is None else seen
-    standing: dict[Series, Acceptance] = {}
-    for text, who, why in decisions:
-        acceptance = _acceptance(text)
-        if acceptance.since <= last:
-            standing[acceptance.series] = replace(acceptance, who=who, why=why)
+    standing = {acceptance.series: acceptance for acceptance in decisions if acceptance.since <= last}
     return {
         series: acceptance
         for series, acceptance in standing.items()
@@ -268,10 +267,17 @@ def read_accepted(
     }
 
 
-def _acceptance(text: str) -> Acceptance:
+def read_acceptance(text: str, *, who: str = "", why: str = "") -> Acceptance:
+    """What `Acceptance.text` wrote, and who decided it, and why.
+
+    Raises
+    ------
+    CodecError
+        if it is damaged.
+    """
     try:
         plain = json.loads(text)
-        acceptance = Acceptance(series=Series(*map(str, plain.pop("series"))), **plain)
+        acceptance = Acceptance(series=Series(*map(str, plain.pop("series"))), who=who, why=why, **plain)
         for moment in (acceptance.start, acceptance.end, acceptance.since, acceptance.until or 0):
             to_iso(moment)
     except DAMAGE as error:

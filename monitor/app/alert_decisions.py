@@ -1,6 +1,5 @@
 """Alerts and how models stand, as commands see them; what people decide of them. No source is opened."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ from monitor.alerts.rules import (
     Accepted,
     Series,
     matches,
-    read_accepted,
+    standing_accepted,
 )
 from monitor.alerts.standing import Seen, Standing, standing
 from monitor.alerts.verdicts import needed
@@ -32,7 +31,6 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
-from monitor.store.damage import understood
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
 REPLAYED = "replayed"  # kind of event: up to here cycles were a replay's, and nobody follows the log yet
@@ -76,20 +74,17 @@ def shown_alerts(
     def by_then(event: Event) -> bool:  # of a log of the past somebody decides years later, at its last cycle
         if as_of is None or event.at <= as_of:
             return True
-        return event.model in past and event.kind == ACCEPTED and json.loads(event.detail)["since"] <= as_of
+        return event.model in past and event.kind == ACCEPTED and event.acceptance.since <= as_of
 
     alerts = store.alerts(model, ended=history, as_of=as_of)
     begun: dict[tuple[str, Series], list[int]] = {}
     for name, alert in alerts:
         begun.setdefault((name, alert.series), []).append(alert.since)
-    with understood("table events, decisions on alerts"):
-        known = [event for event in events if by_then(event)]
-        return [
-            ShownAlert(
-                name, alert, decisions=tuple(_decisions(name, alert, begun[name, alert.series], known))
-            )
-            for name, alert in alerts
-        ]
+    known = [event for event in events if by_then(event)]
+    return [
+        ShownAlert(name, alert, decisions=tuple(_decisions(name, alert, begun[name, alert.series], known)))
+        for name, alert in alerts
+    ]
 
 
 def since_text(alert: Alert) -> str:
@@ -107,15 +102,15 @@ def _decisions(model: str, alert: Alert, begun: Iterable[int], events: Iterable[
     """
     mine = [event for event in events if (event.model, event.subject) == (model, str(alert.series))]
     for event in sorted(mine, key=lambda one: one.at):
-        found, until = json.loads(event.detail), None
+        until = None
         if event.kind == ACCEPTED:
-            until = found["until"]
-            if alert.since != max((since for since in begun if since <= found["since"]), default=None):
+            accepted = event.acceptance
+            if alert.since != max((since for since in begun if since <= accepted.since), default=None):
                 continue
+            until = None if accepted.withdrawn else accepted.until
         elif event.detail != since_text(alert):
             continue
-        withdrawn = event.words != event.kind
-        yield Decided(event.at, event.words, event.who, event.why, None if withdrawn else until)
+        yield Decided(event.at, event.words, event.who, event.why, until)
 
 
 def standings(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[Standing]:
@@ -150,8 +145,8 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
         live = now if kept.store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
-        mine_accepted = [event.decision for event in events if event.model == name]
-        accepted_then = read_accepted(mine_accepted, at, seen=None if then is not None else LAST)
+        mine_accepted = [event.acceptance for event in events if event.model == name]
+        accepted_then = standing_accepted(mine_accepted, at, seen=None if then is not None else LAST)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
         current = [row for _, row in mine]
         if then is not None and done is not None and daily_rules(kept.spec(name)):

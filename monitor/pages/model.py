@@ -1,11 +1,10 @@
 """One model: what is said of it first, then how it went."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from monitor.alerts.rules import Severity
+from monitor.alerts.rules import ACCEPTED, Severity
 from monitor.alerts.standing import Seen, standing
 from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.scales import Axis, linear
@@ -148,7 +147,8 @@ def known_events(data: PageData, name: str, as_of: int | None) -> list[Event]:
 
 
 def _event(event: Event) -> str:
-    until = None if event.words == "withdrawn" else json.loads(event.detail).get("until")
+    accepted = event.acceptance if event.kind == ACCEPTED else None
+    until = None if accepted is None or accepted.withdrawn else accepted.until
     parts = (event.subject, f"by {event.who}" if event.who else "", event.why)
     return ", ".join(filter(None, (*parts, f"until {day(until)}" if until else "")))
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.messages import Notice, Recipient, notices
 from monitor.alerts.rounds import Round, advance, beside, followed, without_accepted
-from monitor.alerts.rules import ACCEPTED, Acceptance, Rule, Series, read_accepted
+from monitor.alerts.rules import ACCEPTED, Acceptance, Rule, Series, standing_accepted
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.keeping import Place
@@ -24,7 +24,7 @@ def accepted_changes(store: Store, spec: ModelSpec, as_of: int) -> dict[Series, 
     if not spec.rules:
         return {}
     events = store.events(spec.name, ACCEPTED)
-    return read_accepted([event.decision for event in events], as_of)
+    return standing_accepted([event.acceptance for event in events], as_of)
 
 
 def alerted(

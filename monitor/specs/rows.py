@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from monitor.alerts.rules import ACCEPTED, Acceptance, read_acceptance
 from monitor.core.clock import from_iso
 from monitor.records.pane import PanePart, Part
 
@@ -230,9 +231,9 @@ class Event:
     detail: str = "{}"
 
     @property
-    def decision(self) -> tuple[str, str, str]:
-        """(detail, who, why), as `alerts.rules.read_accepted` takes it."""
-        return self.detail, self.who, self.why
+    def acceptance(self) -> Acceptance:
+        """What somebody accepted, of an event of that kind. Raises CodecError if it is damaged."""
+        return read_acceptance(self.detail, who=self.who, why=self.why)
 
     @property
     def in_log(self) -> int:
@@ -243,9 +244,8 @@ class Event:
     @property
     def words(self) -> str:
         """Its kind for people: to accept for no time at all is to withdraw."""
-        detail = json.loads(self.detail)
-        until = detail.get("until")
-        return "withdrawn" if until and until <= detail.get("since", 0) else self.kind.replace("_", " ")
+        taken_back = self.kind == ACCEPTED and self.acceptance.withdrawn
+        return "withdrawn" if taken_back else self.kind.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,17 @@ import pytest
 from row_examples import row_of
 
 from monitor.alerts.phrases import figures
-from monitor.alerts.rules import Acceptance, Base, Bound, Condition, Limit, Rule, Series, read_accepted
+from monitor.alerts.rules import (
+    Acceptance,
+    Base,
+    Bound,
+    Condition,
+    Limit,
+    Rule,
+    Series,
+    read_acceptance,
+    standing_accepted,
+)
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import segment_columns
@@ -321,19 +331,27 @@ def test_what_is_accepted_is_read_back_until_it_is_over() -> None:
     first = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, until=9)
     second = replace(first, series=Series("other"), until=None)
 
-    both = [(first.text(), "", ""), (second.text(), "ada", "a campaign")]
+    both = [read_acceptance(first.text()), read_acceptance(second.text(), who="ada", why="a campaign")]
     second = replace(second, who="ada", why="a campaign")
 
-    assert read_accepted(both, 8) == {first.series: first, second.series: second}
-    assert read_accepted(both, 9) == {second.series: second}
-    assert read_accepted([*both, (replace(second, until=8).text(), "", "")], 9) == {}
+    assert standing_accepted(both, 8) == {first.series: first, second.series: second}
+    assert standing_accepted(both, 9) == {second.series: second}
+    assert standing_accepted([*both, replace(second, until=8)], 9) == {}
+
+
+def test_what_is_accepted_for_no_time_is_withdrawn() -> None:
+    accepted = Acceptance(series=Series("shift"), start=0, end=7, lower=0.4, upper=0.6, since=8)
+
+    ends = {until: replace(accepted, until=until).withdrawn for until in (None, 0, 8, 9)}
+
+    assert ends == {None: False, 0: True, 8: True, 9: False}
 
 
 def test_what_is_accepted_holds_only_after_the_cycle_that_was_seen() -> None:
     accepted = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, since=8)
 
-    assert read_accepted([(accepted.text(), "", "")], 8) == {}
-    assert read_accepted([(accepted.text(), "", "")], 9) == {accepted.series: accepted}
+    assert standing_accepted([accepted], 8) == {}
+    assert standing_accepted([accepted], 9) == {accepted.series: accepted}
 
 
 ROC_FELL = replace(

@@ -266,7 +266,7 @@ def test_a_damaged_decision_is_named_and_not_called_a_fault_of_the_program(
     found = monitor()
 
     assert found.exit_code == 1
-    assert "table events, decisions on alerts" in found.stderr
+    assert "table events, an accepted change" in found.stderr
     assert "fault of this program" not in found.stderr
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from monitor.alerts.lifecycle import Alert, Ended, State, accepted
 from monitor.alerts.phrases import called
-from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Acceptance, Series, matches, read_accepted
+from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Acceptance, Series, matches, standing_accepted
 from monitor.app.alert_decisions import Decision, daily_rules, refuse_rule, since_text
 from monitor.app.kept import KeptRun
 from monitor.core.clock import LAST
@@ -141,8 +141,8 @@ def _lasting(kept: KeptRun, model: str, *, new: bool = False) -> dict[Series, Ac
     """What is accepted from the last cycle on; of days, which are learned from at once, only where `new`."""
     spec = kept.spec(model)
     seen, daily = kept.store.state(spec.name).as_of or 0, daily_rules(spec)
-    decisions = [event.decision for event in kept.store.events(spec.name, ACCEPTED)]
-    found = read_accepted(decisions, seen, seen=LAST)
+    decisions = [event.acceptance for event in kept.store.events(spec.name, ACCEPTED)]
+    found = standing_accepted(decisions, seen, seen=LAST)
     return {
         series: one
         for series, one in found.items()
