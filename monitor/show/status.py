@@ -1,5 +1,6 @@
 """How models stand, for people: a line a model, or one model on one screen; JSON."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ _COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magen
 _WORDS = {Need.NEEDED: "somebody is needed"}
 _REASONS = 8  # lines of a model in a list
 _OF_ONE = 12  # lines of the head of one model
-_LAST = {"accepted": -4, "performance": -3, "inputs": -2, "data": -1}  # are shortened after the others
+_WORTH = {"inputs": 2, "data": 4, "next": 6, "performance": 8, "accepted": 10}  # of a last sentence; else 0
+_ALONE = 5  # what a sentence is worth more that stands alone
+_CLAUSE = re.compile(r"[;,:] (?![^\[(]*[\])])")  # ends there, but not within brackets
+_OPEN = re.compile(r"[\[(][^\])]*$")
 _MORE = "More: --all"
 
 
@@ -130,7 +134,7 @@ def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Se
     """Sections without some last sentences, as few lines as may be, so that they fit; whether all do.
 
     What stays as it is, is shortened before what moved, and performance last. A sentence is told whole or not
-    at all, but for one that stands alone.
+    at all, but for one that stands alone: that ends with a clause, a line earlier each time.
     """
     fitted = list(sections)
     while True:
@@ -144,8 +148,7 @@ def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Se
         spare = [
             (
                 gain > 0,
-                _LAST.get(one.title, 0),
-                len(one.sentences) > 1,
+                -_WORTH.get(one.title, 0) - _ALONE * (len(one.sentences) == 1),
                 gain >= over,
                 min(gain, 2 * over - gain),
             )
@@ -156,13 +159,23 @@ def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Se
 
 
 def _shortened(section: Section, width: int) -> Section:
-    """A section without as many last sentences as make a line; if there is but one, that is cut to a line."""
+    """A section without as many last sentences as make a line; one that is alone ends a line earlier."""
     kept, lines = section.sentences, len(_paragraph(section, width))
     while len(kept) > 1:
         kept = kept[:-1]
         if len(_paragraph(shorter := Section(section.title, kept), width)) < lines:
             return shorter
-    return Section(section.title, (_cut(kept[0], width - _TITLE),))
+    return Section(section.title, (_clauses(kept[0], width - _TITLE, max(1, lines - 1)),))
+
+
+def _clauses(text: str, width: int, most: int) -> str:
+    """As many clauses of a text as there is room for in so many lines; words, where it has no such end."""
+    room = " ".join(wrapped(text, width)[:most])
+    told = _OPEN.sub("", room)
+    ends = [found.start() for found in _CLAUSE.finditer(told)]
+    if ends and ends[-1] > len(room) // 3:
+        return f"{told[: ends[-1]]} …"
+    return f"{room[: most * width - 2].rsplit(' ', 1)[0].rstrip()} …"
 
 
 def _paragraph(section: Section, width: int) -> list[str]:

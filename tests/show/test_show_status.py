@@ -85,7 +85,7 @@ def test_what_is_cut_is_said_to_be_cut() -> None:
     assert "  … 15 more: --all" in told
     assert sum("Reason" in line for line in told) == 5, "each whole"
     assert sum("Reason" in line.text for line in as_lines([long], 80, whole=True)) == 20
-    assert as_lines([wordy], 80)[-2].text.endswith("x…")
+    assert as_lines([wordy], 80)[-2].text.endswith("x …")
     assert as_lines([wordy], 80)[-1].text == "More: --all"
     assert heads([replace(FINE, because=("x " * 2_000, "y"))], 80)[-1].text.endswith("… (+1 more)")
 
@@ -100,6 +100,25 @@ def test_a_sentence_is_told_whole_or_not_at_all_and_those_on_performance_stay() 
     performance = " ".join(lines).partition("inputs")[0]
     assert performance.count("indeed.") == 6
     assert lines[-1] == "More: --all"
+
+
+def test_a_sentence_alone_ends_with_a_clause_and_that_on_rules_before_what_is_to_do() -> None:
+    because = tuple(f"Reason {at} is {'what is told here ' * 5}indeed." for at in range(6))
+    told = {
+        "performance": "Settled: roc_auc 0.697, difference −0.001 [−0.021, +0.019].",
+        "inputs": f"7 of 16: {', '.join(f'feature_{at} 0.{at}3 (mean {at}, ×2)' for at in range(30))}.",
+        "data": "Surely more faulty values than the reference: dest +0.3 points [+0.2, +0.6] unseen.",
+        "rules": f"19 of 19 rules are judged; of the newest day 17 of 23 subjects; not {'these ' * 40}all.",
+        "next": "As of 2014-01-01 UTC, the last cycle of a replay: monitor run goes on from there.",
+    }
+    sections = tuple(Section(title, (text,)) for title, text in told.items())
+    lines = [line.text for line in as_lines([replace(FINE, because=because, sections=sections)], 80)]
+
+    said = " ".join(" ".join(lines).split())
+    assert len(lines) == MOST_LINES
+    assert all(told[title] in said for title in ("performance", "data", "next"))
+    assert "rules 19 of 19 rules are judged; of the newest day 17 of 23 subjects … next" in said
+    assert said.partition("inputs ")[2].partition(" data")[0].endswith("×2) …")
 
 
 def test_what_moved_is_told_before_how_labels_come_and_which_rules_are_judged() -> None:
