@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from monitor.specs.model import ModelSpec
 
 RUNBOOK = "runbook_url"  # the annotation by its usual name
+OWNER = "owner"  # the annotation
 PAGE = "page_url"
 OWN_RULE = "a_rule_of_your_own"  # section of the runbook
 
@@ -129,6 +130,12 @@ def routed(model: "ModelSpec") -> dict[str, str]:
     """Labels that all alerts of a model have, literally."""
     shared = [set(rule.labels) for rule in model.rules]
     return {name: literal(text) for name, text in sorted(set.intersection(*shared))} if shared else {}
+
+
+def owned(model: "ModelSpec") -> dict[str, str]:
+    """Annotation `owner` of all alerts of a model, literally; none where they do not agree on one."""
+    named = {dict(rule.annotations).get(OWNER, "") for rule in model.rules}
+    return {OWNER: literal(named.pop())} if len(named) == 1 and named != {""} else {}
 
 
 def stale_after(model: "ModelSpec") -> int:

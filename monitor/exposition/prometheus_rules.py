@@ -7,6 +7,8 @@ that does not answer, and to say that nobody answers.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
 
 from monitor.alerts.links import address, page_of
 from monitor.alerts.phrases import described, has_places
@@ -20,6 +22,7 @@ from monitor.exposition.forwarding import (
     is_model,
     leads_somewhere,
     literal,
+    owned,
     quoted,
     routed,
     section_of,
@@ -113,6 +116,7 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     """Alerts about one model's cycles."""
     mine, own = is_model(model), routed(model) | {"model": model.name}
     critical, warning = own | _CRITICAL, own | _WARNING
+    alert = partial(_own, how, owner=owned(model))
     limit, later = stale_after(model), how.trouble_after
     seen = format_duration(limit + how.last_word)
     succeeded = f"{how.of(f'{PREFIX}last_success_timestamp_seconds', mine)}[{seen}]"
@@ -120,14 +124,13 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     stale = (
         f"{model.name}: no cycle has succeeded for three times its every ({format_duration(model.every)})."
     )
-    yield _own(how, STALE, stale, f"{age} > {limit // SECOND}", critical)
+    yield alert(STALE, stale, f"{age} > {limit // SECOND}", critical)
     never = f"{model.name}: no cycle has succeeded since it is to be watched."
-    yield _own(how, NEVER_RAN, never, f"absent_over_time({succeeded})", critical, limit)
+    yield alert(NEVER_RAN, never, f"absent_over_time({succeeded})", critical, limit)
     failures = how.of(f"{PREFIX}cycles_total", mine, f"outcome={quoted('failure')}")
     failed = f"sum by (job, model) (increase({failures}[{format_duration(later)}])) > 0"
     failing = f"{failed}\nunless\n{age} < {_RETRIED // SECOND}"
-    yield _own(
-        how,
+    yield alert(
         CYCLES_FAIL,
         f"{model.name}: its cycles fail, and none succeeds: /healthz says why.",
         failing,
@@ -136,11 +139,11 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     )
     lacking = f"max by (job, model) ({how.of(f'{PREFIX}missing_columns', mine)}) > 0"
     columns = f"{model.name}: the source lacks columns that are configured."
-    yield _own(how, MISSING_COLUMNS, columns, lacking, warning, later)
+    yield alert(MISSING_COLUMNS, columns, lacking, warning, later)
     decided = how.of(RULE_SERIES, mine, 'verdict!="unknown"')
     lost = f"{how.of(JUDGED, mine)}\nunless on (job, model, rule) {decided}"
     rule = f"{model.name}: {{{{ $labels.rule }}}} was judged before and cannot be now: no data."
-    yield _own(how, NO_DATA, rule, lost, warning, unjudged_after(model))
+    yield alert(NO_DATA, rule, lost, warning, unjudged_after(model))
 
 
 def judged(model: ModelSpec, how: Forwarding) -> str:
@@ -160,11 +163,12 @@ def _own(
     labels: dict[str, str],
     hold: int = 0,
     description: str = "",
+    owner: Mapping[str, str] = MappingProxyType({}),
 ) -> AlertingRule:
     annotations = {"summary": summary} | ({"description": description} if description else {})
     annotations |= {"action": _ACTIONS[name]} | how.section(name.lower())
     annotations |= how.page(address(("models", labels["model"]), {})) if "model" in labels else {}
-    return AlertingRule(name=name, expr=expr, labels=labels, annotations=annotations, hold=hold)
+    return AlertingRule(name=name, expr=expr, labels=labels, annotations={**annotations, **owner}, hold=hold)
 
 
 def rules_text(models: Iterable[ModelSpec], how: Forwarding, *, kubernetes: bool = False) -> str:

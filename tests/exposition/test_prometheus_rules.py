@@ -224,6 +224,21 @@ def test_a_models_own_runbook_wins_and_what_prometheus_cannot_fill_in_is_left_ou
     assert "- alert: ModelMoved\n" in text
 
 
+def test_who_owns_a_model_stands_in_all_alerts_about_it_and_in_no_other(tmp_path: Path) -> None:
+    models = (model("late", options='owner = "risk {{ team }}"\n'), model("early"))
+    groups = yaml.safe_load(rules_text(specs(tmp_path, *models), Forwarding()))["groups"]
+
+    owners = {
+        group["name"]: {alert["annotations"].get("owner") for alert in group["rules"] if "alert" in alert}
+        for group in groups
+    }
+    assert owners == {
+        "model-monitor": {None},
+        "model-monitor late": {'risk {{ "{{" }} team }}'},
+        "model-monitor early": {None},
+    }
+
+
 def test_a_runbook_leads_somewhere_or_is_left_out_with_a_warning(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(HEAD + model("late", options='runbook_url = "wiki/late"\n'), encoding="utf-8")
