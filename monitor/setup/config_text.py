@@ -9,6 +9,7 @@ from monitor.core.clock import DAY, to_iso
 from monitor.core.text import double_quoted, readable
 from monitor.setup.guess import Guess, Roles
 
+_MARIADB = ("mysql", "mariadb")  # how its URLs begin
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _WIDTH = 100
 
@@ -154,18 +155,26 @@ def _version(roles: Roles) -> Iterator[str]:
 
 def _taken_out(draft: Draft) -> str:
     """SELECT that takes the values out of columns that hold JSON, under their own names."""
+    sign = "`" if draft.url.startswith(_MARIADB) else '"'
     columns = [
-        f"{_as_number(value) if is_number else value} AS {_identifier(key)}"
+        f"{_value_of(draft.url, f't.{_identifier(name, sign)}', key, is_number=is_number)}"
+        f" AS {_identifier(key, sign)}"
         for name, keys in draft.nested
         for key, is_number in keys or (("key", False),)
-        for value in (f"t.{_identifier(name)}->>{_text(key)}",)
     ]
-    table = ".".join(map(_identifier, draft.predictions.split(".")))
+    table = ".".join(_identifier(part, sign) for part in draft.predictions.split("."))
     return f"SELECT t.*, {', '.join(columns)} FROM {table} AS t"
 
 
-def _as_number(value: str) -> str:
-    return f"CAST({value} AS double precision)"
+def _value_of(url: str, column: str, key: str, *, is_number: bool) -> str:
+    """A value in the words of the database: texts may hold JSON, and MariaDB has no type for it."""
+    if url.startswith(_MARIADB):
+        path = f'$."{key}"'
+        value, double = f"json_value({column}, {_text(path)})", "double"
+    else:
+        document = f"CAST({column} AS json)" if url.startswith("postgres") else column
+        value, double = f"{document}->>{_text(key)}", "double precision"
+    return f"CAST({value} AS {double})" if is_number else value
 
 
 def _text(text: str) -> str:
@@ -173,12 +182,11 @@ def _text(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _identifier(name: str) -> str:
-    """A name of the database as SQL has it: quoted, unless it is plain."""
+def _identifier(name: str, sign: str) -> str:
+    """A name of the database as SQL has it: within such signs, unless it is plain."""
     if _PLAIN.fullmatch(name):
         return name
-    escaped = name.strip('"').replace('"', '""')
-    return f'"{escaped}"'
+    return f"{sign}{name.strip(sign).replace(sign, 2 * sign)}{sign}"
 
 
 def _decision(roles: Roles) -> Iterator[str]:

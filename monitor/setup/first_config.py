@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -233,7 +233,7 @@ def _draft(
         nested=tuple(
             (column.name, keys_in(column.texts.to_pylist()))
             for column in first.columns
-            if column.type in _NESTED
+            if column.type in _NESTED or holds_json(column.texts.to_pylist())
         ),
         labels_where=None if of_labels is None else of_labels.where,
         few=tuple(column.name for column in first.columns if 1 < column.distinct <= _FEW_VALUES),
@@ -260,16 +260,32 @@ def keys_in(texts: Sequence[str | None]) -> tuple[tuple[str, bool], ...]:
     (('km', True), ('plan', False), ('age', False))
     """
     found: dict[str, list[object]] = {}
-    for text in [text for text in texts if text is not None][:_NESTED_ROWS]:
-        with suppress(ValueError, RecursionError):  # what is no JSON, or deeper than a parser goes
-            value = json.loads(text)
-            for key, item in value.items() if isinstance(value, dict) else ():
-                if not isinstance(item, dict | list):
-                    found.setdefault(key, []).append(item)
+    for value in _objects(texts):
+        for key, item in value.items():
+            if not isinstance(item, dict | list):
+                found.setdefault(key, []).append(item)
     return tuple(
         (key, {type(value) for value in values} - {type(None)} in ({int}, {float}, {int, float}))
         for key, values in found.items()
     )
+
+
+def holds_json(texts: Sequence[str | None]) -> bool:
+    """Whether the first texts of a column are all JSON objects, as where a database has no type for them.
+
+    >>> holds_json(['{"km": 3}', None]), holds_json(['{"km": 3}', "{km}"]), holds_json([None])
+    (True, False, False)
+    """
+    looked = [text for text in texts if text is not None][:_NESTED_ROWS]
+    return bool(looked) and looked[0].startswith("{") and len(list(_objects(looked))) == len(looked)
+
+
+def _objects(texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
+    for text in [text for text in texts if text is not None][:_NESTED_ROWS]:
+        with suppress(ValueError, RecursionError):  # what is no JSON, or deeper than a parser goes
+            value = json.loads(text)
+            if isinstance(value, dict):
+                yield value
 
 
 def _reference_range(source: SqlSource, log: Survey, roles: Roles) -> tuple[int, int] | None:
