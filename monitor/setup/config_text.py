@@ -9,7 +9,6 @@ from monitor.core.clock import DAY, to_iso
 from monitor.core.text import double_quoted, readable
 from monitor.setup.guess import Guess, Roles
 
-_MARIADB = ("mysql", "mariadb")  # how its URLs begin
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _WIDTH = 100
 
@@ -32,8 +31,8 @@ class Draft:
         columns whose type is not read.
     file
         of the reference, from the directory of what is written; None: it is a range of the log, or none.
-    nested
-        columns that hold JSON: (name, ((key, whether its values are numbers), …)).
+    nested, taken_out
+        columns that hold JSON, and the SELECT that takes their values out.
     labels_where
         condition on the labels.
     few
@@ -52,7 +51,8 @@ class Draft:
     horizon: tuple[str, str] | None = None
     refused: tuple[str, ...] = ()
     file: str | None = None
-    nested: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()
+    nested: tuple[str, ...] = ()
+    taken_out: str = ""
     labels_where: str | None = None
     few: tuple[str, ...] = ()
 
@@ -137,9 +137,8 @@ def _predictions(draft: Draft) -> Iterator[str]:
     if draft.refused:
         yield f"# not read, cast them in a view or in `query`: {', '.join(draft.refused)}"
     if draft.nested:
-        names = ", ".join(name for name, _ in draft.nested)
-        yield f"# holds JSON: {names}; take out of it what the model is fed:"
-        yield f"# query = {double_quoted(_taken_out(draft))}  # instead of table"
+        yield f"# holds JSON: {', '.join(draft.nested)}; take out of it what the model is fed:"
+        yield f"# query = {double_quoted(draft.taken_out)}  # instead of table"
     yield ""
 
 
@@ -151,42 +150,6 @@ def _version(roles: Roles) -> Iterator[str]:
         return
     guess = roles.maybe_version
     yield _line("# version", quoted(guess.column), f"FILL IN, if it is the model's version: {guess.why}")
-
-
-def _taken_out(draft: Draft) -> str:
-    """SELECT that takes the values out of columns that hold JSON, under their own names."""
-    sign = "`" if draft.url.startswith(_MARIADB) else '"'
-    columns = [
-        f"{_value_of(draft.url, f't.{_identifier(name, sign)}', key, is_number=is_number)}"
-        f" AS {_identifier(key, sign)}"
-        for name, keys in draft.nested
-        for key, is_number in keys or (("key", False),)
-    ]
-    table = ".".join(_identifier(part, sign) for part in draft.predictions.split("."))
-    return f"SELECT t.*, {', '.join(columns)} FROM {table} AS t"
-
-
-def _value_of(url: str, column: str, key: str, *, is_number: bool) -> str:
-    """A value in the words of the database: texts may hold JSON, and MariaDB has no type for it."""
-    if url.startswith(_MARIADB):
-        path = f'$."{key}"'
-        value, double = f"json_value({column}, {_text(path)})", "double"
-    else:
-        document = f"CAST({column} AS json)" if url.startswith("postgres") else column
-        value, double = f"{document}->>{_text(key)}", "double precision"
-    return f"CAST({value} AS {double})" if is_number else value
-
-
-def _text(text: str) -> str:
-    escaped = text.replace("'", "''")
-    return f"'{escaped}'"
-
-
-def _identifier(name: str, sign: str) -> str:
-    """A name of the database as SQL has it: within such signs, unless it is plain."""
-    if _PLAIN.fullmatch(name):
-        return name
-    return f"{sign}{name.strip(sign).replace(sign, 2 * sign)}{sign}"
 
 
 def _decision(roles: Roles) -> Iterator[str]:

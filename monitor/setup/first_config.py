@@ -1,10 +1,8 @@
 """Look at tables that nobody has described, write a configuration that passes the check, hand it over."""
 
-import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +24,7 @@ from monitor.core.text import double_quoted, unquoted
 from monitor.setup.config_text import Draft, config_text, missing_roles
 from monitor.setup.guess import Guess, Roles
 from monitor.setup.learnt import with_outputs
+from monitor.setup.nested import holds_json, keys_in, taken_out
 from monitor.setup.roles import guess_roles
 from monitor.setup.survey import Survey, found_ids, span_of, survey
 from monitor.show.words import counted, say, say_lines
@@ -37,8 +36,6 @@ from monitor.specs.urls import is_secret
 _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*:)(.*)(@)", re.DOTALL)
 _PLACE = re.compile(r"\$\{[^{}]*\}")
 
-_NESTED = ("json", "jsonb")
-_NESTED_ROWS = 100
 _FEW_VALUES = 12  # of a column whose values are worth to be measured apart
 _REFERENCE_DAYS = 28  # more, where these hold fewer rows than
 _REFERENCE_ENOUGH = 2_000
@@ -213,6 +210,9 @@ def _draft(
         second,
         lambda own, theirs: None if second is None else found_ids(source, first, second, own, theirs),
     )
+    nested = {
+        column.name: keys_in(column.texts.to_pylist()) for column in first.columns if holds_json(column)
+    }
     event_time = roles.predictions.get("event_time")
     naive = event_time is not None and event_time.unit is None and first.column(event_time.column).naive
     return Draft(
@@ -230,11 +230,8 @@ def _draft(
         naive=naive,
         reference=_reference_range(source, first, roles),
         refused=first.refused,
-        nested=tuple(
-            (column.name, keys_in(column.texts.to_pylist()))
-            for column in first.columns
-            if column.type in _NESTED or holds_json(column.texts.to_pylist())
-        ),
+        nested=tuple(nested),
+        taken_out=taken_out(source.reader.engine, predictions, nested),
         labels_where=None if of_labels is None else of_labels.where,
         few=tuple(column.name for column in first.columns if 1 < column.distinct <= _FEW_VALUES),
     )
@@ -249,43 +246,6 @@ def _with_file(draft: Draft, file: Path, directory: Path) -> Draft:
         categorical=tuple(name for name in draft.roles.categorical if name in there),
     )
     return replace(draft, roles=roles, file=os.path.relpath(file, directory))
-
-
-def keys_in(texts: Sequence[str | None]) -> tuple[tuple[str, bool], ...]:
-    """Keys of the first JSON objects of a column whose values are no objects or lists themselves.
-
-    Each with whether its values are numbers.
-
-    >>> keys_in(['{"km": 3, "plan": "a", "deep": {}}', '{"km": null, "age": null}', None])
-    (('km', True), ('plan', False), ('age', False))
-    """
-    found: dict[str, list[object]] = {}
-    for value in _objects(texts):
-        for key, item in value.items():
-            if not isinstance(item, dict | list):
-                found.setdefault(key, []).append(item)
-    return tuple(
-        (key, {type(value) for value in values} - {type(None)} in ({int}, {float}, {int, float}))
-        for key, values in found.items()
-    )
-
-
-def holds_json(texts: Sequence[str | None]) -> bool:
-    """Whether the first texts of a column are all JSON objects, as where a database has no type for them.
-
-    >>> holds_json(['{"km": 3}', None]), holds_json(['{"km": 3}', "{km}"]), holds_json([None])
-    (True, False, False)
-    """
-    looked = [text for text in texts if text is not None][:_NESTED_ROWS]
-    return bool(looked) and looked[0].startswith("{") and len(list(_objects(looked))) == len(looked)
-
-
-def _objects(texts: Sequence[str | None]) -> Iterator[dict[str, object]]:
-    for text in [text for text in texts if text is not None][:_NESTED_ROWS]:
-        with suppress(ValueError, RecursionError):  # what is no JSON, or deeper than a parser goes
-            value = json.loads(text)
-            if isinstance(value, dict):
-                yield value
 
 
 def _reference_range(source: SqlSource, log: Survey, roles: Roles) -> tuple[int, int] | None:

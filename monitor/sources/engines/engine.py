@@ -321,6 +321,12 @@ class Engine(Protocol):
         """SQL of a whole number as an integer."""
         return f"CAST({sql} AS BIGINT)"
 
+    def from_json(self, ref: str, key: str, *, is_number: bool) -> str:
+        """SQL of the value of a key of a column that holds JSON objects, also as text."""
+        escaped = key.replace("'", "''")
+        value = f"{ref}->>'{escaped}'"
+        return f"CAST({value} AS double precision)" if is_number else value
+
     def cell(self, sql: str, edges: Sequence[str], first: int) -> str | None:  # noqa: ARG002
         """Position of a finite number among ascending edges, by a binary search; None: by comparisons.
 

@@ -186,6 +186,12 @@ class Mysql(Engine):
             return trouble_of_number(number)
         return super().trouble(error)
 
+    def from_json(self, ref: str, key: str, *, is_number: bool) -> str:
+        """By a path: MariaDB has no type for JSON."""
+        escaped = key.replace("'", "''")
+        value = f"json_value({ref}, '$.\"{escaped}\"')"
+        return f"CAST({value} AS double)" if is_number else value
+
 
 def trouble_of_number(code: int) -> Trouble | None:
     """What a number of MySQL's or MariaDB's errors says of a database that cannot serve us now."""
