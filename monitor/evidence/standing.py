@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -109,11 +108,14 @@ def usual_since(rows: Sequence[DayRow]) -> Ints:
     rows
         the days that are remembered, oldest first, and the judged one.
     """
-    found = np.full(len(rows[-1].since), NEVER)
-    for before, row in pairwise(rows):
-        taken = (row.since == NEVER) & (row.restart != before.restart)
-        found = np.select([taken, row.reset == row.day], [row.restart, NEVER], found)
-    return found
+    since, reset, restart = (
+        np.stack([getattr(row, name) for row in rows]) for name in ("since", "reset", "restart")
+    )
+    days = np.asarray([row.day for row in rows])[:, None]
+    taken = (since == NEVER) & (restart != np.concatenate([restart[:1], restart[:-1]]))
+    ended = taken | ((reset == days) & (days > days[0]))
+    last, columns = len(rows) - 1 - np.argmax(ended[::-1], axis=0), np.arange(since.shape[1])
+    return np.where(taken[last, columns], restart[last, columns], NEVER).astype(np.int64)
 
 
 def _found(
