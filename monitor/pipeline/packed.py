@@ -70,9 +70,14 @@ class PackedPanes:
         if strata is not None:
             self._open(start, strata)
 
-    def differ(self, start: int, taken: Strata, added: Strata) -> None:
-        """Let the sums follow what a pane was, and is now."""
-        self._move_sums(lambda first, end: ([taken], [added]) if first <= start < end else ([], []))
+    def differ(self, changes: Sequence[tuple[int, Strata, Strata]]) -> None:
+        """Let the sums follow what panes were, and are now."""
+
+        def sides(first: int, end: int) -> tuple[list[Strata], list[Strata]]:
+            within = [change for change in changes if first <= change[0] < end]
+            return [was for _, was, _ in within], [now for _, _, now in within]
+
+        self._move_sums(sides)
 
     def move(self, differences: Differences) -> None:
         """Keep what labels have added to panes; sums and unpacked panes follow."""

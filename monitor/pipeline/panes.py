@@ -345,10 +345,10 @@ class Panes:
 
     def _follow(self, part: Part, changes: Sequence[tuple[int, Strata, Strata]]) -> None:
         """Let the versions, the sums and the delays follow what panes were, and are now."""
-        for start, before, now in changes:
+        for start, _, now in changes:
             for version in {stratum.version for stratum in now if stratum.version is not None}:
                 self._versions[version] = min(start, self._versions.get(version, start))
-            self._parts[part].packed.differ(start, before, now)
+        self._parts[part].packed.differ(changes)
         self._move_delays(part, [(start, before, -1) for start, before, _ in changes])
         self._move_delays(part, [(start, now, 1) for start, _, now in changes])
 

@@ -34,7 +34,7 @@ CONFIG = Path(__file__).with_name("oracle_flights.toml")
 MODELS = ("late", "delay")
 FIRST, EARLY, LAST = from_iso("2013-03-01"), from_iso("2013-03-11"), from_iso("2013-04-05")
 WINDOWS = (window_of("1d", HOUR), window_of("7d", HOUR), window_of("30d", HOUR))
-WATCHED = 'windows = [{ length = "1d", step = "1d" }, { length = "7d", step = "1d" }]\ndefault_alerts = true'
+WATCHED = 'windows = [{ length = "1d", step = "1d" }, { length = "7d", step = "1d" }]'
 RULES = """
 [[models.alerts]]
 name = "moved"
@@ -242,6 +242,7 @@ def test_alerts_and_notices_are_the_same_whatever_the_way(
 def told(files: Path, source: str, store: str, **options: int) -> Contents:
     """Alerts and notices that daily cycles leave, with the default rules and one of each feature."""
     text = re.sub("^windows = .*", WATCHED, CONFIG.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = text.replace("default_alerts = false", "default_alerts = true")
     config = files / "told.toml"
     config.write_text(
         CHANNEL + text.replace("\n[models.features]", f"{RULES}\n[models.features]", 1), "utf-8"

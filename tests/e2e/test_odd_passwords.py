@@ -112,8 +112,8 @@ def odd(postgres_url: str, tmp_path: Path) -> Iterator[Odd]:
 @pytest.mark.parametrize(
     ("reader", "passwords"),
     [
-        ("", PASSWORDS[::3]),
-        ("?reader=fetchmany", PASSWORDS[len(WORDS) :: 5]),
+        ("", PASSWORDS[::7]),
+        ("?reader=fetchmany", PASSWORDS[len(WORDS) :: 9]),
         pytest.param("", PASSWORDS, marks=pytest.mark.long),
     ],
 )
@@ -137,7 +137,7 @@ def test_odd_passwords_open_source_and_store_on_postgresql_and_check_says_none(
 
 
 @pytest.mark.mariadb
-@pytest.mark.parametrize("passwords", [PASSWORDS[::3], pytest.param(PASSWORDS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("passwords", [PASSWORDS[::7], pytest.param(PASSWORDS, marks=pytest.mark.long)])
 def test_odd_passwords_open_a_source_on_mariadb_and_check_says_none(
     mariadb_url: str, tmp_path: Path, passwords: list[str]
 ) -> None:
@@ -198,7 +198,7 @@ def test_where_nobody_answers_no_message_says_a_password(tmp_path: Path, key: st
 
 @pytest.mark.postgres
 def test_odd_passwords_are_in_no_output_of_the_daemon_and_of_a_cycle(odd: Odd) -> None:
-    chosen, port = [one for one in PASSWORDS if len(one) > 3][3::9], servers.free_port()
+    chosen, port = [one for one in PASSWORDS if len(one) > 3][3::15], servers.free_port()
     store, *others = chosen
     odd.role("odd_store", store)
     urls = {}

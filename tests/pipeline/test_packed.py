@@ -79,13 +79,15 @@ def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_befor
         packed.begin()
         end += width * int(rng.integers(0, 30))
         changes = {width * int(at): drawn(rng) for at in rng.integers(0, max(1, end // width), 12)}
+        put = []
         for start, strata in changes.items():
             before = packed.pane(start)
             assert before == panes.get(start, {})
             blobs[start] = codec.encode_strata(strata)
             packed.put(start, strata if rng.random() < 0.5 else None)
-            packed.differ(start, before, strata)
+            put.append((start, before, strata))
             panes[start] = strata
+        packed.differ(put)
         if rng.random() < 0.2:
             since = width * int(rng.integers(0, max(1, end // width)))
             gone = [start for start in panes if start < since]
