@@ -288,7 +288,7 @@ class Store(PaneStore, Protocol):
     def last_kept(
         self, model: str, window: str, ends: Sequence[int]
     ) -> dict[tuple[int, str, str], MeasurementRow]:
-        """Latest kept whole-model performance rows of the given ends, by (end, measure, subject).
+        """Rows of the last kept performance of the whole at the given ends, by (end, measure, subject).
 
         Those with an interval or a reason: others cannot be seen to have moved.
         """

@@ -145,7 +145,7 @@ class SqlStore:
     def last_kept(
         self, model: str, window: str, ends: Sequence[int]
     ) -> dict[tuple[int, str, str], MeasurementRow]:
-        """Latest kept whole-model performance rows of the given ends, by (end, measure, subject)."""
+        """Rows of the last kept performance of the whole at the given ends, by (end, measure, subject)."""
         with reading(self.engine) as connection:
             return snapshots.last_kept(connection, self.run, model, window, ends)
 

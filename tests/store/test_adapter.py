@@ -319,27 +319,29 @@ def test_entries_come_back_in_order_and_the_first_of_a_day_stays(store: SqlStore
     assert store.entries("other") == []
 
 
-def test_last_kept_is_the_newest_performance_of_the_whole(store: SqlStore) -> None:
+def test_last_kept_is_the_last_performance_of_the_whole(store: SqlStore) -> None:
     older = (
+        row("coverage", 0.8),
         row("roc_auc", 0.1),
         row("recall", 0.2),
         row("recall", 0.9, segment="x=1"),
         row("recall", 0.9, version="v"),
     )
     newer = (
+        row("coverage", 0.9, truth=Truth.SETTLED),
         row("roc_auc", 0.3, truth=Truth.SETTLED),
-        row("stability_index", 0.4, truth=Truth.NONE),
         row("roc_auc", 0.5, end=START + DAY),
         row("roc_auc", 0.6, window="1d"),
     )
     store.commit("late", commit(START, snapshots=older))
     store.commit("late", commit(START + DAY, snapshots=newer))
+    store.commit("late", commit(START + 2 * DAY, snapshots=(row("stability_index", 0.4, truth=Truth.NONE),)))
 
     found = store.last_kept("late", "7d", [START, START + 2 * DAY])
 
     assert found == {
+        (START, "coverage", "score"): row("coverage", 0.9, truth=Truth.SETTLED),
         (START, "roc_auc", "score"): row("roc_auc", 0.3, truth=Truth.SETTLED),
-        (START, "recall", "score"): row("recall", 0.2),
     }
     assert store.last_kept("late", "7d", []) == {}
 

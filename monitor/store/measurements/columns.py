@@ -16,9 +16,7 @@ COLUMNS = (
     "n", "lower", "upper", "level", "resolution", "coverage", "warning", "detail",
 )  # fmt: skip
 
-_END, _MEASURE, _SUBJECT, _REASON, _LEVEL = (
-    COLUMNS.index(name) for name in ("window_end", "measure", "subject", "reason", "level")
-)
+_END, _MEASURE, _SUBJECT = (COLUMNS.index(name) for name in ("window_end", "measure", "subject"))
 AT_ONCE = 500  # rows: thousands at a time keep the garbage collector busy
 _TRUTHS = {truth.value: truth for truth in Truth}
 _REASONS = {reason.value: reason for reason in Reason}
@@ -76,11 +74,6 @@ def detail_of(text: str | None) -> Detail | None:
 def key_of(values: Sequence[Any]) -> tuple[int, str, str]:
     """(end, measure, subject) of the values of COLUMNS."""
     return values[_END], values[_MEASURE], values[_SUBJECT]
-
-
-def is_sure_or_absent(values: Sequence[Any]) -> bool:
-    """Whether the values of COLUMNS hold an interval or a reason."""
-    return values[_REASON] is not None or values[_LEVEL] is not None
 
 
 def row_of(values: Sequence[Any]) -> MeasurementRow:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     delete,
     func,
     null,
+    or_,
     select,
     tuple_,
     union,
@@ -20,7 +21,7 @@ from sqlalchemy import (
 
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.rows import Provenance
-from monitor.store.measurements.columns import columns_of, is_sure_or_absent, key_of, row_of, values_of
+from monitor.store.measurements.columns import columns_of, key_of, row_of, values_of
 from monitor.store.measurements.series import key_of_kept, write_snapshots
 from monitor.store.statements import add
 from monitor.store.tables import alerts, provenance, row_sets, snapshot_rows, snapshots
@@ -30,18 +31,24 @@ Kept = tuple[str, int, MeasurementRow]
 _KEY = ("model", "window", "window_end", "version", "segment", "measure", "subject", "against")
 
 _WHOLE_PERFORMANCE = (
+    snapshots.c.run == bindparam("run"),
+    snapshots.c.model == bindparam("model"),
+    snapshots.c.window == bindparam("window"),
+    snapshots.c.window_end.in_(bindparam("ends", expanding=True)),
+    snapshots.c.segment == "",
+    snapshots.c.version == "",
+    snapshots.c.truth.in_((Truth.PROVISIONAL.value, Truth.SETTLED.value)),
+    snapshots.c.against == "",
+)
+_LAST_REVISION = (  # each has a coverage
+    select(snapshots.c.window_end, func.max(snapshots.c.as_of))
+    .where(*_WHOLE_PERFORMANCE, snapshots.c.measure == "coverage")
+    .group_by(snapshots.c.window_end)
+)
+_LAST_KEPT = (
     select(*(null() if column is snapshots.c.detail else column for column in columns_of(snapshots)))
-    .where(
-        snapshots.c.run == bindparam("run"),
-        snapshots.c.model == bindparam("model"),
-        snapshots.c.window == bindparam("window"),
-        snapshots.c.window_end.in_(bindparam("ends", expanding=True)),
-        snapshots.c.segment == "",
-        snapshots.c.version == "",
-        snapshots.c.truth.in_((Truth.PROVISIONAL.value, Truth.SETTLED.value)),
-        snapshots.c.against == "",
-    )
-    .order_by(snapshots.c.window_end, snapshots.c.as_of, snapshots.c.truth)
+    .where(*_WHOLE_PERFORMANCE, tuple_(snapshots.c.window_end, snapshots.c.as_of).in_(_LAST_REVISION))
+    .where(or_(snapshots.c.reason.is_not(None), snapshots.c.level.is_not(None)))
 )
 
 
@@ -104,11 +111,9 @@ def _cited(run: str, model: str) -> CompoundSelect[tuple[int]]:
 def last_kept(
     connection: Connection, run: str, model: str, window: str, ends: Sequence[int]
 ) -> dict[tuple[int, str, str], MeasurementRow]:
-    """Newest whole-model performance rows of the given ends with an interval or a reason, without details."""
+    """What has an interval or a reason in the last revision of the whole's performance, without details."""
     wanted = {"run": run, "model": model, "window": window, "ends": [int(end) for end in ends]}
-    rows = connection.execute(_WHOLE_PERFORMANCE, wanted)
-    newest = {key_of(row): row for row in rows}
-    return {key: row_of(row) for key, row in newest.items() if is_sure_or_absent(row)}
+    return {key_of(row): row_of(row) for row in connection.execute(_LAST_KEPT, wanted)}
 
 
 def history(
