@@ -160,8 +160,20 @@ def test_times_in_the_future_ask_for_the_unit_or_the_zone(database: Database, tm
     )
 
     (warning,) = ahead.warnings
-    assert "100.0% lie in the future" in warning
+    assert "of the 100 first rows 100 lie in the future" in warning
     assert warning.endswith("is event_time_unit right?")
+
+
+def test_the_newest_row_in_the_future_asks_for_the_zone_however_few_they_are(
+    database: Database, tmp_path: Path
+) -> None:
+    zone = [iso(AS_OF - at * HOUR + (2 * HOUR - MINUTE)) for at in range(1_000)]
+
+    found = look(database, tmp_path, labels=[], event_time=zone)
+
+    (told,) = (warning for warning in found.warnings if "future" in warning)
+    assert "of the 1,000 newest rows 2 lie in the future" in told
+    assert told.endswith("the newest by 2h: they wait until then; is the source's timezone right?")
 
 
 @pytest.mark.parametrize("odd", ["n/a 12", "never", "", "03/11/2024"])
