@@ -24,7 +24,7 @@ from monitor.core.text import double_quoted, unquoted
 from monitor.setup.config_text import Draft, config_text, missing_roles
 from monitor.setup.guess import Guess, Roles
 from monitor.setup.learnt import with_outputs
-from monitor.setup.nested import holds_json, keys_in, taken_out
+from monitor.setup.nested import holds_json, taken_out
 from monitor.setup.roles import guess_roles
 from monitor.setup.survey import Survey, found_ids, span_of, survey
 from monitor.show.words import counted, say, say_lines
@@ -210,9 +210,7 @@ def _draft(
         second,
         lambda own, theirs: None if second is None else found_ids(source, first, second, own, theirs),
     )
-    nested = {
-        column.name: keys_in(column.texts.to_pylist()) for column in first.columns if holds_json(column)
-    }
+    nested = [column for column in first.columns if holds_json(column)]
     event_time = roles.predictions.get("event_time")
     naive = event_time is not None and event_time.unit is None and first.column(event_time.column).naive
     return Draft(
@@ -230,7 +228,7 @@ def _draft(
         naive=naive,
         reference=_reference_range(source, first, roles),
         refused=first.refused,
-        nested=tuple(nested),
+        nested=tuple(column.name for column in nested),
         taken_out=taken_out(source.reader.engine, predictions, nested),
         labels_where=None if of_labels is None else of_labels.where,
         few=tuple(column.name for column in first.columns if 1 < column.distinct <= _FEW_VALUES),

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from monitor.setup.survey import Column
@@ -13,22 +13,16 @@ _LOOKED_AT = 100  # texts
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-def taken_out(engine: Engine, table: str, nested: Mapping[str, Sequence[tuple[str, bool]]]) -> str:
-    """SELECT that takes the values out of columns that hold JSON, under their own names.
-
-    Parameters
-    ----------
-    nested
-        by column its keys, each with whether its values are numbers.
-    """
+def taken_out(engine: Engine, table: str, nested: Sequence[Column]) -> str:
+    """SELECT that takes the values out of columns that hold JSON, under their own names."""
 
     def name(part: str) -> str:
         return part if _PLAIN.fullmatch(part) else engine.quote(part.strip('"'))
 
     columns = [
-        f"{engine.from_json(f't.{name(column)}', key, is_number=is_number)} AS {name(key)}"
-        for column, keys in nested.items()
-        for key, is_number in keys or (("key", False),)
+        f"{engine.from_json(f't.{name(column.name)}', column.type, key, is_number=is_number)} AS {name(key)}"
+        for column in nested
+        for key, is_number in keys_in(column.texts.to_pylist()) or (("key", False),)
     ]
     return f"SELECT t.*, {', '.join(columns)} FROM {'.'.join(map(name, table.split('.')))} AS t"
 

@@ -321,8 +321,8 @@ class Engine(Protocol):
         """SQL of a whole number as an integer."""
         return f"CAST({sql} AS BIGINT)"
 
-    def from_json(self, ref: str, key: str, *, is_number: bool) -> str:
-        """SQL of the value of a key of a column that holds JSON objects, also as text."""
+    def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
+        """SQL of the value of a key of a column of a type that holds JSON objects, maybe as text."""
         escaped = key.replace("'", "''")
         value = f"{ref}->>'{escaped}'"
         return f"CAST({value} AS double precision)" if is_number else value

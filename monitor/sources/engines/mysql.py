@@ -186,7 +186,7 @@ class Mysql(Engine):
             return trouble_of_number(number)
         return super().trouble(error)
 
-    def from_json(self, ref: str, key: str, *, is_number: bool) -> str:
+    def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """By a path: MariaDB has no type for JSON."""
         escaped = key.replace("'", "''")
         value = f"json_value({ref}, '$.\"{escaped}\"')"

@@ -226,9 +226,10 @@ class Postgresql(Engine):
     def _regclass(self, table: str) -> str:
         return f"to_regclass({text(self.table(table))})"
 
-    def from_json(self, ref: str, key: str, *, is_number: bool) -> str:
-        """The column may be of text."""
-        return super().from_json(f"CAST({ref} AS json)", key, is_number=is_number)
+    def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:
+        """Text has no keys."""
+        document = ref if kind in ("json", "jsonb") else f"CAST({ref} AS json)"
+        return super().from_json(document, kind, key, is_number=is_number)
 
 
 def _number(name: str, ref: str, kind: str) -> Output:
