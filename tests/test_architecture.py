@@ -4,12 +4,10 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent / "monitor"
-TREES = {
-    path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))
-}
 PURE = {"sentences", "evidence", "core", "states", "records", "windows", "measures"}
 SPEAKS_SQL = {"sources", "store", "demo"}
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
@@ -39,6 +37,13 @@ FREE_BASES = {"Protocol", "Enum", "StrEnum", "IntEnum", "NamedTuple", "TypedDict
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """Each file's syntax; not as this module is imported, which each process of tests does."""
+    paths = sorted(ROOT.rglob("*.py"))
+    return {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
 def layer_of(path: Path) -> str:
     """Name the package, or the module, right below the root."""
     return path.parts[0].removesuffix(".py")
@@ -57,7 +62,7 @@ def bases_of_classes() -> dict[str, list[str]]:
     """Name the project's own bases of each class."""
     found = {
         node.name: [ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases]
-        for tree in TREES.values()
+        for tree in trees().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
@@ -74,19 +79,19 @@ def line_of(name: str, bases: dict[str, list[str]]) -> list[str]:
 
 
 def test_a_file_has_at_most_400_lines() -> None:
-    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in TREES}
+    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in trees()}
 
     assert {path: count for path, count in lines.items() if count > 400} == {}
 
 
 def test_a_module_is_named_for_what_it_holds() -> None:
-    assert [path for path in TREES if VAGUE & set(path.with_suffix("").parts)] == []
+    assert [path for path in trees() if VAGUE & set(path.with_suffix("").parts)] == []
 
 
 def test_rows_of_measures_stand_in_the_catalogue_alone() -> None:
     calls = [
         path
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path.parts[:2] != ("measures", "catalogue")
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and "Measure" in {ast.unparse(part) for part in (node.func, *node.args)}
@@ -105,7 +110,7 @@ def test_classes_inherit_once_and_errors_twice() -> None:
 def test_our_arithmetic_has_no_effects() -> None:
     forbidden = {
         (path, package)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if layer_of(path) in PURE
         for package in imports_of(tree)
         if package in SQL | EFFECTS or (package == "datetime" and path not in KEEPS_DATES)
@@ -117,7 +122,7 @@ def test_our_arithmetic_has_no_effects() -> None:
 def test_our_arithmetic_asks_neither_for_the_time_nor_for_the_disk() -> None:
     called = {
         (path, ast.unparse(node.func))
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if layer_of(path) in PURE
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
@@ -131,7 +136,7 @@ def test_our_arithmetic_asks_neither_for_the_time_nor_for_the_disk() -> None:
 
 
 def test_sql_is_spoken_in_few_places() -> None:
-    speakers = {path for path, tree in TREES.items() if SQL & set(imports_of(tree))}
+    speakers = {path for path, tree in trees().items() if SQL & set(imports_of(tree))}
 
     assert {path for path in speakers if layer_of(path) not in SPEAKS_SQL} == set()
 
@@ -139,13 +144,13 @@ def test_sql_is_spoken_in_few_places() -> None:
 def test_nothing_is_pickled() -> None:
     pickles = {"pickle", "marshal", "shelve", "joblib"}
 
-    assert [path for path, tree in TREES.items() if pickles & set(imports_of(tree))] == []
+    assert [path for path, tree in trees().items() if pickles & set(imports_of(tree))] == []
 
 
 def test_what_is_public_is_documented() -> None:
     undocumented = {
         (path, node.name)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in tree.body
         if isinstance(node, Function | ast.ClassDef)
         and not node.name.startswith("_")
@@ -167,7 +172,7 @@ def test_caches_are_changed_in_their_own_file_alone() -> None:
 
     changed = {
         (path, ast.unparse(target))
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path != Path("pipeline/caches.py")
         for node in ast.walk(tree)
         for target in (
@@ -207,14 +212,14 @@ def code_strings(tree: ast.Module) -> Iterator[ast.Constant]:
 def test_an_engine_is_named_in_its_own_file_alone() -> None:
     named = {
         (path, node.lineno, node.value)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if layer_of(path) in ASKS_THE_ENGINE and path.parts[:2] != ("sources", "engines")
         for node in code_strings(tree)
         if ENGINES.search(str(node.value))
     }
     asked = {
         (path, name)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if layer_of(path) in ASKS_THE_ENGINE and path.parts[:2] != ("sources", "engines")
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and (name := ast.unparse(node.func).split(".")[-1]).startswith("is_")
@@ -226,7 +231,7 @@ def test_an_engine_is_named_in_its_own_file_alone() -> None:
 
 
 def test_a_room_holds_at_most_15_files() -> None:
-    rooms = Counter(path.parent for path in TREES)
+    rooms = Counter(path.parent for path in trees())
 
     assert {room: files for room, files in rooms.items() if files > 15} == {}
 
@@ -234,7 +239,7 @@ def test_a_room_holds_at_most_15_files() -> None:
 def test_a_drivers_message_decides_only_as_a_driver_text() -> None:
     compared = {
         (path, node.lineno, ast.unparse(node))
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if layer_of(path) in ASKS_THE_ENGINE
         for node in ast.walk(tree)
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn)
@@ -247,7 +252,7 @@ def test_a_drivers_message_decides_only_as_a_driver_text() -> None:
 
 def test_a_class_name_stands_for_one_thing() -> None:
     homes: dict[str, list[Path]] = {}
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(path)

@@ -2,9 +2,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from looked_at import Pages, looking
-from openapi_spec_validator import OpenAPIV31SpecValidator
 from serving import Bench
 
 FILLED = {"model": "late", "rule": "busy"}
@@ -30,6 +28,8 @@ def described(document: dict[str, Any], path: str, status: str = "200") -> Any:
 
 def faults(document: dict[str, Any], schema: Any, plain: Any) -> list[str]:
     """Where an answer is not as it is described."""
+    from jsonschema import Draft202012Validator  # seconds: not in each process of tests
+
     whole = {**schema, "components": document["components"]}
     return [
         f"{list(each.path)}: {each.message}"[:300] for each in Draft202012Validator(whole).iter_errors(plain)
@@ -37,6 +37,8 @@ def faults(document: dict[str, Any], schema: Any, plain: Any) -> list[str]:
 
 
 def test_the_document_is_openapi(document: dict[str, Any]) -> None:
+    from openapi_spec_validator import OpenAPIV31SpecValidator
+
     OpenAPIV31SpecValidator(document).validate()
 
     assert len(document["paths"]) == 11
