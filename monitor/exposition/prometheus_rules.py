@@ -8,7 +8,6 @@ that does not answer, and to say that nobody answers.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
 
 from monitor.alerts.links import address, page_of
 from monitor.alerts.phrases import described, has_places
@@ -163,12 +162,13 @@ def _own(
     labels: dict[str, str],
     hold: int = 0,
     description: str = "",
-    owner: Mapping[str, str] = MappingProxyType({}),
+    owner: dict[str, str] | None = None,
 ) -> AlertingRule:
     annotations = {"summary": summary} | ({"description": description} if description else {})
     annotations |= {"action": _ACTIONS[name]} | how.section(name.lower())
     annotations |= how.page(address(("models", labels["model"]), {})) if "model" in labels else {}
-    return AlertingRule(name=name, expr=expr, labels=labels, annotations={**annotations, **owner}, hold=hold)
+    annotations |= owner or {}
+    return AlertingRule(name=name, expr=expr, labels=labels, annotations=annotations, hold=hold)
 
 
 def rules_text(models: Iterable[ModelSpec], how: Forwarding, *, kubernetes: bool = False) -> str:

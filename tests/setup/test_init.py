@@ -513,7 +513,7 @@ def test_keys_of_json_are_proposed_under_their_own_names(url: str, kind: sa.JSON
             "body": body if isinstance(kind, sa.JSON) else json.dumps(body),
         }
         for at in range(480)
-        for body in [{"km": at + 0.5, "the plan": "a"}]
+        for body in [{"km": at + 0.5, "the plan": "a", "it's": "b", "odd\\'": "c"}]
     ]
     create(url, "Odd log", rows, id=sa.Integer, at=sa.String(40), score=sa.Float, body=kind)
 
@@ -525,4 +525,5 @@ def test_keys_of_json_are_proposed_under_their_own_names(url: str, kind: sa.JSON
         first = (
             connection.exec_driver_sql(f"SELECT * FROM ({query}) AS q ORDER BY id LIMIT 1").mappings().one()
         )
-    assert (first["km"], first["the plan"]) == (0.5, "a")
+    assert [first[key] for key in ("km", "the plan", "it's")] == [0.5, "a", "b"]
+    assert first["odd\\'"] in ("c", None)  # SQLite knows no key with a backslash

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from monitor.core.errors import SourceError, Trouble
-from monitor.sources.sql.names import nearest
+from monitor.sources.sql.names import nearest, text
 from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want
 from monitor.sources.sql.time_ranges import Comparable, Interval
 from monitor.sources.sql.time_shapes import TimeColumn, by_value
@@ -323,8 +323,7 @@ class Engine(Protocol):
 
     def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """SQL of the value of a key of a column of a type that holds JSON objects, maybe as text."""
-        escaped = key.replace("'", "''")
-        value = f"{ref}->>'{escaped}'"
+        value = f"{ref}->>{text(key)}"
         return f"CAST({value} AS double precision)" if is_number else value
 
     def cell(self, sql: str, edges: Sequence[str], first: int) -> str | None:  # noqa: ARG002

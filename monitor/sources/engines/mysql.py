@@ -1,5 +1,6 @@
 """MariaDB and MySQL: types by the wire protocol, errors by their numbers; sessions in UTC."""
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -188,9 +189,14 @@ class Mysql(Engine):
 
     def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """By a path: MariaDB has no type for JSON."""
-        escaped = key.replace("'", "''")
-        value = f"json_value({ref}, '$.\"{escaped}\"')"
+        path = "$." + json.dumps(key, ensure_ascii=False)
+        value = f"json_value({ref}, {_literal(path)})"
         return f"CAST({value} AS double)" if is_number else value
+
+
+def _literal(value: str) -> str:
+    """A text of the data, in which a backslash escapes what follows it."""
+    return text(value.replace("\\", "\\\\"))
 
 
 def trouble_of_number(code: int) -> Trouble | None:

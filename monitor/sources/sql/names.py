@@ -7,7 +7,7 @@ from monitor.specs.model import Relation
 
 
 def text(value: str) -> str:
-    """Literal of a text that is ours: a name looked up in a catalogue."""
+    """Literal of a text; a backslash is a character like others, as in standard SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
