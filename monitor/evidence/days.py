@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.core.errors import CodecError
-from monitor.core.typing import Singles
+from monitor.core.typing import Floats, Singles
 from monitor.evidence.watched import Watch
 from monitor.measures.catalogue.daily import REMEMBERED
 
 NEVER = 0  # of days that are counted from 1970: no change stands
 Days32: TypeAlias = NDArray[np.int32]
-_FORMAT = 1
+_FORMAT, _BARE = 2, 1  # a row of format 1 has no deviations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +55,8 @@ class DayRow:
         shape (series,): value less what was expected; NaN: not judged.
     surprise
         shape (series,): standard normal if nothing changed; NaN: not judged.
+    deviation
+        shape (series,): standard deviation that was expected; NaN: not judged, or a row of format 1.
     since
         shape (subjects,): first day of the change that stands; 0: none does.
     by
@@ -77,12 +79,18 @@ class DayRow:
     learned: Singles
     away: Singles
     surprise: Singles
+    deviation: Singles
     since: Days32
     by: Days32
     size: Singles
     evidence: Singles
     reset: Days32
     restart: Days32
+
+    @property
+    def level(self) -> Floats:
+        """What was expected of each series: shape (series,); NaN: not judged."""
+        return self.values.astype(np.float64) - self.away
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DayRow) and pack(self) == pack(other)
@@ -123,18 +131,20 @@ def unpack(blob: bytes, watch: Watch) -> DayRow:
         if the bytes are damaged, of another format, or of another watch.
     """
     series, faults, subjects = len(watch.series), len(watch.faults), len(watch.subjects)
-    lengths = [_length(name, series, watch.samples, faults, subjects) for name in _ARRAYS]
     try:
         form, day = np.frombuffer(blob[:8], dtype="<i4").tolist()
+        names = [name for name in _ARRAYS if form != _BARE or name != "deviation"]
+        lengths = [_length(name, series, watch.samples, faults, subjects) for name in names]
         body = np.frombuffer(zlib.decompress(blob[8:]), dtype=np.uint8)
         bits = np.ascontiguousarray(body.reshape(4, -1).T).view("<i4").ravel().astype(np.int32)
     except (zlib.error, ValueError) as error:
         raise CodecError(f"damaged row of a day: {error}") from error
-    if form != _FORMAT or len(bits) != sum(lengths):
+    if form not in (_FORMAT, _BARE) or len(bits) != sum(lengths):
         raise CodecError(
             f"a row of format {_FORMAT} with {sum(lengths)} numbers expected: got {form} and {len(bits)}"
         )
-    parts = dict(zip(_ARRAYS, np.split(bits, np.cumsum(lengths)[:-1]), strict=True))
+    parts = dict(zip(names, np.split(bits, np.cumsum(lengths)[:-1]), strict=True))
+    parts.setdefault("deviation", np.full(series, np.nan, np.float32).view(np.int32))
     parts["learned"] = parts["learned"] ^ parts["values"]
     arrays: dict[str, Any] = {
         name: part.view(np.float32) if name in _SINGLES else part for name, part in parts.items()
@@ -143,12 +153,12 @@ def unpack(blob: bytes, watch: Watch) -> DayRow:
 
 
 _ARRAYS = tuple(field.name for field in fields(DayRow) if field.name != "day")
-_SINGLES = {"values", "samples", "learned", "away", "surprise", "size", "evidence"}
+_SINGLES = {"values", "samples", "learned", "away", "surprise", "deviation", "size", "evidence"}
 
 
 def _length(name: str, series: int, samples: int, faults: int, subjects: int) -> int:
     match name:
-        case "values" | "learned" | "away" | "surprise":
+        case "values" | "learned" | "away" | "surprise" | "deviation":
             return series
         case "samples":
             return samples

@@ -111,13 +111,6 @@ def step(
     )
 
 
-def expected_then(watch: Watch, history: History, row: DayRow) -> Expectation:
-    """What was expected of a day that is kept."""
-    rows = remembered(history, row.day)
-    before = Before.of(watch, rows, suspected(watch, rows, so_far(watch, rows)))
-    return _expected(watch, before, row, row.values.astype(np.float64))
-
-
 def faults_then(watch: Watch, history: History, row: DayRow) -> Faulty:
     """What was said of the faults of a day that is kept."""
     rows = remembered(history, row.day)
@@ -125,7 +118,7 @@ def faults_then(watch: Watch, history: History, row: DayRow) -> Faulty:
     return _faults(watch, Before.of(watch, rows, nobody), row)[0]
 
 
-def _expected(watch: Watch, before: Before, day: DayValues | DayRow, value: Floats) -> Expectation:
+def _expected(watch: Watch, before: Before, day: DayValues, value: Floats) -> Expectation:
     return expect(
         before.of_series(watch),
         day.day,
@@ -171,13 +164,13 @@ def _none(watch: Watch) -> DayRow:
     never, nobody = np.zeros(subjects, np.int32), np.zeros(faults, np.int32)
     samples = np.zeros(watch.samples, np.float32)
     return DayRow(
-        0, none, samples, nobody, nobody, none, none, none, never, never - 1, zero, zero, never, never
+        0, none, samples, nobody, nobody, none, none, none, none, never, never - 1, zero, zero, never, never
     )
 
 
 def _row(day: DayValues, value: Floats, expectation: Expectation, last: DayRow, *, unusual: bool) -> DayRow:
     """The day's row, with what stood the day before."""
-    far = CLIPPED * expectation.deviation
+    far, judged = CLIPPED * expectation.deviation, np.isfinite(expectation.surprise)
     clipped = np.clip(value, expectation.level - far, expectation.level + far)
     return replace(
         last,
@@ -187,10 +180,9 @@ def _row(day: DayValues, value: Floats, expectation: Expectation, last: DayRow, 
         hits=np.zeros_like(day.hits) if unusual else day.hits,
         trials=np.zeros_like(day.trials) if unusual else day.trials,
         learned=np.where(expectation.days >= FEWEST, clipped, value).astype(np.float32),
-        away=np.where(np.isfinite(expectation.surprise), value - expectation.level, np.nan).astype(
-            np.float32
-        ),
+        away=np.where(judged, value - expectation.level, np.nan).astype(np.float32),
         surprise=expectation.surprise.astype(np.float32),
+        deviation=np.where(judged, expectation.deviation, np.nan).astype(np.float32),
     )
 
 

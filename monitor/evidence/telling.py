@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.core.typing import Floats, Ints
 from monitor.evidence.days import NEVER, DayRow
-from monitor.evidence.expected import FEWEST, Expectation
+from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import MONTH, AlertBudget, Judged
 from monitor.evidence.making import FEWEST_RECORDS
 from monitor.evidence.sizes import floors, index, plain, sizes
@@ -226,12 +226,10 @@ def _missing(watch: Watch, judged: Judged, subject: int) -> tuple[float, float] 
     """Share that is missing, and what was expected at most, of the series or the fault that follows it."""
     missing = KINDS.index(Trait.MISSING)
     for at in np.flatnonzero((watch.subject == subject) & (watch.kind == missing)).tolist():
-        now, usual = float(judged.row.values[at]), expected_band(judged.expectation, at)[2]
-        return (
-            (plain(Trait.MISSING, now), plain(Trait.MISSING, usual))
-            if np.isfinite([now, usual]).all()
-            else None
-        )
+        now, expectation = float(judged.row.values[at]), judged.expectation
+        _, usual = expected_band(float(expectation.level[at]), float(expectation.deviation[at]))
+        known = np.isfinite([now, usual]).all()
+        return (plain(Trait.MISSING, now), plain(Trait.MISSING, usual)) if known else None
     for at, fault in enumerate(watch.faults):
         if fault.subject == subject and fault.fault == Trait.MISSING:
             return float(judged.faults.share[at]), float(judged.faults.largest[at])
@@ -269,7 +267,8 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
     one, row = watch.series[at], judged.row
     if judged.expectation.days[at] < FEWEST:
         return _Said(what=one.trait.value, level=one.level)
-    level, low, high = expected_band(judged.expectation, at)
+    level = float(judged.expectation.level[at])
+    low, high = expected_band(level, float(judged.expectation.deviation[at]))
     side = int(np.argmax(judged.gathered.evidence[:, at]))
     size, span = float(judged.gathered.size[side, at]), int(judged.gathered.span[side, at])
     value, over = float(row.values[at]), 1
@@ -288,7 +287,7 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
         in_unit=in_unit(
             watch,
             row,
-            judged.expectation,
+            judged.expectation.level,
             at,
             (value, low, high),
             means if over == 1 or means is None else replace(means, now=None),
@@ -300,21 +299,20 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
     )
 
 
-def expected_band(expectation: Expectation, at: int) -> tuple[float, float, float]:
-    """What was expected of a series: the middle of its band, and the ends."""
-    level, half = float(expectation.level[at]), _BAND * float(expectation.deviation[at])
-    return level, level - half, level + half
+def expected_band(level: float, deviation: float) -> tuple[float, float]:
+    """Ends of the band that a value was expected in."""
+    return level - _BAND * deviation, level + _BAND * deviation
 
 
 def in_unit(
     watch: Watch,
     row: DayRow,
-    expectation: Expectation,
+    levels: Floats,
     at: int,
     figures: tuple[float, float, float],
     means: Means | None,
 ) -> tuple[float, float, float] | None:
-    """A value and its band in the unit of the numbers, where that tells what the value does."""
+    """A value and its band in the unit of the numbers, by the expected levels, where that tells anything."""
     one = watch.series[at]
     cells = watch.cells.get(watch.subjects[one.subject])
     if cells is None or one.trait not in (Trait.LEVEL, Trait.SPREAD):
@@ -330,9 +328,9 @@ def in_unit(
     elif figures[0] != row.values[at]:  # of several days, whose levels differ
         return None
     else:
-        usual = float(expectation.level[at - 1])  # the level of a number stands before its spread
-        levels = (float(row.values[at - 1]), usual, usual)
-        value, low, high = (cells.half_width(*pair) for pair in zip(figures, levels, strict=True))
+        usual = float(levels[at - 1])  # the level of a number stands before its spread
+        about = (float(row.values[at - 1]), usual, usual)
+        value, low, high = (cells.half_width(*pair) for pair in zip(figures, about, strict=True))
     if value is None or low is None or high is None or not low < high:
         return None
     way = (figures[0] > figures[2]) - (figures[0] < figures[1])

@@ -177,7 +177,9 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
         figure = judged_days(data, asked, shown)
         return (
             figure,
-            "" if figure else "Days are watched otherwise since, so those of then are not drawn.",
+            ""
+            if figure
+            else "Days are watched otherwise since, or an earlier version judged them: those of then are not drawn.",
         )
     if rule is None:
         return None, "The rule is configured no more, so its series is not drawn."

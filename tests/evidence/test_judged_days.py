@@ -1,5 +1,6 @@
 """Judged days: what is found, how long it stands, what is learned, and that all of it follows from rows."""
 
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -84,7 +85,7 @@ def test_what_is_told_of_a_kept_day_is_what_was_told_of_it_then() -> None:
                 by = position_of(watch(), found.subject, found.what, found.level)
                 assert by is not None
                 told = figures_of(watch(), kept[:at], kept[at], by, own=False)
-                assert told == (found.value, *found.expected)
+                assert told == pytest.approx((found.value, *found.expected), rel=1e-6)
 
 
 def test_a_day_that_is_not_judged_has_no_share_of_faults_to_draw() -> None:
@@ -183,12 +184,26 @@ def test_a_fault_is_told_of_a_subject_that_learns_still() -> None:
     assert found.value == pytest.approx(0.04)
 
 
+def test_a_row_of_the_format_before_is_read_without_deviations() -> None:
+    row = run(watch(NUMBERS), [day(at, *quiet(4, at)) for at in range(40)])[-1].row
+    blob, series = pack(row), len(watch(NUMBERS).series)
+    packed = np.frombuffer(zlib.decompress(blob[8:]), np.uint8).reshape(4, -1)
+    first = sum(len(getattr(row, one)) for one in ("values", "samples", "hits", "trials", "learned", "away"))
+    first += series  # of the surprises
+    bare = np.delete(packed, np.s_[first : first + series], axis=1)
+
+    read = unpack(b"\x01" + blob[1:8] + zlib.compress(bare.tobytes()), watch(NUMBERS))
+
+    assert np.isfinite(row.deviation).any()
+    assert read == replace(row, deviation=np.full(series, np.nan, np.float32))
+
+
 def test_a_packed_row_is_the_row_and_damaged_bytes_are_refused() -> None:
     judged = run(watch(NUMBERS), [day(at, *quiet(4, at)) for at in range(40)])
     blob = pack(judged[-1].row)
 
     assert unpack(blob, watch(NUMBERS)) == judged[-1].row
-    for damaged in (b"", blob[:20], blob[:-9], b"\x02" + blob[1:]):
+    for damaged in (b"", blob[:20], blob[:-9], b"\x03" + blob[1:]):
         with pytest.raises(CodecError):
             unpack(damaged, watch(NUMBERS))
     with pytest.raises(CodecError):

@@ -5,7 +5,7 @@ import numpy as np
 from monitor.core.clock import DAY, from_iso
 from monitor.evidence.days import DayRow, History, unpack
 from monitor.evidence.expected import FEWEST
-from monitor.evidence.judging import as_judged_by, expected_then, faults_then
+from monitor.evidence.judging import as_judged_by, faults_then
 from monitor.evidence.sizes import plain
 from monitor.evidence.telling import Means, expected_band, in_unit
 from monitor.evidence.watched import Watch
@@ -47,9 +47,10 @@ def followed_days(
     by = position_of(watch, segment or watched_as(subject), told.kind, told.level)
     begins = from_iso(told.since) // DAY
     last = (begins + _AFTER + 2) * DAY  # west of UTC a day ends on the next one
-    kept = store.days(model, part, watch.key, REMEMBERED + _BEFORE + _AFTER + 2, last, until)
     if by is None:
         return []
+    before = REMEMBERED if by >= len(watch.series) else 0  # what was expected of faults is not kept
+    kept = store.days(model, part, watch.key, before + _BEFORE + _AFTER + 2, last, until)
     means = Means(told.usual, told.deviation)
     rows = as_judged_by(watch, [unpack(day.blob, watch) for day in kept])
     found = []
@@ -82,13 +83,12 @@ def figures_of(
             return None
         faults = faults_then(watch, history, row)
         return float(faults.share[fault]), 0.0, float(faults.largest[fault])
-    expectation = expected_then(watch, history, row)
     value, trait = float(row.values[by]), watch.series[by].trait
-    if expectation.days[by] < FEWEST or not np.isfinite(value):
+    low, high = expected_band(float(row.level[by]), float(row.deviation[by]))
+    if not np.isfinite(low):
         return None
-    _, low, high = expected_band(expectation, by)
     if own:
-        return in_unit(watch, row, expectation, by, (value, low, high), means)
+        return in_unit(watch, row, row.level, by, (value, low, high), means)
     first, last = sorted(plain(trait, bound) for bound in (low, high))
     return plain(trait, value), first, last
 
