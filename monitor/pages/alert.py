@@ -175,12 +175,10 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
     window = next((each for each in spec.windows if each.name == series.window), None)
     if is_change(alert.breach.cause):
         figure = judged_days(data, asked, shown)
-        return (
-            figure,
-            ""
-            if figure
-            else "Days are watched otherwise since, or an earlier version judged them: those of then are not drawn.",
+        missing = (
+            "The days of then are watched otherwise now, or an earlier version judged them: none is drawn."
         )
+        return figure, "" if figure else missing
     if rule is None:
         return None, "The rule is configured no more, so its series is not drawn."
     if window is None:
