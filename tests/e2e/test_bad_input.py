@@ -243,7 +243,7 @@ def test_times_of_a_format_that_comes_later_are_none_until_it_is_the_main_one(be
     assert '"0000-00-00T00:00:00Z" 412 times' in many.error
 
 
-@pytest.mark.parametrize("odd", ["{}Z", "{}+02:00"])
+@pytest.mark.parametrize("odd", [pytest.param("{}Z", marks=pytest.mark.long), "{}+02:00"])
 def test_a_time_of_another_format_alone_in_its_pane_is_none_however_it_is_read(
     any_bench: Bench, tmp_path: Path, odd: str
 ) -> None:

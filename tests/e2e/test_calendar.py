@@ -103,7 +103,11 @@ def kept(bench: Bench, as_of: int) -> dict[tuple[str, int], dict[str, Measuremen
     [
         pytest.param("Europe/Vienna", "1h", "2013-02-20", "2013-04-05", 31 * 24 - 1, id="March 31"),
         pytest.param("Europe/Vienna", "1h", "2013-09-20", "2013-11-05", 31 * 24 + 1, id="October 27"),
-        pytest.param("Asia/Kolkata", "30m", "2013-02-20", "2013-04-05", 31 * 24, id="half an hour"),
+        pytest.param(
+            *("Asia/Kolkata", "30m", "2013-02-20", "2013-04-05", 31 * 24),
+            marks=pytest.mark.long,
+            id="half an hour",
+        ),
     ],
 )
 def test_days_weeks_and_months_of_a_zone_are_those_of_pandas(
