@@ -29,6 +29,14 @@ TARGETS = {  # what is changed, and the tests that should notice
         "monitor/measures/statistics/intervals.py",
         [f"tests/measures/test_{name}.py" for name in _OF_INTERVALS],
     ),
+    "stability_index": (
+        "monitor/measures/shift/stability_index.py",
+        [f"tests/measures/test_{name}.py" for name in ("shift_measures", "label_shift")],
+    ),
+    "sequential": (
+        "monitor/measures/comparison/sequential.py",
+        [f"tests/measures/test_{name}.py" for name in ("always_valid", "champion_and_challenger")],
+    ),
     "states": ("monitor/states/*.py", ["tests/states"]),
     "windows": ("monitor/windows/*.py", ["tests/windows"]),
 }

@@ -180,3 +180,58 @@ def test_arms_and_measurements_are_plain_values() -> None:
     assert arm_of(Rate(0, 0)) == Mean(0.0, 0.0, 0)
     assert isinstance(control_record_share(1, 1, 0.5), Measurement)
     assert np.isfinite(log_share_evidence(10**9, 9 * 10**9, 0.1, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("control", "name"), [(Rate(600, 5_000), "rate"), (Mean(0.12, 0.1056, 5_000), "mean")]
+)
+def test_all_that_is_told_of_two_arms_of_unlike_sizes(control: Rate | Mean, name: str) -> None:
+    treatment = Rate(300, 2_000) if isinstance(control, Rate) else Mean(0.15, 0.1275, 2_000)
+    variance, square = 0.12 * 0.88 / 5_000 + 0.15 * 0.85 / 2_000, 0.01**2
+    both = variance + square
+    half = math.sqrt(variance * both / square * (math.log(both / variance) - 2 * math.log(0.1)))
+
+    results = outcome_results(control, treatment, detect=0.01, most=2.0, level=0.9, subject="x")
+    difference, p_value = results
+
+    assert (difference.measure, p_value.measure) == (
+        f"outcome_{name}_difference_always_valid",
+        "control_p_value_always_valid",
+    )
+    assert {difference.subject, p_value.subject} == {"x"}
+    assert (difference.measurement.n, p_value.measurement.n) == (7_000, 7_000)
+    assert p_value.measurement.value == pytest.approx(math.exp(-2.0))
+    interval = difference.measurement.interval
+    assert interval is not None
+    assert interval.level == 0.9
+    assert (interval.lower, interval.upper) == pytest.approx((0.03 - half, 0.03 + half))
+
+
+def test_without_a_size_that_matters_there_is_a_reason_and_the_number_of_both_arms() -> None:
+    results = outcome_results(Rate(600, 5_000), Rate(300, 2_000), detect=None, most=0.0, level=0.95)
+
+    told = [(result.subject, result.measurement.reason, result.measurement.n) for result in results]
+
+    assert told == [("", Reason.NOT_CONFIGURED, 7_000)] * 2
+
+
+def test_all_that_is_told_of_the_share_of_an_arm() -> None:
+    share, p_value = ratio_results(480, 520, planned=0.5, most=1.0, level=0.9)
+
+    assert (share.measure, p_value.measure) == ("control_record_share", "sample_ratio_p_value_always_valid")
+    assert (share.subject, p_value.subject) == ("", "")
+    assert (share.measurement.value, share.measurement.n, p_value.measurement.n) == (0.48, 1_000, 1_000)
+    assert share.measurement.interval is not None
+    assert share.measurement.interval.level == 0.9
+    for bound in (share.measurement.interval.lower, share.measurement.interval.upper):
+        assert log_share_evidence(480, 520, bound, 0.5) == pytest.approx(math.log(10), rel=1e-6)
+
+
+def test_an_arm_without_records_has_a_bound_of_its_own() -> None:
+    nobody, everybody = control_record_share(0, 40, 0.5), control_record_share(40, 0, 0.5)
+
+    assert nobody.interval is not None
+    assert everybody.interval is not None
+    assert nobody.interval.lower == 0.0 < nobody.interval.upper < 1.0
+    assert 0.0 < everybody.interval.lower < everybody.interval.upper == 1.0
+    assert control_record_share(0, 0, 0.5) == Measurement.absent(Reason.NO_RECORDS, n=0)
