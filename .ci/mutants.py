@@ -24,18 +24,28 @@ _OF_INTERVALS = (
     "measures_of_errors",
     "mixture",
 )
+_OF_COMPARISON = (
+    "always_valid",
+    "champion_and_challenger",
+    "comparison_of_arms",
+    "comparison_of_ratios",
+    "paired_records",
+)
+
+
+def _measures(*names: str) -> list[str]:
+    return [f"tests/measures/test_{name}.py" for name in names]
+
+
 TARGETS = {  # what is changed, and the tests that should notice
     "intervals": (
         "monitor/measures/statistics/intervals.py",
-        [f"tests/measures/test_{name}.py" for name in _OF_INTERVALS],
+        _measures(*_OF_INTERVALS),
     ),
-    "stability_index": (
-        "monitor/measures/shift/stability_index.py",
-        [f"tests/measures/test_{name}.py" for name in ("shift_measures", "label_shift")],
-    ),
-    "sequential": (
-        "monitor/measures/comparison/sequential.py",
-        [f"tests/measures/test_{name}.py" for name in ("always_valid", "champion_and_challenger")],
+    "comparison": ("monitor/measures/comparison/*.py", _measures(*_OF_COMPARISON)),
+    "shift": (
+        "monitor/measures/shift/*.py",
+        _measures("shift_measures", "label_shift", "measures_of_values"),
     ),
     "states": ("monitor/states/*.py", ["tests/states"]),
     "windows": ("monitor/windows/*.py", ["tests/windows"]),

@@ -236,7 +236,7 @@ def test_alerts_and_notices_are_the_same_whatever_the_way(
 
     assert found == dict.fromkeys(found, expected)
     assert len(expected["alerts"]) > 5
-    assert len(expected["outbox"]) > 5
+    assert len(expected["outbox"]) > 1  # what begins in one cycle is one notice
 
 
 def told(files: Path, source: str, store: str, **options: int) -> Contents:
