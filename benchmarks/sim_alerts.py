@@ -156,7 +156,7 @@ def main() -> int:
             known[waiting[done]] = done.result()
             chosen.file.write_text(json.dumps(known, sort_keys=True) + "\n")
             print(f"{number} of {len(wanted)}: {waiting[done]}", file=sys.stderr, flush=True)
-    (ROOT / "docs" / "alarms.md").write_text(page.page(known), encoding="utf-8")
+    (ROOT / "docs" / "alarms.md").write_text(page.page(json.loads(chosen.file.read_text())), encoding="utf-8")
     return 0
 
 
