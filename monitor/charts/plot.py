@@ -15,6 +15,7 @@ _TOP, _BOTTOM = 8, 22  # pixels above the highest tick and below the lowest one
 _DOT = 2.5
 _TITLE = 16
 _FEW = 6  # ticks
+_CURVE = 250  # points of a path; a curve that is kept has at most 200, and its area can be read back
 _RIGHT = 0.6  # of the width: what begins further right has no room for a text beside it
 _NEAR = 0.09  # of the height: what lies lower has no room for a text below it
 
@@ -213,10 +214,11 @@ def _runs(
 
 
 def _joined(plot: Plot, points: Sequence[tuple[float, ...]]) -> str:
-    """Points of a path. Those of a year's days are thousands: all are written at once."""
+    """Points of a path. Those of a year's days are thousands: all are written at once, to a tenth."""
     across, down, tall = plot.x.part, plot.y.part, plot.height
     flat = [part for x, y in points for part in (WIDTH * across(x), tall * (1 - down(y)))]
-    return _NOTHING.sub("", "L".join(["%.2f %.2f"] * len(points)) % tuple(flat))
+    form = "%.2f %.2f" if len(points) <= _CURVE else "%.1f %.1f"
+    return _NOTHING.sub("", "L".join([form] * len(points)) % tuple(flat))
 
 
 def _at(plot: Plot, x: float, y: float) -> str:
@@ -232,7 +234,7 @@ def _down(plot: Plot, y: float) -> str:
     return _number(_TOP + plot.height * (1 - plot.y.part(y)))
 
 
-_NOTHING = re.compile(r"\.00|(?<=\.[1-9])0")  # decimals that tell nothing, of two
+_NOTHING = re.compile(r"\.00?(?!\d)|(?<=\.[1-9])0(?!\d)")  # decimals that tell nothing
 
 
 def _number(value: float) -> str:

@@ -194,3 +194,11 @@ def test_a_row_of_cells_has_a_path_a_class() -> None:
 def test_a_spark_line_shows_gaps_and_nothing_of_nothing() -> None:
     assert spark([], "a") == spark([None], "a") == ""
     assert spark([1.0, None, 1.0], "a").count("M") == 2
+
+
+@pytest.mark.parametrize(("points", "decimals"), [(250, 2), (251, 1)])
+def test_a_path_of_more_points_than_a_curve_has_is_drawn_to_a_tenth(points: int, decimals: int) -> None:
+    x = Axis(0.0, 3.0 * (points - 1), ())
+    text = picture(Path([(float(at), 0.0) for at in range(points)], "main"), x=x)
+
+    assert f"L{1000 / 3:.{decimals}f} " in text
