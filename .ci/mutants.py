@@ -43,10 +43,6 @@ TARGETS = {  # what is changed, and the tests that should notice
         _measures(*_OF_INTERVALS),
     ),
     "comparison": ("monitor/measures/comparison/*.py", _measures(*_OF_COMPARISON)),
-    "shift": (
-        "monitor/measures/shift/*.py",
-        _measures("shift_measures", "label_shift", "measures_of_values"),
-    ),
     "states": ("monitor/states/*.py", ["tests/states"]),
     "windows": ("monitor/windows/*.py", ["tests/windows"]),
 }

@@ -165,12 +165,14 @@ def test_a_store_that_hangs_is_told_by_health_and_stops_neither_the_page_nor_the
     with proxy(postgres_url) as way, daemon(tmp_path, way.url(postgres_url)) as running:
         way.hold()
         running.wait(lambda: running.status("/healthz") == 503, "503")
-        told = httpx.get(f"http://127.0.0.1:{running.port}/healthz", timeout=10).text
-        assert told.startswith("the store has not answered for ")
-        assert running.status("/readyz") == 200
+        for probe in ("healthz", "readyz"):
+            answer = httpx.get(f"http://127.0.0.1:{running.port}/{probe}", timeout=10)
+            assert answer.status_code == 503
+            assert answer.text.startswith("the store has not answered for ")
         assert running.value("as_of_seconds", model="late")
         way.forward()
         goes_on(running, postgres_url)
+        running.wait(lambda: running.status("/readyz") == 200, "200")
         way.hold()
         time.sleep(3)
         code, took = running.stop()

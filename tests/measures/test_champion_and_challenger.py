@@ -156,6 +156,27 @@ def test_the_difference_of_areas_is_delongs_of_the_raw_scores_within_the_resolut
     assert half == pytest.approx(1.959964 * math.sqrt(variance), rel=0.05)
 
 
+def test_of_scores_that_lie_in_cells_of_their_own_the_difference_and_its_interval_are_exactly_delongs() -> (
+    None
+):
+    rng = np.random.default_rng(7)
+    actual = rng.random(400) < 0.3
+    first = rng.integers(0, 64, 400) / 64 + 1 / 128
+    second = np.clip(first + (rng.integers(-9, 10, 400) + 3 * actual) / 64, 1 / 128, 127 / 128)
+
+    measured = auc_difference(paired(actual, first, second), 0.9)
+
+    value, variance = delong(actual, first, second)
+    ties = [(score[actual][:, None] == score[~actual][None, :]).mean() / 2 for score in (first, second)]
+    assert measured.value == pytest.approx(value, abs=1e-12)
+    assert measured.n == 400
+    assert measured.resolution == pytest.approx(sum(ties))
+    assert measured.interval is not None
+    assert measured.interval.level == 0.9
+    half = stats.norm.ppf(0.95) * math.sqrt(variance)
+    assert (measured.interval.lower, measured.interval.upper) == pytest.approx((value - half, value + half))
+
+
 def test_one_class_and_few_of_a_class_have_no_interval_of_the_areas() -> None:
     scores = np.linspace(0.1, 0.9, 12)
     one_class, few = np.ones(12, dtype=bool), np.arange(12) < 3

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from measure_states import binary_counting, by_name, number_counting, numbered, scored
+from scipy.stats import norm
 from scipy.stats.contingency import relative_risk
 
 from monitor.core.measurement import Measurement, Reason
@@ -121,3 +122,19 @@ def test_rates_have_a_ratio_among_the_results() -> None:
     arms = [scored([0.5] * 10, [1] * hits + [0] * (10 - hits), counting) for hits in (2, 4)]
 
     assert by_name(comparison(counting, arms[0], arms[1], Options()))["outcome_rate_ratio"].value == 2.0
+
+
+def test_a_deviation_has_the_delta_methods_interval_and_a_ratio_says_its_level() -> None:
+    values = np.random.default_rng(3).gamma(2.0, size=40)
+    away = values - values.mean()
+    fourth, second = float((away**4).mean()), float((away**2).mean())
+    arm = Mean(float(values.mean()), float(values.var(ddof=1)), 40, fourth=fourth)
+
+    deviation, ratio = arm_sd(arm, 0.9), mean_ratio(arm, Mean(3.0, 2.0, 80), 0.9)
+
+    half = norm.ppf(0.95) * ((fourth - second**2) / 40) ** 0.5 / (2 * values.std(ddof=1))
+    assert (deviation.value, deviation.n) == (pytest.approx(values.std(ddof=1)), 40)
+    assert bounds(deviation) == pytest.approx([values.std(ddof=1) - half, values.std(ddof=1) + half])
+    assert ratio.n == 120
+    assert {deviation.interval and deviation.interval.level, ratio.interval and ratio.interval.level} == {0.9}
+    assert (rate_ratio(Rate(3, 50), Rate(4, 70)).n, rate_ratio(Rate(0, 0), Rate(4, 70)).n) == (120, 70)
