@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from monitor.app.alert_decisions import PAST, Decision
+from monitor.app.alert_decisions import PAST, Decision, standings
 from monitor.app.clocks import paced_clock, standing_clock
 from monitor.app.kept import chosen_rows
 from monitor.app.run_lock import Held
@@ -20,7 +20,8 @@ from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.demo.loading import flights, load_logs
 from monitor.demo.months import months
-from monitor.show.words import room, say, say_lines
+from monitor.show.status import heads
+from monitor.show.words import room, say, say_lines, width
 from monitor.specs import PORT
 from monitor.specs.protocols import CycleReport
 from monitor.specs.urls import sqlite_url
@@ -73,6 +74,7 @@ def run_demo(
         if not app.store.events(MODEL, PAST):
             app.store.record([Decision(stop, "demo", "flights of 2013: no cycle is late").event(MODEL, PAST)])
         say_lines(months(chosen_rows(app, model=MODEL, window="month", history=True), room()))
+        say_lines("\n".join(line.text for line in heads(standings(app, MODEL, stop), width())))
         say(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:
             return 0

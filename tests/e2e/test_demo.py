@@ -121,6 +121,14 @@ def test_the_standing_daemon_serves_the_last_commit_until_ctrl_c(demo: Demo) -> 
     assert f"ask on: monitor status --config {config}\n" in demo.printed
 
 
+def test_the_demo_ends_with_who_is_needed_and_the_first_reason_as_status_says_them(demo: Demo) -> None:
+    with redirect_stdout(io.StringIO()) as out, suppress(SystemExit):
+        main(["status", "--format", "json", "--config", str(demo.directory / "config.toml")])
+    (late,) = (one for one in json.loads(out.getvalue()) if one["model"] == "late")
+
+    assert f"late {late['verdict']} {late['because'][0]}" in " ".join(demo.printed.split())
+
+
 def test_the_printed_month_the_kept_one_and_the_page_agree(demo: Demo) -> None:
     header, march = (line for line in demo.printed.splitlines() if line.startswith(("month", "2013-03")))
     rows = (row for row in demo.shown("--history", "--window", "month") if row["against"] is None)
@@ -179,7 +187,7 @@ def test_a_second_start_goes_on_without_loading_again(demo: Demo) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "the logs are loaded already" in done.stderr
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["month", "2013-03"]
+    assert [line.split()[0] for line in done.stdout.splitlines()][:3] == ["month", "2013-03", "late"]
     assert {row["as_of"] for row in demo.shown()} == {"2013-04-03T00:00:00Z"}
 
 
