@@ -1,6 +1,6 @@
 import json
 
-from sentence_lengths import hurried_pages, long_ones, sentences
+from sentence_lengths import hurried_pages, long_ones, other_words, sentences
 from site_pages import ROOT, laid_out, offline, pages
 
 
@@ -56,3 +56,12 @@ def test_sentences_are_those_of_the_text_alone() -> None:
     assert sentences(text) == ["One code two.", "Three four!", "An item"]
     assert long_ones(f"Short one. {thirty}.") == [f"{thirty}."]
     assert ROOT / "docs" / "troubleshoot.md" in hurried_pages()
+
+
+def test_a_word_that_is_none_of_the_glossary_is_found_with_its_sentence() -> None:
+    text = "Labels of a segment. Buckets are cells. The ground truth of `a bin` comes late. Binary: bound.\n"
+
+    assert other_words(text) == [
+        ("bucket", "Buckets are cells."),
+        ("ground truth", "The ground truth of code comes late."),
+    ]

@@ -1,7 +1,7 @@
 """How many sentences of a page are long: `python docs/generators/sentence_lengths.py` prints it by page.
 
 A sentence that needs reading twice is mostly a long one. Tables, code and headings are not counted; a code
-span is one word.
+span is one word. Other words for what the glossary of docs/concepts.md names are found as well.
 """
 
 import re
@@ -15,6 +15,28 @@ from site_pages import ROOT, pages
 MOST_WORDS = 25
 MOST_LONG = 0.10  # share of the sentences of a page
 HURRIED = ("Start", "How-to", "Concepts", "Operate", "Troubleshoot")  # sections whose readers are in a hurry
+OTHER_WORDS = {  # for what the glossary names otherwise
+    "ground truth": "label",
+    "feedback": "label",
+    "observation": "record",
+    "instance": "record",
+    "inference": "prediction",
+    "bucket": "cell",
+    "bin": "cell",
+    "tile": "pane",
+    "time slot": "pane",
+    "baseline": "reference",
+    "cohort": "segment",
+    "subgroup": "segment",
+    "variant": "arm",
+    "kpi": "measure",
+    "alarm": "alert",
+    "incident": "alert",
+    "backfill": "replay",
+    "covariate drift": "shift",
+    "data drift": "shift",
+}
+_OTHERS = re.compile(rf"\b({'|'.join(OTHER_WORDS)})s?\b", re.IGNORECASE)
 _BLOCKS = re.compile(r"^ *(```|~~~).*?^ *\1$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CODE = re.compile(r"`[^`]*`")
@@ -36,6 +58,11 @@ def long_ones(text: str) -> list[str]:
     return [one for one in sentences(text) if len(one.split()) > MOST_WORDS]
 
 
+def other_words(text: str) -> list[tuple[str, str]]:
+    """(Word, sentence) wherever a page has another word for a thing that the glossary names."""
+    return [(word[1].lower(), one) for one in sentences(text) for word in _OTHERS.finditer(one)]
+
+
 def hurried_pages() -> list[Path]:
     """Pages of the sections whose readers are in a hurry."""
     site = tomllib.loads((ROOT / "docs" / "site.toml").read_text(encoding="utf-8"))
@@ -50,8 +77,11 @@ def hurried_pages() -> list[Path]:
 
 
 def main() -> int:
-    """Print the share of long sentences by page, and with names the sentences themselves; 1: too many."""
-    worst = 0.0
+    """Print the share of long sentences by page, and with names the sentences themselves; 1: too many.
+
+    A word that is none of the glossary's is printed with its sentence, and is one too many.
+    """
+    worst, strange = 0.0, 0
     for page in [Path(name).resolve() for name in sys.argv[1:]] or hurried_pages():
         text = text_of(page)
         found, everything = long_ones(text), len(sentences(text))
@@ -59,7 +89,10 @@ def main() -> int:
         print(f"{len(found) / everything:6.1%} of {everything:4} {page.relative_to(ROOT)}")
         if sys.argv[1:]:
             print(*(f"    {len(one.split())}: {one}" for one in found), sep="\n")
-    return int(worst > MOST_LONG)
+        for word, one in other_words(text):
+            print(f'    "{word}": the glossary says {OTHER_WORDS[word]}: {one}')
+            strange += 1
+    return int(worst > MOST_LONG or strange > 0)
 
 
 if __name__ == "__main__":
