@@ -233,7 +233,8 @@ $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing monitor and what its tests need into $(VENV), versions as in constraints.txt (a minute or two) ..."
-	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev]'
+	@$(BIN)/python $(PIP) --no-compile -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -W ignore -m compileall -q -j 0 $(VENV)/lib || true # by all processors: pip compiles with one
 	@touch $(VENV)/installed $@
 
 $(VENV)/installed-spark: $(VENV)/installed-dev

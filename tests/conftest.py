@@ -36,6 +36,11 @@ if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY
     tempfile.tempdir = None  # what was found before
 
 
+# No test speaks TLS with a public host, and reading the authorities of all takes each client 50 ms of CPU.
+os.environ.setdefault("AUTHORITIES_OUTSIDE", os.environ.get("SSL_CERT_FILE", ""))
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
+
+
 @pytest.fixture(autouse=True)
 def unlearned() -> Iterator[None]:
     """A process keeps the secrets that it has met: those of another test are none here."""

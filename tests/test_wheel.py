@@ -261,5 +261,7 @@ def answer(port: int) -> int | None:
 
 
 def outside() -> dict[str, str]:
-    """Environment without what leads Python back to these sources."""
-    return {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+    """Environment without what leads Python back to these sources, and with its authorities."""
+    found = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+    authorities = found.pop("AUTHORITIES_OUTSIDE", "")
+    return found | {"SSL_CERT_FILE": authorities} if authorities else found

@@ -48,7 +48,13 @@ class Audited:
 
 
 def audit(
-    model: Model, panes: Panes, changes: Changes, before: tuple[MeasurementRow, ...], as_of: int
+    model: Model,
+    panes: Panes,
+    changes: Changes,
+    before: tuple[MeasurementRow, ...],
+    as_of: int,
+    *,
+    labels: bool = True,
 ) -> Audited:
     """Audit the log if it is time.
 
@@ -62,6 +68,8 @@ def audit(
     ----------
     before
         figures of the last audit, which stay until the next one.
+    labels
+        whether labels are compared: not with each tick of a replay, which lives a year in minutes.
     """
     state = changes.state
     if state.audited_as_of is not None and as_of - state.audited_as_of < model.audit_every:
@@ -81,7 +89,7 @@ def audit(
         return Audited(as_of, rows=rows)
     oldest = max(model.oldest_pane(as_of), log.oldest)
     waiting = _differing(panes, log.panes, oldest, as_of)
-    if reading.labelled:
+    if reading.labelled and labels:
         uncounted = [*changes.waiting, *waiting, *model.store.waiting(model.name)]
         if not _purged(model, panes, log):
             oldest = max(model.oldest_pane(as_of), log.oldest - log.oldest % reading.pane)

@@ -206,7 +206,7 @@ def _changes(cycle: _Cycle, state: ModelState) -> tuple[Changes, Audited]:
     )
     if cycle.caches.last is None:
         changes = reach_back(model, panes, changes, as_of)
-    audited = audit(model, panes, changes, cycle.last.audit, as_of)
+    audited = audit(model, panes, changes, cycle.last.audit, as_of, labels=cycle.tick.shown)
     waiting = [*changes.waiting, *audited.waiting]
     model.store.note_waiting(model.name, changes.state, waiting, token=cycle.tick.token)
     return changes, audited

@@ -237,30 +237,34 @@ class PackedPanes:
     def _summed(self, key: _Sum) -> Strata:
         """The sum, by way of the nearest one if that is shorter."""
         start, end, strata = key
-        everything = self._cover(start, end)
-        ways = [
-            (
-                self._cover(other[0], start) + self._cover(end, other[1]),
-                self._cover(start, other[0]) + self._cover(other[1], end),
-                other,
-            )
-            for other in self._sums
-            if other[2] is strata and other[0] < end and start < other[1]
-        ]
-        near = min(ways, key=lambda way: len(way[0]) + len(way[1]), default=None)
-        if near is not None and len(near[0]) + len(near[1]) < len(everything):
-            pieces = list(self._pieces(near[0] + near[1], strata=strata))
-            taken, added = pieces[: len(near[0])], pieces[len(near[0]) :]
-            if near[2] in self._sums:  # unless one of these panes was refused, and the sum with it
-                (moved,) = moved_strata(self.layout, [(self._sums[near[2]], taken, added)])
+        near = min(
+            (other for other in self._sums if other[2] is strata and other[0] < end and start < other[1]),
+            key=lambda other: self._apart(key, other),
+            default=None,
+        )
+        if near is not None and self._apart(key, near) < self._many(start, end):
+            gone = self._cover(near[0], start) + self._cover(end, near[1])
+            come = self._cover(start, near[0]) + self._cover(near[1], end)
+            pieces = list(self._pieces(gone + come, strata=strata))
+            taken, added = pieces[: len(gone)], pieces[len(gone) :]
+            if near in self._sums:  # unless one of these panes was refused, and the sum with it
+                (moved,) = moved_strata(self.layout, [(self._sums[near], taken, added)])
                 if moved is not None:
                     return moved
-        return fold(self.layout, self._pieces(everything, strata=strata))
+        return fold(self.layout, self._pieces(self._cover(start, end), strata=strata))
+
+    def _apart(self, one: _Sum, other: _Sum) -> int:
+        """How many panes and days two sums differ by."""
+        return sum(self._many(*sorted(ends)) for ends in zip(one[:2], other[:2], strict=True))
+
+    def _many(self, start: int, end: int) -> int:
+        """How many panes and days cover [start, end)."""
+        first_day, last_day = _whole_days(start, end)
+        return (first_day - start + end - last_day) // self.width + (last_day - first_day) // DAY
 
     def _cover(self, start: int, end: int) -> list[tuple[int, bool]]:
         """Panes and whole days of [start, end), as (start, is it a day); none if it ends before it starts."""
-        first_day = min(-(-start // DAY) * DAY, end)
-        last_day = max(floor_to(end, DAY), first_day)
+        first_day, last_day = _whole_days(start, end)
         spans = [(at, False) for at in range(start, first_day, self.width)]
         spans += [(day, True) for day in range(first_day, last_day, DAY)]
         return [*spans, *((at, False) for at in range(last_day, end, self.width))]
@@ -278,6 +282,12 @@ class PackedPanes:
         total = codec.decode(self._days[day], self.layout)
         (moved,) = moved_strata(self.layout, [(total, (), changes)])
         return fold(self.layout, self.panes(panes)) if moved is None else moved
+
+
+def _whole_days(start: int, end: int) -> tuple[int, int]:
+    """Where whole days begin and end in [start, end); both its end if there is none."""
+    first_day = min(-(-start // DAY) * DAY, end)
+    return first_day, max(floor_to(end, DAY), first_day)
 
 
 def _counters(strata: Strata) -> int:

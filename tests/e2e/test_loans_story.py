@@ -72,15 +72,16 @@ class Bank:
 
 
 @pytest.mark.parametrize(
-    ("database", "story"),
+    ("database", "story", "every"),
     [
-        pytest.param("postgres_url", {}, marks=pytest.mark.postgres, id="selective"),
-        pytest.param("", {"selective": False}, marks=pytest.mark.long, id="complete"),
-        pytest.param("", {"equal_pace": True}, marks=pytest.mark.long, id="equal pace"),
+        pytest.param("postgres_url", {}, "2d", marks=pytest.mark.postgres, id="selective"),
+        pytest.param("", {}, "1d", marks=pytest.mark.long, id="selective, daily"),
+        pytest.param("", {"selective": False}, "1d", marks=pytest.mark.long, id="complete"),
+        pytest.param("", {"equal_pace": True}, "1d", marks=pytest.mark.long, id="equal pace"),
     ],
 )
 def test_a_unit_error_and_a_drift_are_told_in_time_and_nothing_falsely(
-    database: str, story: dict[str, bool], tmp_path: Path, request: pytest.FixtureRequest
+    database: str, story: dict[str, bool], every: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     url = request.getfixturevalue(database) if database else f"sqlite:///{tmp_path / 'loans.db'}"
     log = loans(DAYS, unit_error_day=UNIT_ERROR, drift_day=DRIFT, **story)
@@ -90,9 +91,9 @@ def test_a_unit_error_and_a_drift_are_told_in_time_and_nothing_falsely(
     written = bank.begin(url)
     assert ("only_for" in written) == story.get("selective", True)
 
-    for first, last, every in ((1, 40, "3d"), (41, DRIFT + 22, "1d")):
+    for first, last, pace in ((1, 40, "3d"), (41, UNIT_ERROR + 3, "1d"), (UNIT_ERROR + 4, DRIFT + 22, every)):
         span = ["--from", day(first).date().isoformat(), "--to", day(last).date().isoformat()]
-        replayed = bank.monitor("replay", *span, "--every", every, "--run", "live")
+        replayed = bank.monitor("replay", *span, "--every", pace, "--run", "live")
         assert replayed.exit_code == 0, replayed.output
 
     fired = bank.fired()

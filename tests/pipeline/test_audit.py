@@ -128,6 +128,22 @@ def test_labels_that_become_visible_long_after_their_reported_at_are_found(
     assert facts(fresh_store, NOON)[Part.LABELS] == (10, 10, 10)
 
 
+def test_a_replay_compares_labels_with_the_ticks_that_are_shown_alone(
+    fresh_store: SqlStore, log: Log
+) -> None:
+    """It lives a year in minutes: what a hand changes meanwhile is found at its last tick."""
+    monitored = monitored_of(log.source(), fresh_store, windows=SPEC.windows[:1], audit_every=DAY)
+    monitored.replay(START, START + 6 * DAY, DAY)
+    monitored.change(source=log.without(labels_of=at_noon(log)[:3]).source())
+
+    monitored.cycle(START + 7 * DAY, shown=False)
+    before = facts(fresh_store, NOON)[Part.LABELS]
+    monitored.replay(START + 7 * DAY, START + 8 * DAY, DAY)
+
+    assert fresh_store.state("late").audited_as_of == START + 8 * DAY
+    assert (before, facts(fresh_store, NOON)[Part.LABELS]) == ((10, 10, 10), (10, 10, 7))
+
+
 def of_panes(store: SqlStore, start: int) -> tuple[int, bytes]:
     """Checksum and counters of a stored labels part."""
     pane = pane_of(monitored_of(log_of(1).source(), store).model, start, Part.LABELS)
