@@ -32,6 +32,8 @@ _OF_COMPARISON = (
     "paired_records",
 )
 
+_OF_GAINS = ("gains_and_profits", "golden", "measures_of_scores", "whole_curves")
+
 
 def _measures(*names: str) -> list[str]:
     return [f"tests/measures/test_{name}.py" for name in names]
@@ -43,6 +45,7 @@ TARGETS = {  # what is changed, and the tests that should notice
         _measures(*_OF_INTERVALS),
     ),
     "comparison": ("monitor/measures/comparison/*.py", _measures(*_OF_COMPARISON)),
+    "gains": ("monitor/measures/classification/gains.py", _measures(*_OF_GAINS)),
     "states": ("monitor/states/*.py", ["tests/states"]),
     "windows": ("monitor/windows/*.py", ["tests/windows"]),
 }

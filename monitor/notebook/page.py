@@ -342,7 +342,7 @@ class _FrameData:
         return []
 
     def followed(
-        self, _spec: ModelSpec, _of: tuple[str, str], _told: ToldSeries, _until: int
+        self, _spec: ModelSpec, _of: tuple[str, str], _told: ToldSeries, _span: tuple[int, int]
     ) -> list[FollowedDay]:
         return []
 

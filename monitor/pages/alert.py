@@ -32,6 +32,7 @@ from monitor.specs.rows import Drawn
 from monitor.windows.days import zone_of_days
 
 _BEFORE, _MOST = 90 * DAY, 12
+_APART = 7  # days between two words on an axis
 OF_ONE = ("since", "subject", "segment", "version")
 
 
@@ -230,7 +231,8 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
     if meant is None:
         return None
     spec, until = spec_of(data, shown.model), alert.resolved_at or asked.as_of or data.now()
-    days = data.followed(spec, (alert.series.subject, alert.series.segment), meant, until)
+    fired = alert.fired_at or alert.since
+    days = data.followed(spec, (alert.series.subject, alert.series.segment), meant, (fired, until))
     if not days:
         return None
     zone, begins = zone_of_days(spec.reading.zone, spec.reading.pane), from_iso(meant.since) // DAY
@@ -241,7 +243,7 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
     steps = [(middle[number], found.get(number)) for number in numbers]
     label = tick_label(meant.measure) if meant.measure else short
     drawn: list[Mark] = [
-        Shade(float(alert.fired_at or alert.since), float(alert.resolved_at or until)),
+        Shade(float(fired), float(alert.resolved_at or until)),
         Band([(x, *((one.low, one.high) if one else (None, None))) for x, one in steps], "reference"),
         Path([(x, one.value if one else None) for x, one in steps]),
         Dots([(x, one.value) for x, one in steps if one]),
@@ -250,6 +252,11 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
             RuleLine(float(one.start), "x", "now", f"began {day(one.start, zone)}")
             for one in days
             if one.day == begins
+        ),
+        *(
+            [RuleLine(float(fired), "x", "now", f"found {day(fired)}")]
+            if fired // DAY - begins > _APART
+            else []
         ),
     ]
     of = f" of {named(alert.series.subject)}" if alert.series.subject else ""

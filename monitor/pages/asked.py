@@ -134,14 +134,16 @@ class PageData(Surroundings, Protocol):
         ...
 
     def followed(
-        self, spec: ModelSpec, of: tuple[str, str], told: ToldSeries, until: int
+        self, spec: ModelSpec, of: tuple[str, str], told: ToldSeries, span: tuple[int, int]
     ) -> list[FollowedDay]:
-        """Days about the first one of a change, each as it was judged; none: it is not known any more.
+        """Days about a change, each as it was judged; none: it is not known any more.
 
         Parameters
         ----------
         of
             subject and segment, as rows name them; of the whole the segment is empty.
+        span
+            when its alert fired; the moment by which the days were judged that are told.
         """
         ...
 

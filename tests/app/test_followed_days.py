@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from memory import MemorySource
-from synthetic import READING, START, log_of, monitored_of
+from synthetic import READING, START, Monitored, log_of, monitored_of
 
 from monitor.app.pages.days import followed_days
 from monitor.core.clock import DAY, HOUR, to_iso
@@ -16,8 +16,8 @@ from monitor.windows.ends import window_of
 DAYS, AGE = 34, 3
 
 
-def followed(store: SqlStore, zone: str, subject: str, begins: int, until: int) -> list[FollowedDay]:
-    """Days about one, after two cycles, the last one at the end of the log."""
+def lived(store: SqlStore, zone: str) -> Monitored:
+    """Two cycles, the last one at the end of the log."""
     log = log_of(DAYS, per_day=60)
     monitored = monitored_of(
         MemorySource(log.predictions, log.labels),
@@ -31,22 +31,40 @@ def followed(store: SqlStore, zone: str, subject: str, begins: int, until: int) 
     )
     for after in (18, DAYS):
         monitored.cycle(START + after * DAY)
+    return monitored
+
+
+def followed(
+    monitored: Monitored, store: SqlStore, subject: str, begins: int, span: tuple[int, int]
+) -> list[FollowedDay]:
+    """Days about one, of a change that was found on a day and is told by another."""
     kind = {"label": "base_rate", "feature:temp": "level"}[subject]
     level = "1" if subject == "label" else ""
     since = to_iso(START + begins * DAY)[:10]
     told = ToldSeries(kind, kind, level, own=False, since=since, unit="", measure="")
-    return followed_days(store, "late", monitored.model.counting, (subject, ""), told, until)
+    found, until = (START + day * DAY for day in span)
+    return followed_days(store, "late", monitored.model.counting, (subject, ""), told, (found, until))
 
 
 def test_days_of_labels_that_are_judged_later_are_not_drawn(fresh_store: SqlStore) -> None:
-    until = START + 25 * DAY
+    days = followed(lived(fresh_store, "UTC"), fresh_store, "label", 18, (19, 25))
 
-    days = followed(fresh_store, "UTC", "label", 18, until)
-
-    assert days[-1].end == until - AGE * DAY
+    assert days[-1].end == START + (25 - AGE) * DAY
 
 
 def test_two_weeks_after_the_first_day_are_drawn_west_of_utc_too(fresh_store: SqlStore) -> None:
-    days = followed(fresh_store, "America/Los_Angeles", "feature:temp", 17, START + DAYS * DAY)
+    zone = "America/Los_Angeles"
+
+    days = followed(lived(fresh_store, zone), fresh_store, "feature:temp", 17, (17, DAYS))
 
     assert days[-1].day == (START // DAY) + 17 + 14
+
+
+def test_days_go_on_to_those_by_which_a_change_was_found(fresh_store: SqlStore) -> None:
+    """One that many days had to show: the day on which it was told is drawn, and what came after."""
+    monitored, first = lived(fresh_store, "UTC"), START // DAY
+
+    soon, late = (followed(monitored, fresh_store, "feature:temp", 15, (found, DAYS)) for found in (15, 19))
+
+    assert soon[0].day == late[0].day
+    assert [soon[-1].day - first, late[-1].day - first] == [29, 33]

@@ -62,11 +62,11 @@ class Kept:
         return self._days
 
 
-def figure_of(*days: FollowedDay, cause: Detail) -> Figure | None:
+def figure_of(*days: FollowedDay, cause: Detail, fired: int = END) -> Figure | None:
     """Figure of an alert."""
     verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=1.5, cause=cause)
     series = Series("changed", window=CUMULATIVE, subject="feature:age")
-    alert = firing(series, verdict, END)
+    alert = firing(series, verdict, fired)
     return judged_days(cast("PageData", Kept(*days)), Asked(("models",)), ShownAlert("churn", alert))
 
 
@@ -85,6 +85,16 @@ def test_days_stand_in_what_was_expected_of_them_and_the_first_of_the_change_is_
     assert ring.points == [(MIDDLE, 4.0)]
     assert (began.at, began.label) == (END - DAY, "began 4 Mar 2024")
     assert figure.title == "level of age, day by day"
+
+
+def test_when_it_was_found_is_marked_where_that_is_not_when_it_began() -> None:
+    figure = figure_of(followed(1, 2.0), followed(0, 4.0), cause=judged(), fired=from_iso("2024-03-14"))
+
+    assert figure is not None
+    assert [one.label for one in figure.plot.marks if isinstance(one, RuleLine)] == [
+        "began 4 Mar 2024",
+        "found 14 Mar 2024",
+    ]
 
 
 def test_days_that_are_not_known_are_gaps() -> None:

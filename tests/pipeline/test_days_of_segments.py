@@ -101,7 +101,8 @@ def test_what_changes_in_one_segment_is_told_of_it_and_any_order_of_ticks_finds_
     told = told_series(alert.breach.cause)
     assert told is not None
     counting = monitored_of(source, regular, **OPTIONS).model.counting
-    *_, newest = followed_days(regular, "late", counting, ("score", "region=north"), told, EVERY_DAY[-1])
+    span = alert.since, EVERY_DAY[-1]
+    *_, newest = followed_days(regular, "late", counting, ("score", "region=north"), told, span)
     assert newest.value < newest.low
     found, other = rows_of(regular), rows_of(disturbed)
     assert (found["days"], found["alerts"]) == (other["days"], other["alerts"])

@@ -19,7 +19,8 @@ from monitor.records.pane import Part
 from monitor.sentences.changed import ToldSeries
 from monitor.store.adapter import SqlStore
 
-_BEFORE, _AFTER = 14, 14  # days about the first day of a change
+_BEFORE, _AFTER = 14, 14  # days before the first one of a change, and after that by which it was found
+_FOUND = 60  # days after the first one
 
 
 def followed_days(
@@ -28,14 +29,18 @@ def followed_days(
     counting: Counting,
     of: tuple[str, str],
     told: ToldSeries,
-    until: int,
+    span: tuple[int, int],
 ) -> list[FollowedDay]:
-    """Days about the first one of a change, oldest first; none, where they are watched otherwise now.
+    """Days about the first one of a change, and on to those by which it was found, oldest first.
+
+    None, where they are watched otherwise now.
 
     Parameters
     ----------
     of
         subject and segment, as rows name them; of the whole the segment is empty.
+    span
+        when its alert fired; the moment by which the days were judged that are told.
     """
     subject, segment = of
     part = Part.LABELS if is_of_labels(subject) else Part.RECORDS
@@ -45,17 +50,18 @@ def followed_days(
         return []
     watch = watch_from(counting, key, tuple(decode(day.blob, layout) for day in first))
     by = position_of(watch, segment or watched_as(subject), told.kind, told.level)
-    begins = from_iso(told.since) // DAY
-    last = (begins + _AFTER + 2) * DAY  # west of UTC a day ends on the next one
+    begins, (fired, until) = from_iso(told.since) // DAY, span
+    ends = max(begins, min(fired // DAY, begins + _FOUND)) + _AFTER
+    last = (ends + 2) * DAY  # west of UTC a day ends on the next one
     if by is None:
         return []
     before = REMEMBERED if by >= len(watch.series) else 0  # what was expected of faults is not kept
-    kept = store.days(model, part, watch.key, before + _BEFORE + _AFTER + 2, last, until)
+    kept = store.days(model, part, watch.key, before + _BEFORE + ends - begins + 2, last, until)
     means = Means(told.usual, told.deviation)
     rows = as_judged_by(watch, [unpack(day.blob, watch) for day in kept])
     found = []
     for at, (day, row) in enumerate(zip(kept, rows, strict=True)):
-        if not begins - _BEFORE <= row.day <= begins + _AFTER:
+        if not begins - _BEFORE <= row.day <= ends:
             continue
         figures = figures_of(watch, rows[:at], row, by, own=told.own, means=means)
         if figures is not None:

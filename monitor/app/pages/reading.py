@@ -96,11 +96,11 @@ class StoreData:
         return spans(self.app.store, model, counted, block, bounds)
 
     def followed(
-        self, spec: ModelSpec, of: tuple[str, str], told: ToldSeries, until: int
+        self, spec: ModelSpec, of: tuple[str, str], told: ToldSeries, span: tuple[int, int]
     ) -> list[FollowedDay]:
-        """Days about the first one of a change, each as it was judged; none: it is not known any more."""
+        """Days about a change, each as it was judged; none: it is not known any more."""
         counting = counting_of(self.app.store, spec, self._references)
-        return followed_days(self.app.store, spec.name, counting, of, told, until)
+        return followed_days(self.app.store, spec.name, counting, of, told, span)
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""
