@@ -87,13 +87,14 @@ def lost_of(index: float | None, detail: Detail | None) -> Lost | None:
 
 def inputs(known: Known) -> Iterator[str]:
     """Sentences on which features, scores, predictions and labels moved, and by how much; seasons first."""
-    if known.features(INDEX, SEASON):
+    seasonal = bool(known.features(INDEX, SEASON))
+    if seasonal:
         yield from _features(known, SEASON)
-    yield from _features(known)
+    yield from _features(known, where="Against the reference" if seasonal else "")
     yield from _outputs(known)
 
 
-def _features(known: Known, against: str = "") -> Iterator[str]:
+def _features(known: Known, against: str = "", where: str = "") -> Iterator[str]:
     rows, of = known.features(INDEX, against), f" from their {against}" if against else ""
     far = f"differ more{of} than its periods differ among themselves" if against else "moved beyond chance"
     judged = [row for row in rows if row.measurement.value is not None]
@@ -103,9 +104,9 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         return
     moved = sorted(filter(lambda row: is_beyond(known, row), judged), key=lambda row: -_index(row))
     large = [row for row in moved if band_of(_index(row)) != "none"]
-    where = capital(window_of(judged[0]))
+    where = where or f"{capital(window_of(judged[0]))}:"
     if not moved:
-        yield f"{where}: none of {len(judged)} features {far}"
+        yield f"{where} none of {len(judged)} features {far}"
     else:
         some = f", {len(large)} by 0.1 or more" if len(large) < len(moved) else ""
         small = ", each by less than 0.1" if against else ", as one in 20 does by chance alone"
@@ -114,7 +115,7 @@ def _features(known: Known, against: str = "") -> Iterator[str]:
         most = few(
             [f"{named(row.subject)} {_with_band(row, *_means(known, row), *_beside(row))}" for row in moved]
         )
-        yield f"{where}: {told}, by {INDEX}: {most}"
+        yield f"{where} {told}, by {INDEX}: {most}"
     yield from _only_lost(known, {named(row.subject): row for row in judged}, against)
     if len(judged) < len(rows):
         blind: dict[str, list[str]] = {}
