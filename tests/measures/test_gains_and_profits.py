@@ -22,12 +22,15 @@ from monitor.measures.classification.gains import (
     found_at,
     least_profit,
     profit_at,
+    profit_statistics,
     profits,
+    whole_precision_curve,
+    whole_profit_curve,
 )
 from monitor.measures.evaluate import best_threshold as chosen_threshold
 from monitor.measures.evaluate import performance
 from monitor.measures.options import Options
-from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.statistics.ranked import Ranked, Resamples
 from monitor.states.views import ScoreTable
 
 SLACK = 1e-9
@@ -335,3 +338,94 @@ def test_without_a_threshold_from_the_reference_there_is_no_profit_of_it() -> No
     found = measured([0.2, 0.7, 0.9], [0, 1, 1])
 
     assert found["reference_threshold_profit"].reason is Reason.NO_REFERENCE
+
+
+def test_the_profit_at_a_threshold_has_a_normal_interval() -> None:
+    amounts = np.asarray([0.5, -14.0, 14.0, -3.0])  # of each record
+
+    found = profit_at(ranked_of([0.2, 0.4, 0.7, 0.9], [0, 1, 1, 0]), 0.5, AMOUNTS, level=0.9)
+
+    half = stats.norm.ppf(0.95) * np.std(amounts) * 2
+    assert found.interval is not None
+    assert found.interval.level == 0.9
+    bounds = (found.interval.lower, found.interval.upper)
+    assert bounds == pytest.approx((amounts.sum() - half, amounts.sum() + half))
+
+
+def test_what_ends_at_the_threshold_is_below_it() -> None:
+    found = profit_at(ranked_of([0.5 - 1e-9, 0.5], [1, 0]), 0.5, AMOUNTS)
+
+    assert (found.value, found.resolution) == (-14 - 3, 0)
+
+
+@pytest.mark.parametrize(
+    "amounts", [((0.7, -3.0), (-5.0, 11.0)), ((1.0, -3.0), (-1.0, -2.0)), ((-2.0, 3.0), (-4.0, 1.0))]
+)
+def test_the_largest_profit_of_each_resample_is_the_best_of_its_shares(
+    amounts: tuple[Floats, Floats],
+) -> None:
+    """By records at hand; nobody, some or all are best."""
+    (quiet, false), (miss, true) = amounts
+    rng = np.random.default_rng(15)
+    scores = rng.random(300).round(2)
+    table = ranked_of(scores.tolist(), (rng.random(300) < scores).astype(int).tolist())
+    resamples = Resamples.of(table, 9, rng)
+
+    found = profit_statistics(resamples, 300, np.asarray(amounts))["best_profit"]
+
+    expected = []
+    for positive, negative in zip(resamples.positive.T, resamples.negative.T, strict=True):
+        by_threshold = [
+            true * positive[:said].sum()
+            + miss * positive[said:].sum()
+            + false * negative[:said].sum()
+            + quiet * negative[said:].sum()
+            for said in range(len(positive) + 1)
+        ]
+        expected.append(300 * max(by_threshold))
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-2)
+
+
+def test_the_best_profit_is_told_with_its_curve_and_its_threshold() -> None:
+    asked = Options(resamples=0, profit=PROFIT)
+
+    found = measured([0.1, 0.4, 0.6, 0.9, 0.9], [0, 1, 0, 1, 1], options=asked)
+
+    best, threshold = found["best_profit"], found["best_profit_threshold"]
+    assert best.detail is not None
+    assert best.detail.columns == ("threshold", "profit", "predicted_rate")
+    edge = np.floor(np.asarray([0.9, 0.6, 0.4, 0.1]) * 2048) / 2048
+    worth = [2 * 0.5 - 3 * 14, 15.0, 11.5, 39.5, 3 * 14 - 2 * 3.0]
+    rates = [0.0, 0.4, 0.6, 0.8, 1.0]
+    assert best.detail.rows == tuple(zip([None, *edge.tolist()], worth, rates, strict=True))
+    assert (best.value, best.n, best.interval, best.resolution) == (39.5, 5, None, 0.0)
+    assert (threshold.value, threshold.n) == (edge[2], 5)
+
+
+def test_without_both_classes_there_is_no_best_profit_and_no_threshold_of_it() -> None:
+    found = measured([0.1, 0.4], [0, 0], options=Options(resamples=0, profit=PROFIT))
+
+    for name in ("best_profit", "best_profit_threshold"):
+        assert found[name] == Measurement.absent(Reason.ONE_CLASS, n=2)
+    nobody = Options(resamples=0, profit={("0", "1"): -1.0})
+    cheap = measured([0.1, 0.9] * 10, [1, 0] * 10, options=nobody)
+    assert cheap["best_profit_threshold"] == Measurement.absent(Reason.UNDEFINED, n=20)
+
+
+def test_the_least_profit_of_small_amounts_is_between_none_and_all() -> None:
+    assert least_profit(np.asarray([[0.1, 0.0], [0.0, 0.1]])) == pytest.approx(0.05)
+
+
+def test_whole_curves_begin_at_nobody_and_hold_the_threshold_that_decides() -> None:
+    rng = np.random.default_rng(16)
+    scores = rng.random(3_000)
+    table = ranked_of(scores.tolist(), (rng.random(3_000) < scores).astype(int).tolist())
+    said = int((table.lower >= 0.5).sum())
+
+    precision, profit = whole_precision_curve(table, said), whole_profit_curve(table, AMOUNTS, said)
+
+    assert precision.columns == ("threshold", "precision", "recall")
+    assert profit.columns == ("threshold", "profit", "predicted_rate")
+    edge = pytest.approx(float(table.lower[said - 1]))
+    assert [sum(row[0] == edge for row in curve.rows) for curve in (precision, profit)] == [1, 1]
+    assert list(profit.rows[0]) == [None, pytest.approx(profits(table, AMOUNTS)[0]), 0.0]
