@@ -24,6 +24,7 @@ from monitor.measures.classification.gains import (
     profit_at,
     profit_statistics,
     profits,
+    statistics,
     whole_precision_curve,
     whole_profit_curve,
 )
@@ -429,3 +430,69 @@ def test_whole_curves_begin_at_nobody_and_hold_the_threshold_that_decides() -> N
     edge = pytest.approx(float(table.lower[said - 1]))
     assert [sum(row[0] == edge for row in curve.rows) for curve in (precision, profit)] == [1, 1]
     assert list(profit.rows[0]) == [None, pytest.approx(profits(table, AMOUNTS)[0]), 0.0]
+
+
+def test_the_gain_and_lift_of_a_tie_across_the_border_have_their_resolution() -> None:
+    """Two of three equal records, two of them positive, are among the highest tenth of twenty."""
+    scores = [0.9, 0.9, 0.9, *(0.8 - 0.04 * at for at in range(17))]
+    labels = [1, 0, 1, 1, 1, 1, *[0] * 14]
+
+    found = measured(scores, labels, options=Options(resamples=0))
+
+    gain, lift = found["gain_top_decile"], found["lift_top_decile"]
+    assert (gain.value, gain.resolution) == pytest.approx((4 / 3 / 5, 2 / 3 / 5))
+    assert (lift.value, lift.resolution) == pytest.approx((10 * 4 / 3 / 5, 10 * 2 / 3 / 5))
+    assert (gain.n, lift.n) == (20, 20)
+
+
+def test_the_bounds_of_a_lift_are_those_of_its_gain() -> None:
+    rng = np.random.default_rng(17)
+    scores = rng.random(400)
+
+    found = measured(scores, (rng.random(400) < scores).astype(int), options=Options(resamples=60))
+
+    gain, lift = found["gain_top_decile"].interval, found["lift_top_decile"].interval
+    assert gain is not None
+    assert lift is not None
+    assert (lift.lower, lift.upper) == pytest.approx((10 * gain.lower, 10 * gain.upper))
+    assert lift.level == gain.level == 0.95
+
+
+def test_an_average_precision_has_its_curve() -> None:
+    table = ranked_of([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+
+    found = average_precision(table, np.arange(4))
+
+    assert found.value == pytest.approx((1 + 2 / 3) / 2)
+    assert (found.n, found.resolution) == (4, 0)
+    assert found.detail is not None
+    assert found.detail.columns == ("threshold", "precision", "recall")
+    precision, recall = np.asarray([1.0, 0.5, 2 / 3, 0.5]), np.asarray([0.5, 0.5, 1.0, 1.0])
+    np.testing.assert_allclose(
+        np.asarray(found.detail.rows, dtype=np.float64).T,
+        np.stack([table.lower, precision, recall]),
+        atol=1e-6,
+    )
+    assert average_precision(table).detail is None
+
+
+def test_of_each_resample_the_highest_scores_are_counted() -> None:
+    """A cell that is taken in part counts in proportion."""
+    rng = np.random.default_rng(18)
+    scores = rng.random(500).round(2)
+    table = ranked_of(scores.tolist(), (rng.random(500) < scores).astype(int).tolist())
+    resamples = Resamples.of(table, 9, rng)
+
+    found = statistics(resamples, (0.05,))
+
+    for share, name in ((0.05, "5%"), (0.1, "10%")):
+        hits = []
+        for positive, negative in zip(resamples.positive.T, resamples.negative.T, strict=True):
+            left, inside = share, 0.0
+            for here, others in zip(positive.tolist(), negative.tolist(), strict=True):
+                part = min(1.0, left / (here + others)) if here + others > 0 else 1.0
+                inside, left = inside + part * here, max(0.0, left - here - others)
+            hits.append(inside)
+        assert found[f"precision_at_top top:{name}"] == pytest.approx(np.asarray(hits) / share, rel=1e-3)
+        recall = np.asarray(hits) / resamples.true[-1]
+        assert found[f"recall_at_top top:{name}"] == pytest.approx(recall, rel=1e-3)
