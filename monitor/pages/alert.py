@@ -253,17 +253,16 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
             for one in days
             if one.day == begins
         ),
-        *(
-            [RuleLine(float(fired), "x", "now", f"found {day(fired)}")]
-            if fired // DAY - begins > _APART
-            else []
-        ),
     ]
+    ends = days[-1].end
+    if fired // DAY - begins > _APART:
+        drawn.append(RuleLine(float(fired), "x", "now", f"found {day(fired)}"))
+        ends = max(ends, fired)  # labels come later than the days that they are of
     of = f" of {named(alert.series.subject)}" if alert.series.subject else ""
     where = f" in {named(alert.series.segment)}" if alert.series.segment else ""
     title = f"{meant.what}{of}{where}, day by day"
     plot = Plot(
-        x=time_axis(days[0].start, days[-1].end, zone),
+        x=time_axis(days[0].start, ends, zone),
         y=linear([value for one in days for value in (one.value, one.low, one.high)], label=label),
         marks=tuple(drawn),
         label=f"{title}, {len(days)} days",

@@ -53,7 +53,8 @@ class Tick:
     stopping
         asked between chunks.
     shown
-        False: current rows of windows are not written, as a later tick is about to replace them.
+        False: current rows of windows are not written, as a later tick is about to replace them, and the
+        audit compares no labels.
     recipients
         who is told of alerts.
     of_all

@@ -91,6 +91,7 @@ def test_when_it_was_found_is_marked_where_that_is_not_when_it_began() -> None:
     figure = figure_of(followed(1, 2.0), followed(0, 4.0), cause=judged(), fired=from_iso("2024-03-14"))
 
     assert figure is not None
+    assert figure.plot.x.high == from_iso("2024-03-14"), "the axis holds it"
     assert [one.label for one in figure.plot.marks if isinstance(one, RuleLine)] == [
         "began 4 Mar 2024",
         "found 14 Mar 2024",
