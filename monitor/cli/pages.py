@@ -40,12 +40,14 @@ def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
     "--end", type=MomentType(), help="Which window: the moment it ends, exclusive. Default: the newest."
 )
 @click.option("--as-of", type=MomentType(), help="What was known at that time.")
-@click.option("--format", "form", type=click.Choice(["html", "json"]), default="html")
+@click.option(
+    "--format", "form", type=click.Choice(["html", "json"]), help="Default: json for FILE.json, else html."
+)
 @click.option(
     "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File to write."
 )
 @exit_on_error
-def report(path: Path, run_name: str, output: Path, form: str, **asked: Any) -> None:
+def report(path: Path, run_name: str, output: Path, form: str | None, **asked: Any) -> None:
     """Write a report of a model, as one file.
 
     It is for people who do not reach the pages, and prints to A4.
@@ -54,6 +56,6 @@ def report(path: Path, run_name: str, output: Path, form: str, **asked: Any) -> 
     from monitor.app.wiring import opened_to_read
 
     with opened_to_read(read_settings(path, outside=False), path.parent, run_name) as app:
-        text = written(app, form, **asked)
+        text = written(app, form or ("json" if output.suffix.lower() == ".json" else "html"), **asked)
     output.write_text(text, encoding="utf-8")
     say(f"{output}: {len(text.encode()):,} bytes")

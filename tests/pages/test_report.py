@@ -41,9 +41,7 @@ def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
 def test_a_report_as_json_has_the_rows_of_its_window(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     end = ("--end", "2024-04-01")
-    done = bench.monitor(
-        "report", "--model", "late", "--window", "month", *end, "--format", "json", "--output", str(file)
-    )
+    done = bench.monitor("report", "--model", "late", "--window", "month", *end, "--output", str(file))
     shown = bench.monitor(
         "show", "--model", "late", "--window", "month", "--as-of", to_iso(END), "--format", "json"
     )
