@@ -1,12 +1,14 @@
 """CPU of pages: medians of requests in one process, without the pages that are kept already.
 
 Three stores: the demo's (made by `make demo ARGS=--exit`), one of hourly panes, one of 300 features and 90
-daily windows. The first request of each address is told apart: it reads what later ones have.
+daily windows. The first request of each address is told apart: it reads what later ones have. Where Chromium
+is, it opens the same pages: how many nodes they have, and how long after the last byte they have loaded.
 python benchmarks/pages.py DIRECTORY [DEMO_CONFIG]
 """
 
 import gc
 import gzip
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -16,18 +18,28 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from playwright.sync_api import sync_playwright
 from serving import Bench, bench_in
 
 from monitor.app.demo import END as DEMO_END
+from monitor.app.pages.keeping import KeptPages
 from monitor.app.pages.reading import StoreData
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
 from monitor.cli.commands import NEW_OBJECTS
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.pages.report import report
 from monitor.pages.routes import answer
+from monitor.specs.settings import HttpSpec
+from monitor.web.guard import own_hosts
+from monitor.web.server import Server, make_app
 
 REQUESTS = 20
+_LOADED = """() => {
+  const [entry] = performance.getEntriesByType("navigation");
+  return entry.loadEventEnd - entry.responseEnd;
+}"""
 ALERT = "since=1385424000000000&subject=feature%3Atemp_f"  # of the budget: 29 days are drawn
 END = from_iso("2024-04-01")
 MODEL = """
@@ -67,8 +79,11 @@ def main(directory: Path, demo: str = "monitor-demo/config.toml") -> None:
                 "/models/late/performance?window=month&end=2013-12-01",
                 *("/models/late/features", "/models/late/feature?name=temp_f", "/models/late/compare"),
                 *("/models/late/segments", "/models/late/log", f"/models/late/alerts/changed?{ALERT}"),
+                *("/models/late/measures", "/models/late/measures/roc_auc?window=1d&range=1y"),
+                "/models/late/log?window=1d&range=1y",
             )
             timed(app, DEMO_END, addresses)
+            reported(app, DEMO_END, "late", "month")
     print("hourly panes, a month of 720")
     hourly = made(directory / "hourly", "1h", '"month"', features=16, days=31, a_day=600)
     with hourly.app() as app:
@@ -77,7 +92,9 @@ def main(directory: Path, demo: str = "monitor-demo/config.toml") -> None:
     print("300 features, 90 daily windows")
     wide = made(directory / "wide", "1d", '{ length = "1d", step = "1d" }', features=300, days=90, a_day=150)
     with wide.app() as app:
-        timed(app, END, ("/models/made/features?range=90d", "/models/made/feature?name=x7", "/models/made"))
+        addresses = ("/models/made/features?range=90d", "/models/made/feature?name=x7", "/models/made")
+        timed(app, END, (*addresses, "/models/made/measures"))
+        reported(app, END, "made", "1d")
 
 
 def made(directory: Path, pane: str, windows: str, *, features: int, days: int, a_day: int) -> Bench:
@@ -135,6 +152,41 @@ def timed(app: App, now: int, addresses: Sequence[str]) -> None:
             f"  {address:48} {found.status} first {first:6.1f} ms, median {np.median(others):6.1f} ms, "
             f"{len(found.body) / 1_000:6.1f} kB, {packed / 1_000:5.1f} kB packed"
         )
+    browsed(app, now, addresses)
+
+
+def reported(app: App, now: int, model: str, window: str) -> None:
+    """Print CPU and size of a report."""
+    data, taken = StoreData(app, lambda: now), []
+    for _ in range(REQUESTS):
+        before = time.process_time()
+        text = report(data, model, window, None, None)
+        taken.append(1_000 * (time.process_time() - before))
+    print(f"  report {' ':41} median {np.median(taken):6.1f} ms, {len(text) / 1_000:6.1f} kB")
+
+
+def browsed(app: App, now: int, addresses: Sequence[str]) -> None:
+    """Print how many nodes a browser makes of each address, and when it has loaded: medians of five."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("  no chromium: nothing is opened")
+        return
+    pages = KeptPages(StoreData(app, lambda: now))
+    web = make_app(None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=own_hosts(HttpSpec()))
+    server = Server(web, port=0)
+    server.start()
+    with sync_playwright() as started:
+        page = started.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        ).new_page()
+        for address in addresses:
+            loaded = []
+            for _ in range(5):
+                page.goto(f"http://127.0.0.1:{server.port}{address}")
+                loaded.append(page.evaluate(_LOADED))
+            nodes = page.locator("*").count()
+            print(f"  {address:48} {nodes:5} nodes, loaded {np.median(loaded):4.0f} ms after")
+    server.stop()
 
 
 if __name__ == "__main__":

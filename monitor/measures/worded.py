@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import lru_cache
 
 from monitor.core.clock import FIRST, LAST, SECOND, to_iso
 from monitor.core.measurement import Interval, Measurement
@@ -214,6 +215,7 @@ def surely(measure: str, difference: Measurement) -> str:
     return "surely better" if grows == (direction is Direction.HIGHER) else "surely worse"
 
 
+@lru_cache(maxsize=1024)  # a page asks for each of its numbers
 def is_percent(measure: str) -> bool:
     """Whether values of a measure are told in %: rates, but no probability of chance and no AUC."""
     measured = BY_NAME.get(measure)
@@ -230,6 +232,7 @@ def _is_of_rates(measure: str) -> bool:
     return is_percent(measure) and "_difference" in measure
 
 
+@lru_cache(maxsize=1024)  # a page asks for each of its numbers
 def is_p_value(measure: str) -> bool:
     """Whether values of a measure are probabilities of what was found, by chance."""
     measured = BY_NAME.get(measure)
@@ -332,6 +335,7 @@ def _plain(measure: str, value: float, *, within: bool = False) -> str:
     return "< 0.001" if 0 < value < 0.0005 and not within else _rounded(value, 3)
 
 
+@lru_cache(maxsize=1024)  # a page asks for each of its numbers
 def _has_decimals(measure: str) -> bool:
     """Whether the field tells values of a measure to three decimals, as those of an AUC."""
     measured = BY_NAME.get(measure)

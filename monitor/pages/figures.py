@@ -61,6 +61,12 @@ def plain(value: float) -> str:
     return with_minus(number(value))
 
 
+def definition_of(measure: str) -> str:
+    """What a measure is, in a sentence; empty where it has none, as a rule's own."""
+    definition = BY_NAME[measure].definition if measure in BY_NAME else ""
+    return definition.replace("`", "").partition(". ")[0].rstrip(".")
+
+
 def within(low: float, high: float, title: str) -> Axis:
     """Axis that ends at these values, whatever its ticks."""
     ticks = linear([low, high], label=short).ticks

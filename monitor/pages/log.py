@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.core.clock import DAY
-from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import value_of
 from monitor.pages.asked import Asked, PageData
-from monitor.pages.figures import Figure, timeline
+from monitor.pages.figures import Figure, definition_of, timeline
 from monitor.pages.fleet import main_of
 from monitor.pages.model import RANGES, Link, known_events, links_of, spec_of
 from monitor.pages.moments import day, time_axis
@@ -63,7 +62,7 @@ def log_page(data: PageData, asked: Asked, name: str) -> LogPage:
             (
                 measure,
                 value_of(measure, result.value) if result.reason is None else f"({result.reason})",
-                BY_NAME[measure].definition.replace("`", "").partition(". ")[0].rstrip("."),
+                definition_of(measure),
             )
             for measure, result in counts.items()
         ),

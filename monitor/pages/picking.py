@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.core.clock import to_iso
+from monitor.config.messages import quoted
+from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import AddressError
 from monitor.pages.asked import Asked, PageData, Placed
 from monitor.pages.fleet import main_of
@@ -23,6 +24,8 @@ class Picked:
 
     Parameters
     ----------
+    window
+        one without a name is what an address bounds itself: nothing is kept of it.
     end
         exclusive; None: no window of the kind was measured yet.
     name
@@ -39,6 +42,13 @@ class Picked:
     earlier: str
     later: str
 
+    @property
+    def dates(self) -> tuple[str, str]:
+        """First day, and the day before which it ends; empty: there is none."""
+        if self.end is None:
+            return "", ""
+        return to_iso(self.window.start(self.end))[:10], to_iso(self.end)[:10]
+
 
 def picked(data: PageData, asked: Asked, spec: ModelSpec, seen: Placed) -> Picked:
     """The window that an address means: the newest one if it names none.
@@ -49,6 +59,8 @@ def picked(data: PageData, asked: Asked, spec: ModelSpec, seen: Placed) -> Picke
         if no such window is kept.
     """
     names = [each.name for each in spec.windows]
+    if bounds := _bounds(asked, spec.reading.pane):
+        return _bounded(asked, names, spec.reading.zone, *bounds)
     window = main_of(spec, asked.choice("window", names, "month" if "month" in names else seen.window))
     ends = _ends(data, spec, window, asked.as_of)
     end = _end(asked, window, ends)
@@ -61,6 +73,45 @@ def picked(data: PageData, asked: Asked, spec: ModelSpec, seen: Placed) -> Picke
         ends=tuple((to_iso(each), called(window, each), each == end) for each in ends[:_MOST_ENDS]),
         earlier=asked.here(end=to_iso(ends[at + 1])) if at + 1 < len(ends) else "",
         later=asked.here(end=to_iso(ends[at - 1])) if at > 0 else "",
+    )
+
+
+def _bounds(asked: Asked, pane: int) -> tuple[int, int] | None:
+    """Bounds that an address names itself."""
+    first, last = asked.moment("from"), asked.moment("to")
+    if first is None and last is None:
+        return None
+    rule = f"from and to bound whole panes of {format_duration(pane)}, without window and end"
+    if first is None or last is None or not first < last or first % pane or last % pane:
+        raise AddressError(
+            f"{rule}: got {quoted(asked.query.get('from', ''))} and {quoted(asked.query.get('to', ''))}"
+        )
+    for name in ("window", "end"):
+        if name in asked.query:
+            raise AddressError(f"{rule}: got {name} as well")
+    return first, last
+
+
+def _bounded(asked: Asked, names: Sequence[str], zone: str, first: int, last: int) -> Picked:
+    length = last - first
+    window = Window("", length, length, zone)
+
+    def moved(by: int) -> str:
+        return asked.here(**{"from": to_iso(first + by), "to": to_iso(last + by)})
+
+    def kind(name: str) -> Link:
+        return Link(name, asked.here(**{"window": name, "from": None, "to": None}), False)
+
+    return Picked(
+        window=window,
+        end=last,
+        name=called(window, last),
+        windows=tuple(
+            Link(each, asked.here(window=each, **{"from": None, "to": None}), False) for each in names
+        ),
+        ends=(),
+        earlier=moved(-length),
+        later=moved(length),
     )
 
 

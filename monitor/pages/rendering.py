@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ASSETS = {"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8"}
 _LONGEST = 60  # characters of a name on a page
+_MOST_ROWS = 60  # of a table: a page has at most 4,000 nodes
 
 
 def rendered(template: str, **context: Any) -> str:
@@ -51,17 +52,24 @@ def shown(name: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def numbers(rows: Sequence[Sequence[str]]) -> str:
-    """Body of a table of numbers, of which a year's days make thousands: escaped as one text.
+def numbers(rows: Sequence[Sequence[str]], columns: Sequence[str]) -> str:
+    """Table of numbers; of many rows as lines of text, since each cell is a node that a browser lays out.
 
-    >>> numbers([("1 Jan", "<b>"), ("2 Jan", "0.7")])
-    '<tr><td>1 Jan</td><td>&lt;b&gt;</td></tr><tr><td>2 Jan</td><td>0.7</td></tr>'
+    >>> numbers([("1 Jan", "<b>")], ["day", "p"]).partition("<tbody>")[2]
+    '<tr><td>1 Jan</td><td>&lt;b&gt;</td></tr></tbody></table>'
     """
-    text = escape(
-        "\n".join("\t".join(map(shown, row)) for row in rows)
-    )  # no name keeps a tab or a line's end
-    cells = text.replace("\t", "</td><td>").replace("\n", "</td></tr><tr><td>")
-    return f"<tr><td>{cells}</td></tr>" if rows else ""
+    told = [list(map(shown, row)) for row in (columns, *rows)]  # no name keeps a tab or a line's end
+    if len(rows) > _MOST_ROWS:
+        widths = [max(map(len, cells)) for cells in zip(*told, strict=True)]
+        lines = ("\t".join(map(str.ljust, row, widths)).rstrip() for row in told)
+        return f"<pre>{escape(chr(10).join(lines))}</pre>"
+    head, body = (escape("\n".join(map("\t".join, part))) for part in (told[:1], told[1:]))
+    names = head.replace("\t", '</th><th scope="col">')
+    cells = body.replace("\t", "</td><td>").replace("\n", "</td></tr><tr><td>")
+    return (
+        f'<table><thead><tr><th scope="col">{names}</th></tr></thead>'
+        f"<tbody><tr><td>{cells}</td></tr></tbody></table>"
+    )
 
 
 @lru_cache(maxsize=1)

@@ -23,8 +23,9 @@ from monitor.pages.model import Link, overview, spec_of
 from monitor.pages.moments import day
 from monitor.pages.rendering import ASSETS, asset, assets_hash, rendered
 from monitor.pages.slices.compare import compare_page, compare_rows
+from monitor.pages.slices.measures import measure_page, measure_rows, measures_page, measures_rows
 from monitor.pages.slices.segments import segments_page, segments_rows
-from monitor.pages.window.page import window_page, window_rows
+from monitor.pages.window.page import ASKED, window_page, window_rows
 from monitor.show.alerts import alerts_as_json
 from monitor.show.plain import as_json
 from monitor.show.schemas import ROWS, operation
@@ -98,11 +99,11 @@ def _alerts_plain(data: PageData, asked: Asked, name: str | None = None) -> str:
     return alerts_as_json(data.alerts(name, asked.as_of, ended=True))
 
 
-def _of_rows(rows: Callable[[PageData, Asked, str], list[Revision]]) -> Callable[..., str]:
+def _of_rows(rows: Callable[..., list[Revision]]) -> Callable[..., str]:
     """Rows of a page, as `monitor show --format json` prints them."""
 
-    def plain(data: PageData, asked: Asked, name: str) -> str:
-        return as_json([(name, kept, row) for kept, row in rows(data, asked, name)])
+    def plain(data: PageData, asked: Asked, name: str, *part: str) -> str:
+        return as_json([(name, kept, row) for kept, row in rows(data, asked, name, *part)])
 
     return plain
 
@@ -132,7 +133,7 @@ _PAGES = {
         window_page,
         _of_rows(window_rows),
         "One window of a model",
-        query=("window", "end", "segment", "version"),
+        query=ASKED,
     ),
     ("models", "*", "features"): _Page(
         "features",
@@ -151,6 +152,20 @@ _PAGES = {
         "A measure by segment and version",
         query=("window", "measure"),
     ),
+    ("models", "*", "measures"): _Page(
+        "measures",
+        measures_page,
+        _of_rows(measures_rows),
+        "All that is measured of a kind of window now",
+        query=("window", "q"),
+    ),
+    ("models", "*", "measures", "*"): _Page(
+        "measure",
+        measure_page,
+        _of_rows(measure_rows),
+        "One measure over time",
+        query=("window", "range", "subject", "against", "segment", "version"),
+    ),
     ("models", "*", "log"): _Page(
         "log", log_page, _of_rows(log_rows), "The log and its labels", query=("window", "range")
     ),
@@ -162,7 +177,7 @@ _PAGES = {
     ),
     ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain, "Alerts of a model", "alert"),
 }
-_PARTS = "model", "rule"  # what stands for a * of a path
+_PARTS = {"alerts": "rule", "measures": "measure"}  # what the second * of a path stands for
 OPENAPI = "/openapi.json"
 TABS = (
     ("Overview", ("",)),
@@ -170,6 +185,7 @@ TABS = (
     ("Features", ("features", "feature")),
     ("Comparisons", ("compare",)),
     ("Segments", ("segments",)),
+    ("Measures", ("measures",)),
     ("Alerts", ("alerts",)),
     ("Log", ("log",)),
 )  # (name, what follows the model in the addresses of its pages)
@@ -200,7 +216,7 @@ def openapi() -> dict[str, Any]:
     """What answers `.json`, as OpenAPI 3.1: made of the pages themselves."""
     paths = {}
     for pattern, page in _PAGES.items():
-        names = _PARTS[: pattern.count("*")]
+        names = ["model", *(_PARTS[part] for part in pattern if part in _PARTS)][: pattern.count("*")]
         left = iter(names)
         path = "/".join(f"{{{next(left)}}}" if part == "*" else part for part in pattern)
         paths[f"/{path}.json"] = operation(page.about, page.rows, names, (*KEPT, *page.query))

@@ -111,9 +111,11 @@ ROWS: Mapping[str, Schema] = {
 PARAMETERS: Mapping[str, str] = {
     "run": "history in the store; left out: the live one",
     "as_of": "a date or time: what was known then",
-    "q": "part of a model's name, a rule or a state",
+    "q": "part of a name: of a model, a rule, a state; of a measure, a feature, a segment",
     "window": "as configured: 7d, month",
     "end": "end of the window, exclusive: a date or time; left out: the newest one",
+    "from": "beginning of any whole panes: a date or time; together with `to`, instead of window and end",
+    "to": "their end, exclusive",
     "measure": "name of a measure",
     "range": "90d, 180d, 1y or all",
     "segment": "column=value; left out: the whole",
@@ -123,6 +125,7 @@ PARAMETERS: Mapping[str, str] = {
     "by": "what the cells show",
     "since": "of the first breach, microseconds since 1970; left out: the newest episode",
     "subject": "score, prediction, feature:NAME",
+    "against": "reference, previous, season, or a span as 28d: what the value is the difference from",
 }
 
 
@@ -142,7 +145,7 @@ def operation(about: str, rows: str, path: Iterable[str], query: Iterable[str]) 
 
     faults = {
         "400": "it asks for what the page does not know",
-        "404": "there is no such model, rule or feature",
+        "404": "there is no such model, rule, measure or feature",
     }
     return {
         "get": {

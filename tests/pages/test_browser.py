@@ -16,6 +16,7 @@ from monitor.alerts.standing import Seen
 from monitor.app.pages.keeping import KeptPages
 from monitor.app.pages.reading import StoreData
 from monitor.measures.rows import Revision
+from monitor.pages import rendering
 from monitor.pages.rendering import asset
 from monitor.pages.routes import answer
 from monitor.specs.model import ModelSpec
@@ -26,6 +27,7 @@ from monitor.web.server import Server, make_app
 
 pytestmark = pytest.mark.browser
 COLOURS = ["color-contrast", "link-in-text-block"]  # axe's rules that a theme can break
+MOST_NODES = 4_000
 QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 PATHS = (
     "/",
@@ -35,6 +37,9 @@ PATHS = (
     "/models/late/features",
     "/models/late/feature?name=amount&window=month&end=2024-04-01",
     "/models/late/feature?name=group&window=month&end=2024-04-01",
+    "/models/late/performance?from=2024-03-05&to=2024-03-20",
+    "/models/late/measures",
+    "/models/late/measures/stability_index?window=1d",
     "/models/late/alerts",
     "/models/late/alerts/busy",
     "/runbook",
@@ -141,7 +146,8 @@ def faults_of(page: Page) -> list[str]:
             found += [f"{theme}, {width}: {fault['id']}" for fault in result["violations"]]
         if page.evaluate("document.documentElement.scrollWidth") > width:
             found.append(f"{width}: wider than its window")
-    return found
+    nodes = page.locator("*").count()
+    return [*found, *([f"{nodes} nodes"] if nodes > MOST_NODES else [])]
 
 
 @pytest.mark.parametrize("which", ["one", "tasks"])
@@ -188,6 +194,23 @@ def test_labels_of_an_axis_do_not_overlap(browser: Browser, base: str, width: in
             })"""
         )
         assert overlaps == [], path
+
+
+def test_keys_read_a_chart_of_many_windows_from_its_lines_of_text(
+    browser: Browser, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rendering, "_MOST_ROWS", 5)
+    page = opened(browser, "light", 1280, [])
+    page.goto(f"{base}/models/late/measures/roc_auc?window=1d&range=all")
+    page.locator("svg.plot[data-at]").focus()
+    page.keyboard.press("End")
+    lines = str(page.locator(".numbers pre").text_content()).split("\n")
+    names, last = ([cell.strip() for cell in line.split("\t")] for line in (lines[0], lines[-1]))
+
+    assert len(lines) > 30
+    assert page.locator(".value").text_content() == " · ".join(
+        [last[0], *(f"{name} {cell}" for name, cell in zip(names[1:], last[1:], strict=False) if cell)]
+    )
 
 
 def test_keys_read_a_chart_and_find_the_filter_and_the_theme_is_kept(browser: Browser, base: str) -> None:

@@ -21,15 +21,16 @@
   });
   for (const figure of document.querySelectorAll("figure.chart")) {
     const plot = figure.querySelector("svg.plot[data-at]"), told = figure.querySelector(".value");
-    const rows = [...figure.querySelectorAll(".numbers tbody tr")];
-    if (!plot || !told || !rows.length) continue;
-    const names = [...figure.querySelectorAll(".numbers th")].map((one) => one.textContent);
+    if (!plot || !told) continue;
+    const lines = figure.querySelector(".numbers pre");
+    const [names, ...rows] = lines
+      ? lines.textContent.split("\n").map((line) => line.split("\t").map((cell) => cell.trim()))
+      : [...figure.querySelectorAll(".numbers tr")].map((row) => [...row.cells].map((cell) => cell.textContent));
     const at = plot.dataset.at.split(" ").map(Number), line = plot.querySelector(".here");
     let chosen = at.length - 1;
     const tell = (index) => {
       chosen = Math.min(Math.max(index, 0), at.length - 1);
-      const cells = [...rows[chosen].cells].map((one) => one.textContent);
-      told.textContent = cells.map((cell, i) => (i && cell ? `${names[i]} ${cell}` : cell)).filter(Boolean).join(" · ");
+      told.textContent = rows[chosen].map((cell, i) => (i && cell ? `${names[i]} ${cell}` : cell)).filter(Boolean).join(" · ");
       line.setAttribute("x1", `${at[chosen]}%`); line.setAttribute("x2", `${at[chosen]}%`); line.classList.add("on");
     };
     plot.setAttribute("tabindex", "0");

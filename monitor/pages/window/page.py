@@ -10,7 +10,7 @@ from monitor.charts.scales import Axis
 from monitor.measures.against import REFERENCE
 from monitor.measures.evaluate import best_threshold, performance
 from monitor.measures.options import Options, Result
-from monitor.measures.rows import Revision, newest
+from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
 from monitor.measures.statistics.ranked import Ranked
 from monitor.measures.worded import bounds_of, value_of
 from monitor.pages.asked import Asked, CountedWindow, PageData
@@ -32,6 +32,7 @@ from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum, segments_of
 from monitor.windows.ends import Window
 
+ASKED = "window", "end", "from", "to", "segment", "version"  # what its address may ask for
 _RATES = Axis(0.0, 1.0)
 
 
@@ -74,8 +75,8 @@ class WindowPage:
 
 
 def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
-    """Page of one window of a model."""
-    asked.only("window", "end", "segment", "version")
+    """Page of one window of a model, or of any whole panes between `from` and `to`."""
+    asked.only(*ASKED)
     spec = spec_of(data, name)
     seen = data.placed(name, asked.as_of)
     pick = picked(data, asked, spec, seen)
@@ -92,7 +93,8 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     known, verb = {measure: (at, row.measurement) for measure, (at, row) in headlines(every).items()}, "kept"
     if charts.results:
         of_whole = (result for result in charts.results if not result.subject)
-        known, verb = {each.measure: (seen.as_of or 0, each.measurement) for each in of_whole}, "counted"
+        known = {each.measure: (seen.as_of or 0, each.measurement) for each in of_whole}
+        verb = "counted" if window.name else ""
     main = [
         pair for pair in rows if pair[1].measure == seen.main and not (pair[1].subject or pair[1].against)
     ]
@@ -117,13 +119,39 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
 
 
 def window_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
-    """Kept rows of the window, the newest revision of each."""
-    asked.only("window", "end", "segment", "version")
+    """Kept rows of the window, the newest revision of each; of panes between two moments those of now."""
+    asked.only(*ASKED)
     spec = spec_of(data, name)
     seen = data.placed(name, asked.as_of)
     pick = picked(data, asked, spec, seen)
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
+    if pick.end is not None and not pick.window.name:
+        return _counted_rows(data, spec, pick, slice_, seen.as_of or 0)
     return newest(_kept(data, spec, pick.window, pick.end, asked.as_of, slice_, details=True))
+
+
+def _counted_rows(
+    data: PageData, spec: ModelSpec, pick: Picked, slice_: Stratum, as_of: int
+) -> list[Revision]:
+    """Performance of panes of which nothing is kept together, as it is known now."""
+    end = pick.end or 0
+    counted = data.counted(spec, pick.window.start(end), end, Part.LABELS)
+    return [
+        (
+            as_of,
+            MeasurementRow(
+                window="",
+                window_end=end,
+                truth=Truth.PROVISIONAL,
+                version=slice_.version,
+                segment=slice_.segment,
+                measure=result.measure,
+                subject=result.subject,
+                measurement=result.measurement,
+            ),
+        )
+        for result in _charts(spec, counted, slice_, {}).results
+    ]
 
 
 def _kept(
@@ -136,7 +164,7 @@ def _kept(
     *,
     details: bool = False,
 ) -> list[Revision]:
-    if end is None:
+    if end is None or not window.name:
         return []
     which = Drawn(
         window=window.name,

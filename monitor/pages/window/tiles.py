@@ -69,14 +69,14 @@ def tiles_of(
     steps
         headlines against the reference.
     known
-        what is known by now, and since when; `verb`: how.
+        what is known by now, and since when; `verb`: how; empty: the page's head says it.
     main
         the measure of which the page's head says when it was kept: others say so where theirs is another.
     """
     headed = _kept_when(kept[main]) if main in kept else None
     for name in TILES[spec.reading.task]:
         at, now = known.get(name, (0, None))
-        result, since, told, before = now, f"{verb} {day(at, zone)}", "", None
+        result, since, told, before = now, f"{verb} {day(at, zone)}" if verb else "", "", None
         if name in kept:
             moment, row = kept[name]
             result = row.measurement

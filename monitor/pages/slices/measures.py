@@ -1,0 +1,244 @@
+"""All that is measured of a model now, and any one measure over time."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from monitor.core.clock import DAY
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import OF_SHIFT
+from monitor.measures.rows import MeasurementRow, Revision, newest
+from monitor.measures.worded import bounds_of, difference_of, value_of
+from monitor.pages.asked import Asked, PageData, found
+from monitor.pages.figures import Figure, LegendKey, definition_of, is_difference, timeline
+from monitor.pages.fleet import main_of
+from monitor.pages.model import RANGES, Link, aligned, beside, links_of, spec_of
+from monitor.pages.moments import called, day, time_axis
+from monitor.pages.series import line, of_reference, readings
+from monitor.show.plain import ordered
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.windows.ends import Window
+
+LOG = "log"  # what the log itself is called among the windows: its figures have none
+_PARTS = "subject", "against", "segment", "version"  # by which a measure's rows differ, beside their window
+_MOST = 300  # lines
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLine:
+    """A current measurement in words; `href`: where it is drawn over time, empty where it is not."""
+
+    measure: str
+    href: str
+    of: str
+    period: str
+    value: str
+    bounds: str
+    n: str
+    truth: str
+    warning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuresPage:
+    """Page of all current measurements of a kind of window; `left_out`: lines that are too many."""
+
+    model: str
+    windows: tuple[Link, ...]
+    window: str
+    filter: str
+    lines: tuple[MeasuredLine, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurePage:
+    """Page of one measure over time.
+
+    Parameters
+    ----------
+    definition
+        what it is, in a sentence.
+    parts
+        (parameter, its values, the one that is shown) where there are several.
+    against_nothing
+        what it is called if it is against nothing else.
+    """
+
+    model: str
+    measure: str
+    definition: str
+    window: str
+    windows: tuple[Link, ...]
+    ranges: tuple[Link, ...]
+    range: str
+    parts: tuple[tuple[str, tuple[str, ...], str], ...]
+    against_nothing: str
+    figure: Figure | None
+
+
+def measures_page(data: PageData, asked: Asked, name: str) -> MeasuresPage:
+    """Page of all current measurements; the parameter `q` filters by measure, subject, segment, version."""
+    spec, windows, window, rows = _current(data, asked, name)
+    return MeasuresPage(
+        model=name,
+        windows=links_of(asked, "window", windows, window),
+        window=window,
+        filter=asked.query.get("q", ""),
+        lines=tuple(_line(asked, spec, row) for _, row in rows[:_MOST]),
+        left_out=max(0, len(rows) - _MOST),
+    )
+
+
+def measures_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
+    """Rows of the page, those that are too many for it as well."""
+    *_, rows = _current(data, asked, name)
+    return rows
+
+
+def measure_page(data: PageData, asked: Asked, name: str, measure: str) -> MeasurePage:
+    """Page of one measure over time."""
+    spec, window, span, parts, rows = _drawn(data, asked, name, measure)
+    chosen = {part: value for part, _, value in parts}
+    return MeasurePage(
+        model=name,
+        measure=measure,
+        definition=definition_of(measure),
+        window=window.name,
+        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
+        ranges=links_of(asked, "range", list(RANGES), span),
+        range=span,
+        parts=tuple((part, tuple(values), value) for part, values, value in parts if len(values) > 1),
+        against_nothing="the reference"
+        if measure in BY_NAME and BY_NAME[measure].family in OF_SHIFT
+        else "nothing",
+        figure=_figure(data, asked, window, rows, measure, chosen),
+    )
+
+
+def measure_rows(data: PageData, asked: Asked, name: str, measure: str) -> list[Revision]:
+    """Kept rows behind the chart, the newest revision of each."""
+    *_, rows = _drawn(data, asked, name, measure)
+    return newest(pair for pair in rows if pair[1].measure == measure)
+
+
+def _current(data: PageData, asked: Asked, name: str) -> tuple[ModelSpec, list[str], str, list[Revision]]:
+    """Specification, kinds of windows, the chosen one, its current rows in the order of `monitor show`."""
+    asked.only("window", "q")
+    spec = spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    there = dict.fromkeys(row.window or LOG for row in seen.rows)
+    windows = list(dict.fromkeys([*(each.name for each in spec.windows), *there]))
+    window = asked.choice("window", windows, seen.window)
+    wanted = asked.query.get("q", "").casefold()
+    rows = [
+        row
+        for row in seen.rows
+        if (row.window or LOG) == window and wanted in f"{row.measure} {_of(row)}".casefold()
+    ]
+    at = seen.as_of or 0
+    return spec, windows, window, [(at, row) for _, _, row in ordered((name, at, row) for row in rows)]
+
+
+def _line(asked: Asked, spec: ModelSpec, row: MeasurementRow) -> MeasuredLine:
+    result = row.measurement
+    windows = {each.name: each for each in spec.windows}
+    told = difference_of if is_difference(row.measure, row.against) else value_of
+    given = {"window": row.window, **{part: getattr(row, part) or None for part in _PARTS}}
+    return MeasuredLine(
+        measure=row.measure,
+        href=asked.link("models", asked.path[1], "measures", row.measure, **given)
+        if row.window in windows
+        else "",
+        of=_of(row),
+        period=called(windows[row.window], row.window_end)
+        if row.window in windows
+        else day(row.window_end, spec.windows[0].zone),
+        value=f"({result.reason})" if result.value is None else told(row.measure, result.value),
+        bounds=bounds_of(row.measure, result.interval, differs=is_difference(row.measure, row.against)),
+        n=f"{result.n:,}",
+        truth=str(row.truth),
+        warning=row.warning.replace("_", " "),
+    )
+
+
+def _of(row: MeasurementRow) -> str:
+    """Of what a measurement is, where it is not of the whole model and against nothing."""
+    parts = (
+        row.subject,
+        row.segment,
+        f"version {row.version}" if row.version is not None else "",
+        f"against {row.against}" if row.against else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _drawn(
+    data: PageData, asked: Asked, name: str, measure: str
+) -> tuple[ModelSpec, Window, str, list[tuple[str, list[str], str]], list[Revision]]:
+    """Specification, window, range, what the measure's rows may be of, and its kept rows."""
+    asked.only("window", "range", *_PARTS)
+    spec = spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    names = [each.name for each in spec.windows]
+    found(measure, list(dict.fromkeys(row.measure for row in seen.rows if row.window in names)), "measure")
+    own = [row for row in seen.rows if row.measure == measure and row.window in names]
+    of = [row.window for row in own]
+    window = main_of(spec, asked.choice("window", names, seen.window if seen.window in of else of[0]))
+    span = asked.choice("range", list(RANGES), "180d" if window.length <= DAY else "all")
+    parts = [(part, *_chosen(asked, part, own)) for part in _PARTS]
+    chosen = {part: value for part, _, value in parts}
+    until = seen.as_of or 0
+    critical = BY_NAME[measure].critical if measure in BY_NAME else None
+    which = Drawn(
+        window=window.name,
+        after=until - RANGES[span] if RANGES[span] else 0,
+        until=until,
+        measures=[measure, *filter(None, [critical])],
+        subjects=(chosen["subject"],),
+        against=(chosen["against"],),
+        as_of=asked.as_of,
+        segment=chosen["segment"],
+        version=chosen["version"],
+    )
+    return spec, window, span, parts, data.rows(name, which)
+
+
+def _chosen(asked: Asked, part: str, rows: Sequence[MeasurementRow]) -> tuple[list[str], str]:
+    """Values that a part of the names has among some rows, the whole first; the one that is asked for."""
+    values = sorted({getattr(row, part) or "" for row in rows})
+    return values, asked.choice(part, values, values[0])
+
+
+def _figure(
+    data: PageData,
+    asked: Asked,
+    window: Window,
+    rows: Iterable[Revision],
+    measure: str,
+    chosen: dict[str, str],
+) -> Figure | None:
+    """The measure over time, beside it its critical value; None: nothing was kept."""
+    rows, subject, against = list(rows), chosen["subject"], chosen["against"]
+    series = readings(rows, window, measure, subject, against)
+    if not any(one.value is not None for one in series):
+        return None
+    (seen,) = data.seen(asked.path[1], asked.as_of)
+    of_whole = not any(chosen.values())
+    axis = time_axis(window.start(series[0].end), max(series[-1].end, seen.as_of or 0), window.zone)
+    figure = timeline(
+        measure,
+        series,
+        window,
+        axis,
+        reference=of_reference(seen.rows, measure) if of_whole else None,
+        title=_of(series[-1].row) or "Of all records",
+        height=220,
+    )
+    critical = BY_NAME[measure].critical if measure in BY_NAME else None
+    limits = [] if critical is None else readings(rows, window, critical, subject, against)
+    if not limits:
+        return figure
+    key = LegendKey("line", "chance", "critical value")
+    cells = [value_of(measure, one.value) for one in aligned(series, limits)]
+    return beside(figure, measure, line(limits, window), key, figure.note, cells)

@@ -1,0 +1,188 @@
+"""Any measure over time, any whole days: figures are those of `monitor show`, and no page is heavy."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from looked_at import Pages, looking
+from serving import Bench
+
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.rows import newest
+from monitor.measures.worded import value_of
+from monitor.pages.rendering import ASSETS, asset, numbers
+from monitor.specs.rows import Drawn
+
+NAMES = "window_end", "truth", "segment", "version", "measure", "subject", "against"
+VALUES = "value", "reason", "n", "lower", "upper"
+MOST_BYTES = 60_000  # packed, with sheet and script
+
+
+@pytest.fixture(scope="module")
+def pages(bench: Bench) -> Iterator[Pages]:
+    with looking(bench) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def shown(bench: Bench) -> list[dict[str, Any]]:
+    """All current rows, as the command prints them."""
+    done = bench.monitor("show", "--model", "late", "--all", "--format", "json")
+    assert done.exit_code == 0, done.stderr
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
+
+
+def figures(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps([row[name] for name in (*NAMES, *VALUES)]) for row in rows)
+
+
+@pytest.mark.parametrize("window", ["1d", "7d", "month", "log"])
+def test_all_measures_of_a_window_are_those_of_show(
+    pages: Pages, shown: list[dict[str, Any]], window: str
+) -> None:
+    own = [row for row in shown if (row["window"] or "log") == window]
+    page = pages.at(f"/models/late/measures?window={window}")
+
+    assert own
+    assert figures(pages.at(f"/models/late/measures.json?window={window}").plain()) == figures(own)
+    for row in own:
+        told = f"({row['reason']})" if row["value"] is None else value_of(row["measure"], row["value"])
+        assert row["against"] or f"{told}" in page.words
+
+
+def test_the_filter_finds_a_feature_and_its_links_lead_to_what_they_name(
+    pages: Pages, shown: list[dict[str, Any]]
+) -> None:
+    page = pages.at("/models/late/measures?window=7d&q=FEATURE:amount")
+    links = [
+        str(attributes["href"])
+        for tag, attributes in page.elements
+        if tag == "a" and "/measures/" in (attributes.get("href") or "")
+    ]
+    own = [row for row in shown if (row["window"], row["subject"]) == ("7d", "feature:amount")]
+
+    assert len(links) == len(own) > 10
+    for link, row in zip(links, own, strict=True):
+        of = pages.at(link)
+        assert (link, of.status) == (link, 200)
+        assert f"/measures/{row['measure']}?" in link
+        assert "subject=feature%3Aamount" in link
+
+
+@pytest.mark.parametrize(
+    ("query", "which"),
+    [
+        ("roc_auc?window=1d&range=all", {}),
+        ("roc_auc?window=1d&range=all&against=reference", {"against": "reference"}),
+        ("stability_index?window=7d&range=all&subject=feature:amount", {"subject": "feature:amount"}),
+    ],
+)
+def test_a_measure_over_time_is_what_was_kept_of_it(
+    bench: Bench, pages: Pages, query: str, which: dict[str, str]
+) -> None:
+    measure, window = query.partition("?")[0], query.partition("window=")[2].partition("&")[0]
+    asked = Drawn(
+        window=window,
+        after=0,
+        until=1 << 62,
+        measures=[measure],
+        subjects=(which.get("subject", ""),),
+        against=(which.get("against", ""),),
+    )
+    with bench.app() as app:
+        kept = newest(app.store.drawn("late", asked))
+    page, path = pages.at(f"/models/late/measures/{query}"), query.replace("?", ".json?")
+    rows = pages.at(f"/models/late/measures/{path}").plain()
+
+    assert len(rows) == len(kept) > 3
+    assert sorted((row["window_end"], row["truth"] or "", row["value"]) for row in rows) == sorted(
+        (pair["window_end"], pair["truth"] or "", pair["value"]) for pair in plainly(kept)
+    )
+    assert BY_NAME[measure].definition.partition(". ")[0].rstrip(".").replace("`", "") in page.words
+    assert page.text.count('class="plot"') == 1
+    assert ("critical value" in page.words) == (measure == "stability_index")
+
+
+def plainly(kept: Any) -> Iterator[dict[str, Any]]:
+    from monitor.show.plain import plain
+
+    for as_of, row in kept:
+        yield plain("late", as_of, row)
+
+
+def test_any_whole_days_are_counted_as_a_window_of_them_is(pages: Pages) -> None:
+    month = pages.at("/models/late/performance.json?window=month&end=2024-04-01").plain()
+    counted = pages.at("/models/late/performance.json?from=2024-03-01&to=2024-04-01").plain()
+    settled = {
+        (row["measure"], row["subject"]): row
+        for row in month
+        if row["truth"] == "settled" and not row["against"]
+    }
+
+    same = [row for row in counted if (row["measure"], row["subject"]) in settled]
+    assert len(same) > 30
+    for row in same:
+        kept = settled[row["measure"], row["subject"]]
+        assert [row[name] for name in VALUES] == [kept[name] for name in VALUES]
+
+
+def test_whole_days_have_their_charts_and_their_neighbours(pages: Pages) -> None:
+    page = pages.at("/models/late/performance?from=2024-03-05&to=2024-03-20")
+    links = [attributes["href"] for tag, attributes in page.elements if tag == "a" and "href" in attributes]
+
+    assert "5 – 19 Mar 2024" in page.words
+    assert "counted now: nothing is kept of these days together" in page.words
+    assert page.text.count('class="plot"') > 8
+    assert "/models/late/performance?from=2024-02-19T00%3A00%3A00Z&to=2024-03-05T00%3A00%3A00Z" in links
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "words"),
+    [
+        ("measures?window=8d", 400, 'window is one of "1d", "7d", "month"'),
+        ("measures/roc_auk", 404, 'did you mean "roc_auc"?'),
+        ("measures/orphans", 404, 'there is no measure "orphans"'),
+        ("measures/stability_index?subject=feature:amuont", 400, 'did you mean "feature:amount"?'),
+        ("performance?from=2024-03-05", 400, "from and to bound whole panes of 1d, without window and end"),
+        ("performance?from=2024-03-05T01:00Z&to=2024-03-20", 400, "whole panes of 1d"),
+        ("performance?from=2024-03-20&to=2024-03-05", 400, "whole panes of 1d"),
+        ("performance?from=2024-03-05&to=2024-03-20&window=7d", 400, "got window as well"),
+    ],
+)
+def test_what_cannot_be_shown_is_named(pages: Pages, address: str, status: int, words: str) -> None:
+    page = pages.at(f"/models/late/{address}")
+
+    assert page.status == status
+    assert words in page.words
+
+
+def test_a_table_of_many_rows_is_text_of_as_many_lines() -> None:
+    rows = [(f"{at} Jan", "<b>" if at else "", "0.7") for at in range(61)]
+    text = numbers(rows, ("day", "interval", "roc_auc"))
+    lines = text.removeprefix("<pre>").removesuffix("</pre>").split("\n")
+
+    assert "<table>" in numbers(rows[:60], ("day", "interval", "roc_auc"))
+    assert [[cell.strip() for cell in line.split("\t")] for line in lines] == [
+        ["day", "interval", "roc_auc"],
+        *([day, "&lt;b&gt;" if interval else "", value] for day, interval, value in rows),
+    ]
+
+
+def test_no_page_is_heavy(pages: Pages) -> None:
+    assets = sum(len(gzip.compress(asset(name))) for name in ASSETS)
+    for address in (
+        "",
+        "?window=1d&range=all",
+        "/performance",
+        "/features?window=1d",
+        "/feature?name=amount",
+        "/measures",
+        "/measures/roc_auc?window=1d",
+        "/log",
+    ):
+        page = pages.at(f"/models/late{address}")
+        assert page.status == 200
+        assert len(gzip.compress(page.answer.body)) + assets <= MOST_BYTES, address
