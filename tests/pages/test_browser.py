@@ -144,6 +144,7 @@ def faults_of(page: Page) -> list[str]:
             page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
             result = page.evaluate("(options) => axe.run(options)", {"resultTypes": ["violations"], **tags})
             found += [f"{theme}, {width}: {fault['id']}" for fault in result["violations"]]
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         if page.evaluate("document.documentElement.scrollWidth") > width:
             found.append(f"{width}: wider than its window")
     nodes = page.locator("*").count()
