@@ -25,8 +25,7 @@ from monitor.notebook.counted import CountedFrames
 from monitor.pages.asked import Asked, CountedWindow, FollowedDay, Placed
 from monitor.pages.figures import FigureGroup
 from monitor.pages.moments import day
-from monitor.pages.rendering import asset, rendered, sheet_markup
-from monitor.pages.routes import frame
+from monitor.pages.rendering import asset, frame, rendered, sheet_markup
 from monitor.pages.window.page import WindowPage, window_page
 from monitor.records.pane import PanePart, Part
 from monitor.sentences import inputs, performance

@@ -43,6 +43,11 @@ class Picked:
     later: str
 
     @property
+    def until(self) -> str:
+        """Its end, as an address names it."""
+        return to_iso(self.end or 0)
+
+    @property
     def dates(self) -> tuple[str, str]:
         """First day, and the day before which it ends; empty: there is none."""
         if self.end is None:

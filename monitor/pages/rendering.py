@@ -1,9 +1,10 @@
-"""Contexts to HTML: the one place that knows Jinja2, and that takes charts as markup.
+"""Contexts to HTML, and what surrounds each page: the one place that knows Jinja2 and takes charts as markup.
 
 Jinja2 is imported with the first page: a daemon that nobody looks at does without it.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
@@ -12,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 from monitor.charts.heat import cells, spans
 from monitor.charts.plot import drawn
 from monitor.charts.spark import interval, share, spark
+from monitor.core.clock import to_iso
 from monitor.core.text import content_hash, readable
+from monitor.pages.asked import KEPT, Asked, Surroundings, zone_of
+from monitor.pages.model import Link
+from monitor.pages.moments import day
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -20,6 +25,79 @@ if TYPE_CHECKING:
 ASSETS = {"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8"}
 _LONGEST = 60  # characters of a name on a page
 _MOST_ROWS = 60  # of a table: a page has at most 4,000 nodes
+
+
+TABS = (
+    ("Overview", ("",)),
+    ("Performance", ("performance",)),
+    ("Features", ("features", "feature")),
+    ("Comparisons", ("compare",)),
+    ("Segments", ("segments",)),
+    ("Measures", ("measures",)),
+    ("Alerts", ("alerts",)),
+    ("Log", ("log",)),
+)  # (name, what follows the model in the addresses of its pages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What surrounds a page: where it is, as of when, its assets and links."""
+
+    title: str
+    run: str
+    as_of: str
+    as_of_iso: str
+    as_of_date: str
+    zone: str
+    banner: str
+    home: str
+    here: str
+    now: str
+    json: str
+    sheet: str
+    script: str
+    crumbs: tuple[Link, ...]
+    tabs: tuple[Link, ...]
+    report: bool
+    probes: bool
+    kept: tuple[tuple[str, str], ...]
+
+
+def frame(data: Surroundings, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
+    """What surrounds a page of a model, or of none."""
+    model = given[0] if given else ""
+    at = data.now() if asked.as_of is None else asked.as_of
+    assets = f"/static/{assets_hash()}"
+    here = asked.here()
+    path, _, query = here.partition("?")
+    tabs = tuple(
+        Link(
+            text,
+            asked.link("models", model, *filter(None, places[:1])),
+            "".join(asked.path[2:3]) in places,
+        )
+        for text, places in TABS
+    )
+    return Frame(
+        title=" ".join((*given, *asked.path[2:3])) or "models",
+        run=data.run,
+        as_of=day(at, zone_of(data, model)),
+        as_of_iso=to_iso(at),
+        as_of_date="" if asked.as_of is None else to_iso(at)[:10],
+        zone=zone_of(data, model),
+        banner="" if asked.as_of is None else day(at, zone_of(data, model)),
+        home=asked.link(),
+        here=path,
+        now=asked.here(as_of=None),
+        json=f"{path}.json" + (f"?{query}" if query else ""),
+        sheet=f"{assets}/pages.css",
+        script=f"{assets}/pages.js",
+        crumbs=(Link(model, asked.link("models", model), False),) if model else (),
+        tabs=tabs if model else (),
+        report=False,
+        probes=data.probes,
+        kept=tuple((name, asked.query[name]) for name in KEPT if name in asked.query),
+    )
 
 
 def rendered(template: str, **context: Any) -> str:

@@ -18,8 +18,7 @@ from monitor.pages.alerts import listed_alerts, stood
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.model import Overview, events_of, overview, spec_of
 from monitor.pages.moments import called, day
-from monitor.pages.rendering import asset, rendered, sheet_markup
-from monitor.pages.routes import frame
+from monitor.pages.rendering import asset, frame, rendered, sheet_markup
 from monitor.pages.window.page import window_page
 from monitor.pages.window.tiles import TILES, headlines
 from monitor.sentences import inputs, performance
@@ -127,6 +126,21 @@ def report_rows(data: PageData, model: str, window: str | None, end: int | None,
     """Rows of the period of a report, as `monitor show --format json` prints them."""
     asked, of, last, _ = _period(data, model, window, end, as_of)
     return as_json([(model, kept, row) for kept, row in _rows(data, model, of, last, Asked((), asked).as_of)])
+
+
+def report_file(data: PageData, asked: Asked, name: str) -> str:
+    """The report that an address asks for."""
+    return report(data, *_of_address(data, asked, name))
+
+
+def report_plain(data: PageData, asked: Asked, name: str) -> str:
+    """Rows of the report that an address asks for."""
+    return report_rows(data, *_of_address(data, asked, name))
+
+
+def _of_address(data: PageData, asked: Asked, name: str) -> tuple[str, str | None, int | None, int | None]:
+    asked.only("window", "end")
+    return spec_of(data, name).name, asked.query.get("window"), asked.moment("end"), asked.as_of
 
 
 def _rows(data: PageData, model: str, of: Window, last: int, as_of: int | None) -> list[Revision]:

@@ -7,21 +7,20 @@ from urllib.parse import parse_qsl, unquote
 
 from monitor.alerts.links import RUNBOOK
 from monitor.alerts.standing import standing
-from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.rows import Revision
 from monitor.pages.alert import OF_ONE, alert_page, found_alert
 from monitor.pages.alerts import alert_list
-from monitor.pages.asked import KEPT, Asked, PageData, Surroundings, zone_of
+from monitor.pages.asked import KEPT, Asked, PageData, Surroundings
 from monitor.pages.features.heat_map import features, features_rows
 from monitor.pages.features.one import feature_page, feature_rows
 from monitor.pages.fleet import fleet
 from monitor.pages.log import log_page, log_rows
-from monitor.pages.model import Link, overview, spec_of
-from monitor.pages.moments import day
-from monitor.pages.rendering import ASSETS, asset, assets_hash, rendered
+from monitor.pages.model import overview, spec_of
+from monitor.pages.rendering import ASSETS, asset, assets_hash, frame, rendered
+from monitor.pages.report import report_file, report_plain
 from monitor.pages.slices.compare import compare_page, compare_rows
 from monitor.pages.slices.measures import measure_page, measure_rows, measures_page, measures_rows
 from monitor.pages.slices.segments import segments_page, segments_rows
@@ -34,32 +33,9 @@ from monitor.web.answers import PRIVATE, Answer
 
 _JSON = "application/json; charset=utf-8"
 _LONGEST = 2_000  # characters of a path or a query
+_AS_FILE = {"Content-Disposition": 'attachment; filename="report.html"'}
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 _TITLES = {400: "This address asks for what the page does not know", 404: "There is no such page"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """What surrounds a page: where it is, as of when, its assets and links."""
-
-    title: str
-    run: str
-    as_of: str
-    as_of_iso: str
-    as_of_date: str
-    zone: str
-    banner: str
-    home: str
-    here: str
-    now: str
-    json: str
-    sheet: str
-    script: str
-    crumbs: tuple[Link, ...]
-    tabs: tuple[Link, ...]
-    report: bool
-    probes: bool
-    kept: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +44,8 @@ class _Page:
 
     Parameters
     ----------
+    template
+        empty: what makes its context makes a whole file, to be kept.
     about, rows, query
         for those who read the JSON: what it is, of which schema its rows are, what the address may ask for.
     """
@@ -175,20 +153,17 @@ _PAGES = {
     ("models", "*", "alerts", "*"): _Page(
         "alert", alert_page, _alert_plain, "One alert, the newest of its rule", "alert", OF_ONE
     ),
+    ("models", "*", "report"): _Page(
+        "",
+        report_file,
+        report_plain,
+        "One window of a model, as its report tells it",
+        query=("window", "end"),
+    ),
     ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain, "Alerts of a model", "alert"),
 }
 _PARTS = {"alerts": "rule", "measures": "measure"}  # what the second * of a path stands for
 OPENAPI = "/openapi.json"
-TABS = (
-    ("Overview", ("",)),
-    ("Performance", ("performance",)),
-    ("Features", ("features", "feature")),
-    ("Comparisons", ("compare",)),
-    ("Segments", ("segments",)),
-    ("Measures", ("measures",)),
-    ("Alerts", ("alerts",)),
-    ("Log", ("log",)),
-)  # (name, what follows the model in the addresses of its pages)
 
 
 def answer(data: PageData, path: str, query: str) -> Answer:
@@ -204,7 +179,8 @@ def answer(data: PageData, path: str, query: str) -> Answer:
         if plain:
             return Answer(f"{page.plain(data, asked, *given)}\n".encode(), _JSON, headers=PRIVATE)
         context = page.context(data, asked, *given)
-        return Answer(_html(data, asked, page.template, context, given).encode(), headers=PRIVATE)
+        text = _html(data, asked, page.template, context, given) if page.template else context
+        return Answer(text.encode(), headers=PRIVATE if page.template else PRIVATE | _AS_FILE)
     except AddressError as error:
         if plain:
             text = json_text({"error": str(error)}, indent=1)
@@ -253,43 +229,6 @@ def _found(asked: Asked) -> tuple[_Page, tuple[str, ...]]:
 
 def _html(data: PageData, asked: Asked, template: str, page: Any, given: tuple[str, ...] = ()) -> str:
     return rendered(template, page=page, frame=frame(data, asked, given), link=asked.link)
-
-
-def frame(data: Surroundings, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
-    """What surrounds a page of a model, or of none."""
-    model = given[0] if given else ""
-    at = data.now() if asked.as_of is None else asked.as_of
-    assets = f"/static/{assets_hash()}"
-    here = asked.here()
-    path, _, query = here.partition("?")
-    tabs = tuple(
-        Link(
-            text,
-            asked.link("models", model, *filter(None, places[:1])),
-            "".join(asked.path[2:3]) in places,
-        )
-        for text, places in TABS
-    )
-    return Frame(
-        title=" ".join((*given, *asked.path[2:3])) or "models",
-        run=data.run,
-        as_of=day(at, zone_of(data, model)),
-        as_of_iso=to_iso(at),
-        as_of_date="" if asked.as_of is None else to_iso(at)[:10],
-        zone=zone_of(data, model),
-        banner="" if asked.as_of is None else day(at, zone_of(data, model)),
-        home=asked.link(),
-        here=path,
-        now=asked.here(as_of=None),
-        json=f"{path}.json" + (f"?{query}" if query else ""),
-        sheet=f"{assets}/pages.css",
-        script=f"{assets}/pages.js",
-        crumbs=(Link(model, asked.link("models", model), False),) if model else (),
-        tabs=tabs if model else (),
-        report=False,
-        probes=data.probes,
-        kept=tuple((name, asked.query[name]) for name in KEPT if name in asked.query),
-    )
 
 
 def _fault(data: PageData, error: AddressError) -> Answer:

@@ -38,6 +38,34 @@ def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
     assert "<h1>late, March 2024</h1>" in text
 
 
+@pytest.mark.parametrize("then", [(), ("--as-of", "2024-04-05")])
+def test_a_window_s_page_leads_to_the_file_that_the_command_writes(
+    bench: Bench, tmp_path: Path, then: tuple[str, ...]
+) -> None:
+    file, query = tmp_path / "report.html", "window=month&end=2024-04-01"
+    query += f"&as_of={then[1]}" if then else ""
+    named = ("--window", "month", "--end", "2024-04-01", *then)
+    with looking(bench) as pages:
+        links = [
+            str(attributes["href"])
+            for tag, attributes in pages.at(f"/models/late/performance?{query}").elements
+            if tag == "a" and "/report?" in (attributes.get("href") or "")
+        ]
+        (link,) = links
+        found, rows = pages.at(link), pages.at(link.replace("/report?", "/report.json?")).plain()
+        refused = pages.at("/models/late/report?window=mont")
+    written = [
+        bench.monitor("report", "--model", "late", *named, "--output", str(path)).exit_code
+        for path in (file, file.with_suffix(".json"))
+    ]
+
+    assert written == [0, 0]
+    assert found.text == file.read_text(encoding="utf-8")
+    assert found.answer.headers["Content-Disposition"].startswith("attachment")
+    assert rows == json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
+    assert (refused.status, 'got "mont"' in refused.words) == (400, True)
+
+
 def test_a_report_as_json_has_the_rows_of_its_window(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     end = ("--end", "2024-04-01")
