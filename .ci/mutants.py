@@ -33,6 +33,8 @@ _OF_COMPARISON = (
 )
 
 _OF_GAINS = ("gains_and_profits", "golden", "measures_of_scores", "whole_curves")
+_OF_SHIFT = ("shift_measures", "measures_of_values", "label_shift", "golden", "oracle_of_statsmodels")
+_OF_ERRORS = ("measures_of_errors", "cells_of_errors", "measures_of_numbers")
 
 
 def _measures(*names: str) -> list[str]:
@@ -46,6 +48,17 @@ TARGETS = {  # what is changed, and the tests that should notice
     ),
     "comparison": ("monitor/measures/comparison/*.py", _measures(*_OF_COMPARISON)),
     "gains": ("monitor/measures/classification/gains.py", _measures(*_OF_GAINS)),
+    "confusion": (
+        "monitor/measures/classification/confusion*.py",
+        _measures("measures_of_classes", "golden", "closed_intervals"),
+    ),
+    "discrimination": (
+        "monitor/measures/classification/discrimination.py",
+        _measures("measures_of_scores", "whole_curves", "golden"),
+    ),
+    "calibration": ("monitor/measures/classification/calibration.py", _measures("measures_of_calibration")),
+    "shift": ("monitor/measures/shift/*.py", _measures(*_OF_SHIFT)),
+    "regression": ("monitor/measures/regression.py", _measures(*_OF_ERRORS)),
     "states": ("monitor/states/*.py", ["tests/states"]),
     "windows": ("monitor/windows/*.py", ["tests/windows"]),
 }
@@ -115,7 +128,8 @@ def _told(place: Path, mutant: str) -> str:
 
 def _room(name: str) -> str:
     """What the lines of a target begin with."""
-    return TARGETS[name][0].removesuffix("*.py").removesuffix(".py").strip("/").replace("/", ".") + "."
+    code = TARGETS[name][0].removesuffix(".py")
+    return code.partition("*")[0].replace("/", ".") + ("" if "*" in code else ".")
 
 
 def main() -> int:
