@@ -28,12 +28,11 @@ from monitor.records.reading import Task
 from monitor.show.alerts import Decided, ShownAlert
 from monitor.show.budget import Spent
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Drawn, Event
+from monitor.specs.rows import REPLAYED, Drawn, Event
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
-REPLAYED = "replayed"  # kind of event: up to here cycles were a replay's, and nobody follows the log yet
 
 
 @dataclass(frozen=True, slots=True)

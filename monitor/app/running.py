@@ -8,7 +8,6 @@ from enum import Enum
 
 import structlog
 
-from monitor.app.alert_decisions import REPLAYED
 from monitor.app.wiring import App
 from monitor.config.messages import listed
 from monitor.core.clock import ticks, to_iso
@@ -17,7 +16,7 @@ from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import Tick, run_cycle
 from monitor.specs.protocols import CycleReport, Lease
-from monitor.specs.rows import Event
+from monitor.specs.rows import REPLAYED, Event
 from monitor.store import LIVE
 
 SHOWN_EVERY = 100  # ticks of a replay

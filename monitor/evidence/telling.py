@@ -1,5 +1,6 @@
 """What is told of each subject of a judged day: plain numbers, or the reason why there are none."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -18,6 +19,7 @@ from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
 _WEEK = 7
 _MUCH = 2  # times the smallest size that is told
 _BAND = 2.0  # standard deviations
+_FITS = 0.1  # standard deviations by which a day's mean may differ from what its level says
 _LARGEST = 1e6  # of evidence that is told: more says no more
 
 
@@ -55,6 +57,12 @@ class Means:
     def at(self, level: float) -> float:
         """Mean of a day that is expected to have a level."""
         return self.mean + (level - self.level) * self.deviation
+
+    def fits(self, level: float) -> bool:
+        """Whether the judged day has the mean that its level says: none of its numbers are clipped."""
+        if self.now is None:
+            return math.isfinite(level)
+        return abs(self.at(level) - self.now) <= _FITS * self.deviation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,13 +298,18 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
             judged.expectation.level,
             at,
             (value, low, high),
-            means if over == 1 or means is None else replace(means, now=None),
+            means if over == 1 or means is None else _of_several(means, float(row.values[at])),
         )
         if np.isfinite(value)
         else None,
         size=size,
         index=index(one.trait, size),
     )
+
+
+def _of_several(means: Means, level: float) -> Means | None:
+    """What a mean of several days' levels means; None: not the numbers' own mean, as they are clipped."""
+    return replace(means, now=None) if means.fits(level) else None
 
 
 def expected_band(level: float, deviation: float) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import pyarrow as pa
 
+from monitor.core.errors import ConfigurationError
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.notebook.counted import CountedFrames, counted_frames
 from monitor.notebook.frames import to_arrow, to_pandas
@@ -147,7 +148,7 @@ class Evaluation:
         Raises
         ------
         ConfigurationError
-            if there is no such measure, subject, segment or version.
+            if there is no such measure, subject, segment or version, or if it is measured of the whole alone.
         """
         require_measure(measure)
         for name, given in {"segment": segment, "version": version}.items():
@@ -163,7 +164,13 @@ class Evaluation:
             for row in self.rows
             if (row.measure, row.subject, row.segment, row.version, row.against) == wanted
         )
-        return next((row.measurement.value for row in rows), None)
+        found = next(rows, None)
+        if found is None and not (segment is None and version is None) and subjects:
+            of = f" of {subject}" if subject else ""
+            raise ConfigurationError(
+                [f"{measure}{of} is measured of all records alone: leave segment and version out"]
+            )
+        return None if found is None else found.measurement.value
 
     def report(self) -> Html:
         """What is said of it, its charts and tables: HTML in one file, without script and requests."""

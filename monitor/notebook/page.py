@@ -175,6 +175,7 @@ def _page(
         shifts=shifts,
         segments=_segments(frames, rows) if groups is None else (),
         main=MAIN[frames.model.reading.task],
+        output=_output(frames),
         version=f"{DISTRIBUTION} {VERSION}",
         notes=notes,
         charts=groups is not None,
@@ -198,16 +199,21 @@ def _heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
     labelled = _known(frames, rows).newest("labelled_records", "settled")
     has = 0 if labelled is None else round(labelled.measurement.value or 0)
     some = f", {has:,} with a label" if 0 < has < records else ""
-    return f"{records:,} predictions{some}{period}"
+    return f"{records:,} predictions{some}{period}; intervals of {100 * frames.model.spec.options.level:g} %"
 
 
-def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[tuple[str, str, str, str]]:
-    """Segment, labelled records, main measure with its interval, difference from that of the reference's."""
+def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[tuple[str, ...]]:
+    """Segment, labelled records, main measure with its interval, its difference from the reference, shift."""
     main, model = MAIN[frames.model.reading.task], frames.model
     of_main = {
         str(row.segment): row.measurement
         for row in rows
         if row.measure == main and row.segment and not row.subject
+    }
+    shifts = {
+        str(row.segment): value_of(INDEX, row.measurement.value)
+        for row in rows
+        if row.measure == INDEX and row.subject == _output(frames) and row.segment and not row.against
     }
     steps: dict[str, str] = {}
     if model.reference is not None:
@@ -225,9 +231,14 @@ def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[tup
             f"{found.n:,}",
             str(found.reason) if found.value is None else with_interval(main, found),
             steps.get(name, ""),
+            shifts.get(name, ""),
         )
         for name, found in of_main.items()
     ]
+
+
+def _output(frames: CountedFrames) -> str:
+    return "score" if frames.model.spec.reading.has_score else "prediction"
 
 
 def _shifts(known: Known) -> list[ShiftLine]:

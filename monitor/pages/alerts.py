@@ -116,7 +116,7 @@ def _figures(shown: ShownAlert, zone: str) -> str:
     of = shown.alert
     word = "first" if of.fired_at is None or of.severity is Severity.INFO else "told first"
     newest = day(of.breach.window_end, zone)
-    return f"{word}, {day(told[0][0], zone)}: {first}. Last in breach, up to {newest}: {last}"
+    return f"{word}, {day(told[0][0], zone)}: {first}. Last, up to {newest}: {last}"
 
 
 def stood(alert: Alert, span: tuple[int, int]) -> bool:

@@ -23,7 +23,7 @@ from monitor.sentences.known import Section, named
 from monitor.show.alerts import ShownAlert
 from monitor.show.status import verdict_of
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Drawn, Event
+from monitor.specs.rows import REPLAYED, Drawn, Event
 from monitor.windows.ends import Window
 
 RANGES = {"90d": 90 * DAY, "180d": 180 * DAY, "1y": 366 * DAY, "all": 0}
@@ -331,4 +331,6 @@ def _behind(data: PageData, name: str, seen: Seen) -> str:
     if kept is None:
         return ""
     reference = f" · reference {kept.reference[:16]}" if kept.reference else ""
-    return f"monitor {kept.code} · configuration {kept.config[:16]} · grids {kept.grid[:16]}{reference}"
+    replays = [event.at for event in data.events(name) if event.kind == REPLAYED and event.at >= seen.as_of]
+    by = f" · up to {day(max(replays))} a replay kept all, and not at its time" if replays else ""
+    return f"monitor {kept.code} · configuration {kept.config[:16]} · grids {kept.grid[:16]}{reference}{by}"

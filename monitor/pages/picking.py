@@ -101,9 +101,6 @@ def _bounded(asked: Asked, names: Sequence[str], zone: str, first: int, last: in
     length = last - first
     window = Window("", length, length, zone)
 
-    def moved(by: int) -> str:
-        return asked.here(**{"from": to_iso(first + by), "to": to_iso(last + by)})
-
     def kind(name: str) -> Link:
         return Link(name, asked.here(**{"window": name, "from": None, "to": None}), False)
 
@@ -115,8 +112,8 @@ def _bounded(asked: Asked, names: Sequence[str], zone: str, first: int, last: in
             Link(each, asked.here(window=each, **{"from": None, "to": None}), False) for each in names
         ),
         ends=(),
-        earlier=moved(-length),
-        later=moved(length),
+        earlier="",
+        later="",
     )
 
 

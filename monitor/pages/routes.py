@@ -1,5 +1,6 @@
 """Addresses to pages: which page an address means, what surrounds it, its rows as JSON."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,8 +33,7 @@ from monitor.show.status import as_plain
 from monitor.web.answers import PRIVATE, Answer
 
 _JSON = "application/json; charset=utf-8"
-_LONGEST = 2_000  # characters of a path or a query
-_AS_FILE = {"Content-Disposition": 'attachment; filename="report.html"'}
+_LONGEST, _LONGEST_NAME = 2_000, 100  # characters of a path or a query, of a file's name
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 _TITLES = {400: "This address asks for what the page does not know", 404: "There is no such page"}
 
@@ -180,7 +180,7 @@ def answer(data: PageData, path: str, query: str) -> Answer:
             return Answer(f"{page.plain(data, asked, *given)}\n".encode(), _JSON, headers=PRIVATE)
         context = page.context(data, asked, *given)
         text = _html(data, asked, page.template, context, given) if page.template else context
-        return Answer(text.encode(), headers=PRIVATE if page.template else PRIVATE | _AS_FILE)
+        return Answer(text.encode(), headers=PRIVATE if page.template else PRIVATE | _as_file(asked))
     except AddressError as error:
         if plain:
             text = json_text({"error": str(error)}, indent=1)
@@ -229,6 +229,17 @@ def _found(asked: Asked) -> tuple[_Page, tuple[str, ...]]:
 
 def _html(data: PageData, asked: Asked, template: str, page: Any, given: tuple[str, ...] = ()) -> str:
     return rendered(template, page=page, frame=frame(data, asked, given), link=asked.link)
+
+
+def _as_file(asked: Asked) -> dict[str, str]:
+    """What has a browser save a page, under a name that says of what it is."""
+    of = [
+        "report",
+        *asked.path[1:2],
+        *(asked.query[name] for name in ("window", "end", "as_of") if name in asked.query),
+    ]
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(of))[:_LONGEST_NAME]
+    return {"Content-Disposition": f'attachment; filename="{name}.html"'}
 
 
 def _fault(data: PageData, error: AddressError) -> Answer:

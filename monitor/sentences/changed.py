@@ -70,6 +70,7 @@ _OF_VALUES = (*_NUMBERS, "invalid", "unseen")  # of scores and of labels alike
 _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
 _MISSING = 0.01  # of the values, from which on it is told that more are missing than is usual
+_MOST_MOVED = 1.0  # sd of the robust level, below which a mean that is a multiple is that by few numbers
 _THURSDAY = 3  # 1970-01-01
 
 
@@ -280,6 +281,8 @@ def _now(cells: _Cells, end: int) -> str:
     if what in _OWN and own is not None:
         told, *bounds = (about(one) for one in own)
         factor = factor_of(own[0], (own[1] + own[2]) / 2 if own[1] * own[2] > 0 else 0.0)
+        if factor and what == "level" and abs(value - (low + high) / 2) < _MOST_MOVED:
+            factor = f"{factor.partition(',')[0]} by some of the numbers"
         told = f"{_OWN[what]} {told} ({factor or f'{_signed(value - (low + high) / 2)} sd'})"
     elif what in _NUMBERS:
         unit = "" if what == "shape" else " sd"

@@ -109,7 +109,8 @@ def _features(known: Known, against: str = "", where: str = "") -> Iterator[str]
         yield f"{where} none of {len(judged)} features {far}"
     else:
         some = f", {len(large)} by 0.1 or more" if len(large) < len(moved) else ""
-        small = ", each by less than 0.1" if against else ", as one in 20 does by chance alone"
+        small = ", each by less than 0.1"
+        small += "" if against else "; of 20 that have not moved, chance moves one"
         size = some if large else small
         told = f"{len(moved)} of {len(judged)} features {far}{size}"
         most = few(
@@ -207,13 +208,20 @@ def _odd(known: Known) -> Iterator[str]:
 
 
 def _means(known: Known, row: MeasurementRow) -> list[str]:
-    """Mean beside the reference's, where it is a multiple of that."""
+    """Mean beside the reference's, where it is a multiple of that; whether few of the numbers make it one.
+
+    Where an index is small most numbers lie where they did: then the factor is none of a unit.
+    """
     mean = known.beside(row, "mean")
     value, usual = (
         (None, None) if mean is None else (mean.measurement.value, before_of(mean.measurement, None))
     )
     if value is None or usual is None or not (factor := factor_of(value, usual)):
         return []
+    beyond = known.beside(row, OUT_OF_RANGE)
+    if band_of(_index(row)) != "significant" and beyond is not None and beyond.measurement.value:
+        share = value_of(OUT_OF_RANGE, beyond.measurement.value)
+        factor = f"{factor.partition(',')[0]} by {share} of its numbers, beyond all of the reference's"
     return [f"mean {about(value)}, reference {about(usual)}, {factor}"]
 
 

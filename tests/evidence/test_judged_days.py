@@ -1,5 +1,6 @@
 """Judged days: what is found, how long it stands, what is learned, and that all of it follows from rows."""
 
+import math
 import zlib
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from monitor.evidence.days import DayRow, DayValues, pack, unpack
 from monitor.evidence.judging import accept, step
 from monitor.evidence.making import watch_of
 from monitor.evidence.sizes import arcsine
-from monitor.evidence.telling import Judgement, NotJudged, judgements
+from monitor.evidence.telling import Judgement, Means, NotJudged, judgements
 from monitor.evidence.watched import Trait
 from monitor.pipeline.sequential.day_rows import rows_of
 from monitor.records.pane import Part
@@ -434,3 +435,14 @@ def test_a_shift_tells_how_many_values_are_missing_besides() -> None:
 
     assert (fault.what, fault.missing) == ("level", (0.03, 0.0))
     assert series.missing == pytest.approx((0.3, 0.03), abs=0.001)
+
+
+def test_a_mean_of_several_days_is_told_where_levels_say_the_mean_alone() -> None:
+    """Levels are of clipped numbers: of few that are far off they say next to nothing."""
+    usual = Means(50.0, 40.0, level=0.1)
+
+    assert replace(usual, now=54.5).fits(0.2)
+    assert not replace(usual, now=471.0).fits(0.9)
+    assert not replace(usual, now=50.0).fits(math.nan)
+    assert usual.fits(0.2)
+    assert not usual.fits(math.nan)

@@ -237,7 +237,7 @@ def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluat
     assert "<script" not in page
     assert "src=" not in page
     assert "default-src &#39;none&#39;" in page
-    assert f"<h1>{made_frames.N} predictions, 532 with a label</h1>" in page
+    assert f"<h1>{made_frames.N} predictions, 532 with a label; intervals of 95 %</h1>" in page
     assert f"<footer> <p>{DISTRIBUTION} {VERSION}</p></footer>" in " ".join(page.split())
     assert "The frame: " in page
     assert re.search(r'<dt>roc_auc</dt><dd>0\.\d+ .*?<span class="bounds">reference 0\.\d{3}</span>', page)
@@ -265,8 +265,9 @@ def test_names_that_are_markup_stay_text() -> None:
 
 def test_the_report_opens_with_the_period_of_its_events() -> None:
     page = evaluate(made_frames.reference(), reference=None, event_time="at", id="id").report().text
+    said = f"{made_frames.N} predictions, 532 with a label, 4 Mar 2024 to 10 Mar 2024 21:43"
 
-    assert f"<h1>{made_frames.N} predictions, 532 with a label, 4 Mar 2024 to 10 Mar 2024 21:43</h1>" in page
+    assert f"<h1>{said}; intervals of 95 %</h1>" in page
     assert ">reference 0." not in page
 
 
@@ -487,6 +488,8 @@ def test_a_segment_has_its_values_and_its_line_of_the_report() -> None:
     )  # as its reference
     with pytest.raises(ConfigurationError, match=r'there is no segment "north".*"region=north"'):
         found.value("accuracy", segment="north")
+    with pytest.raises(ConfigurationError, match=r"mean of feature:age is measured of all records alone"):
+        found.value("mean", "feature:age", segment="region=north")
 
 
 def test_labels_without_their_id_and_empty_predictions_are_named() -> None:

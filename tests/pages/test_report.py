@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from looked_at import END, looking
+from looked_at import END, copied, looking
 from row_examples import row_of
 from serving import Bench
 
@@ -18,7 +18,7 @@ from monitor.pages.alerts import alert_line, listed_alerts
 from monitor.pages.asked import Asked
 from monitor.pages.fleet import missing_of
 from monitor.pages.report import _alerts, report
-from monitor.specs.rows import Event
+from monitor.specs.rows import REPLAYED, Event
 
 
 def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
@@ -61,9 +61,23 @@ def test_a_window_s_page_leads_to_the_file_that_the_command_writes(
 
     assert written == [0, 0]
     assert found.text == file.read_text(encoding="utf-8")
-    assert found.answer.headers["Content-Disposition"].startswith("attachment")
+    name = "report-late-month-2024-04-01T00-00-00Z" + ("-2024-04-05" if then else "")
+    assert found.answer.headers["Content-Disposition"] == f'attachment; filename="{name}.html"'
     assert rows == json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
     assert (refused.status, 'got "mont"' in refused.words) == (400, True)
+
+
+def test_a_report_says_where_a_replay_kept_all_of_it(bench: Bench, tmp_path: Path) -> None:
+    copy = copied(bench, tmp_path)
+    with copy.app() as app:
+        app.store.record([Event(model="late", at=END, kind=REPLAYED)])
+    with looking(copy) as pages:
+        told = [report(pages.kept.data, "late", "month", None, then) for then in (None, END - 4 * DAY)]
+    with looking(bench) as pages:
+        lived = report(pages.kept.data, "late", "month", None, None)
+
+    assert all("up to 10 Apr 2024 a replay kept all, and not at its time" in text for text in told)
+    assert "a replay" not in lived
 
 
 def test_a_report_as_json_has_the_rows_of_its_window(bench: Bench, tmp_path: Path) -> None:
@@ -137,8 +151,8 @@ def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> No
     line = r'<th scope="row">roc_auc</th><td>0\.\d+ [^<]*; nowcast of \d+, kept 21 Mar 2024</td>'
     assert re.search(rf"{line}<td><b>0\.\d+ [^<]*; settled of \d+, kept 2\d Mar 2024</b></td>", then)
     assert "A figure is the last that was kept by then: more labels may have been in." in then
-    assert "What has come since changes no figure of 14 – 20 Mar 2024" in settled
-    assert not re.search("Known now|come since", now)
+    assert "Nothing of 14 – 20 Mar 2024 was kept again since" in settled
+    assert not re.search("Known now|kept again since", now)
 
 
 def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(bench: Bench) -> None:
@@ -146,7 +160,7 @@ def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(
         early = report(found.kept.data, "late", "7d", from_iso("2024-03-07"), None)
         newest = report(found.kept.data, "late", "month", None, None)
 
-    assert early.count("Today&#39;s, not of") + early.count("Today's, not of") == 1
+    assert early.count("How the model stood after 29 Feb – 6 Mar 2024, on 10 Apr 2024: ") == 1
     assert "<h2>As of" not in early
     assert "<h2>Alerts of 29 Feb – 6 Mar 2024</h2>" in early
     assert "No alert of 29 Feb – 6 Mar 2024 still stands." in early
@@ -186,7 +200,7 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
 
     (line,) = listed_alerts([moved], Asked(()), "late").standing
 
-    assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last in breach, up to \d+ \w+ 2024: ", line.what)
+    assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
         assert alert_line(Asked(()), quiet, "UTC").what.startswith("first, ")

@@ -42,6 +42,9 @@ def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_w
     assert told(own=3_815.2, own_low=37.21, own_high=38.84).startswith(
         "mean 3,815 (×100, as in other units), expected 37.2 to 38.8 on"
     )
+    assert told(value=0.83, own=471.0, own_low=45.0, own_high=55.0).startswith(
+        "mean 471 (×9.4 by some of the numbers), expected 45 to 55 on"
+    )
     assert told(what="spread", own=0.0101, own_low=9.8, own_high=10.2).startswith(
         "spread about 0.0101 (×0.001, as"
     )

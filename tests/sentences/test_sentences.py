@@ -246,3 +246,23 @@ def test_missing_values_that_are_hardly_more_than_before_are_part_of_the_shift()
     assert list(inputs(known(*rows)))[1:] == [
         "Outputs moved beyond chance: scores 0.300 (significant; chance gives up to 0.010)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("index", "mean", "said"),
+    [
+        (0.047, 477.3, "0.047 (mean 477, reference 50.2, ×9.5 by 8.1 % of its numbers, beyond all of the"),
+        (0.047, 502.0, "0.047 (mean 502, reference 50.2, ×10 by 8.1 % of its numbers, beyond all of the"),
+        (4.2, 502.0, "4.200 (significant; mean 502, reference 50.2, ×10, as in other units)"),
+    ],
+)
+def test_a_mean_that_few_numbers_make_is_none_in_other_units(index: float, mean: float, said: str) -> None:
+    figures = Detail(("value", "lower", "upper", "n"), ((50.2, 49.0, 51.0, 8_000.0),))
+    of_mean = Measurement(mean, n=900, detail=figures)
+    rows = [
+        *index_of(index, subject="feature:amount"),
+        row_of("mean", of_mean, subject="feature:amount", **PLACE),
+        value("out_of_range_rate", 0.081, "feature:amount"),
+    ]
+
+    assert said in next(iter(inputs(known(*rows))))

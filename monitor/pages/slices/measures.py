@@ -14,6 +14,7 @@ from monitor.pages.fleet import main_of
 from monitor.pages.model import RANGES, Link, aligned, beside, links_of, spec_of
 from monitor.pages.moments import called, day, time_axis
 from monitor.pages.series import line, of_reference, readings
+from monitor.sentences.known import FEATURE
 from monitor.show.plain import ordered
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
@@ -137,7 +138,9 @@ def _current(data: PageData, asked: Asked, name: str) -> tuple[ModelSpec, list[s
         if (row.window or LOG) == window and wanted in f"{row.measure} {_of(row)}".casefold()
     ]
     at = seen.as_of or 0
-    return spec, windows, window, [(at, row) for _, _, row in ordered((name, at, row) for row in rows)]
+    found = [(at, row) for _, _, row in ordered((name, at, row) for row in rows)]
+    found.sort(key=lambda pair: pair[1].subject.startswith(FEATURE))  # the last lines are left out
+    return spec, windows, window, found
 
 
 def _line(asked: Asked, spec: ModelSpec, row: MeasurementRow) -> MeasuredLine:

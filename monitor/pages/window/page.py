@@ -8,6 +8,7 @@ import numpy as np
 from monitor.charts.marks import Kind
 from monitor.charts.scales import Axis
 from monitor.measures.against import REFERENCE
+from monitor.measures.classification.discrimination import roc_auc
 from monitor.measures.evaluate import best_threshold, performance
 from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
@@ -34,6 +35,7 @@ from monitor.windows.ends import Window
 
 ASKED = "window", "end", "from", "to", "segment", "version"  # what its address may ask for
 _RATES = Axis(0.0, 1.0)
+_LARGE = 10  # segments, of which the one with the lowest area is drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,24 +293,32 @@ def _slices_drawn(counted: CountedWindow, slice_: Stratum) -> Iterator[Side]:
 
 
 def _by_segment(counted: CountedWindow, slice_: Stratum) -> Iterator[Figure]:
-    """ROC of the segments with the most labels, beside the whole."""
+    """ROC of the segments with the most labels, the lowest of the ten largest among them, and the whole."""
     segments = segments_of(counted.strata, counted.counting.segments) if slice_ == WHOLE else []
-    sides = list(_largest(counted, segments, ("main", "second", "third", "estimate")))
-    if sides:
-        sides += _largest(counted, [WHOLE], ("reference",))
-        yield curves.roc(sides, None, f"{len(sides) - 1} of {len(segments)} segments", "ROC by segment")
+    large = sorted(_ranked(counted, segments), key=lambda pair: -pair[1].n)[:_LARGE]
+    if not large:
+        return
+    lowest = min(large, key=lambda pair: roc_auc(pair[1].table).value or 0.0)
+    drawn = [lowest, *(pair for pair in large if pair is not lowest)]
+    kinds: tuple[Kind, ...] = ("main", "second", "third", "estimate")
+    sides = [Side(_name_of(each), kind, of) for kind, (each, of) in zip(kinds, drawn, strict=False)]
+    which = ": the lowest of the largest, then the largest" if len(sides) < len(segments) else ""
+    note = f"{len(sides)} of {len(segments)} segments{which}"
+    yield curves.roc([*sides, *_largest(counted, [WHOLE], ("reference",))], None, note, "ROC by segment")
 
 
 def _largest(counted: CountedWindow, strata: Sequence[Stratum], kinds: Sequence[Kind]) -> Iterator[Side]:
     """Ranked scores of the strata with the most labels that have both classes, one for each kind."""
-    counting = counted.counting
-    ranked = [
-        (each, Ranked.of(counting.score_table(counted.strata[each]), counting.score_bounds))
-        for each in strata
-    ]
-    largest = sorted((pair for pair in ranked if pair[1].two), key=lambda pair: -pair[1].n)
+    largest = sorted(_ranked(counted, strata), key=lambda pair: -pair[1].n)
     for kind, (each, of) in zip(kinds, largest, strict=False):
         yield Side(_name_of(each), kind, of)
+
+
+def _ranked(counted: CountedWindow, strata: Sequence[Stratum]) -> list[tuple[Stratum, Ranked]]:
+    """Ranked scores of the strata that have both classes."""
+    counting = counted.counting
+    ranked = (Ranked.of(counting.score_table(counted.strata[each]), counting.score_bounds) for each in strata)
+    return [(each, of) for each, of in zip(strata, ranked, strict=True) if of.two]
 
 
 def _name_of(stratum: Stratum) -> str:
@@ -347,9 +357,9 @@ def _without(
     if spec.labels is None:
         return "No labels are configured, so there is nothing to draw."
     if counted is not None and not counted.panes:
-        return (
-            "The panes of this window were counted on other grids, or are gone: only what was kept is shown."
-        )
+        gone = "were counted on other grids, or are gone: only what was kept is shown."
+        free = "from" in asked.query
+        return "No pane of these days has been counted." if free else f"The panes of this window {gone}"
     if not groups and spec.reading.task is Task.BINARY:
         return "No labelled records of both classes, or no score: curves need both."
     return ""
