@@ -61,6 +61,8 @@ class Seen:
         the rows are kept ones of an earlier moment: figures of the log, for one, are not among them.
     followed
         False: the last cycle was a replay's, and no daemon has run since.
+    of_past
+        the log is of the past on purpose: it ends, and no cycle is late.
     """
 
     model: str
@@ -78,6 +80,7 @@ class Seen:
     accepted: Accepted
     past: bool = False
     followed: bool = True
+    of_past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +126,9 @@ def standing(seen: Seen) -> Standing:
     if open_ or stale or lasting:
         critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
         others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
+        taken = [pair for pair in firing if pair[1]]
         need = Need.NEEDED
-        because = [*_fire(seen, critical), *stale, *_fire(seen, others), *lasting]
+        because = [*_fire(seen, critical), *stale, *_fire(seen, others), *lasting, *_fire(seen, taken)]
     elif firing:
         need, because = Need.IN_HAND, list(_fire(seen, firing))
     elif blind:
@@ -378,6 +382,9 @@ def _accepted(seen: Seen) -> dict[Series, str]:
 
 def _next(seen: Seen) -> Iterator[str]:
     due = (seen.as_of or 0) + seen.every
+    if seen.of_past:
+        yield f"As of {at(seen.as_of or 0)} UTC, where a log of the past ends"
+        return
     if not seen.followed and not seen.past:
         yield f"As of {at(seen.as_of or 0)} UTC, the last cycle of a replay: monitor run goes on from there"
         return

@@ -156,7 +156,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
             current = with_days_then(kept.store, kept.spec(name), counting, current, done)
         seen = _seen(kept.spec(name), current, seen_by, accepted_then, now=at, as_of=done)
         followed = name not in replayed or kept.store.run != LIVE
-        found.append(replace(seen, past=then is not None, followed=followed))
+        found.append(replace(seen, past=then is not None, followed=followed, of_past=name in past))
     return found
 
 

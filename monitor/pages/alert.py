@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from monitor.alerts.lifecycle import State
 from monitor.alerts.phrases import annotations, cause_table, described, heading, said, still
@@ -18,7 +19,7 @@ from monitor.exposition.forwarding import leads_somewhere, section_of
 from monitor.measures.against import FIGURES
 from monitor.measures.options import FEATURE
 from monitor.measures.rows import Revision
-from monitor.measures.worded import differs, limit_of
+from monitor.measures.worded import about, differs, limit_of, value_of
 from monitor.pages.alerts import AlertLine, alert_line
 from monitor.pages.asked import Asked, PageData, zone_of
 from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline, value_axis
@@ -242,6 +243,7 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
     middle |= {one.day: (one.start + one.end) / 2 for one in days}
     steps = [(middle[number], found.get(number)) for number in numbers]
     label = tick_label(meant.measure) if meant.measure else short
+    told = partial(value_of, meant.measure) if meant.measure else about
     drawn: list[Mark] = [
         Shade(float(fired), float(alert.resolved_at or until)),
         Band([(x, *((one.low, one.high) if one else (None, None))) for x, one in steps], "reference"),
@@ -281,7 +283,7 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
         ),
         columns=("day", meant.what, "expected from", "to"),
         rows=tuple(
-            (day(one.start, zone), *(label(number) for number in (one.value, one.low, one.high)))
+            (day(one.start, zone), *(told(number) for number in (one.value, one.low, one.high)))
             for one in days
         ),
     )

@@ -126,8 +126,15 @@ def test_who_is_needed_follows_from_what_fires_and_who_has_it(alert: Any, seen_b
 def test_one_alert_that_nobody_has_needs_somebody_although_others_are_in_hand() -> None:
     found = of(alerts=[(FIRING, "ada: on it"), (replace(FIRING, since=NOW), "")])
 
-    assert (found.need, len(found.because), exit_code([found])) == (Need.NEEDED, 1, 3)
+    assert (found.need, len(found.because), exit_code([found])) == (Need.NEEDED, 2, 3)
+    assert "acknowledged by ada: on it" in found.because[1]
     assert found.because[0].startswith("feature_shift (temp): stability_index 0.420 (significant), limit ")
+
+
+def test_a_log_of_the_past_ends_and_no_cycle_is_due() -> None:
+    (said,) = (part for part in of(of_past=True).sections if part.title == "next")
+
+    assert said.sentences == ("As of 1971-02-04 23:00 UTC, where a log of the past ends.",)
 
 
 def test_an_alert_that_is_back_within_its_limit_says_so() -> None:

@@ -17,9 +17,11 @@ from sklearn import metrics
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.catalogue.confusion import CONFUSION_ROWS
+from monitor.measures.classification import confusion_statistics as statistics
 from monitor.measures.classification.confusion import results
 from monitor.measures.evaluate import performance
 from monitor.measures.options import Options
+from monitor.measures.statistics.intervals import percentiles
 from monitor.records.reading import Task
 from monitor.states.counters import Counters
 from monitor.states.views import Confusion
@@ -389,3 +391,66 @@ def test_cells_that_are_drawn_as_one_have_the_spread_of_cells_that_are_drawn_apa
         assert interval is not None
         bounds = np.quantile(draws, [0.025, 0.975])
         assert [interval.lower, interval.upper] == pytest.approx(bounds, abs=0.06 * draws.std())
+
+
+def test_counts_of_cells_are_all_of_two_classes_and_those_with_records_of_more() -> None:
+    two = direct([[5, 0, 0], [0, 3, 2], [0, 0, 0]])
+    three = direct([[5, 0, 0, 0], [0, 0, 0, 1], [0, 2, 4, 0], [0, 0, 0, 0]])
+
+    def cells(found: dict[str, Measurement]) -> dict[str, tuple[float | None, int]]:
+        named = {name: each for name, each in found.items() if name.startswith("confusion_records")}
+        return {name.partition(" ")[2]: (each.value, each.n) for name, each in named.items()}
+
+    assert cells(two) == {
+        "actual:c000,predicted:c000": (5.0, 10),
+        "actual:c000,predicted:c001": (0.0, 10),
+        "actual:c001,predicted:c000": (0.0, 10),
+        "actual:c001,predicted:c001": (3.0, 10),
+        "actual:c001,predicted:(unseen)": (2.0, 10),
+    }
+    assert cells(three) == {
+        "actual:c000,predicted:c000": (5.0, 12),
+        "actual:c001,predicted:(unseen)": (1.0, 12),
+        "actual:c002,predicted:c001": (2.0, 12),
+        "actual:c002,predicted:c002": (4.0, 12),
+    }
+
+
+def test_shares_of_all_and_of_each_class_are_of_the_records_that_they_name() -> None:
+    found = direct([[5, 1, 0, 0], [0, 2, 0, 0], [1, 1, 6, 2], [9, 0, 0, 0]])
+
+    def shares(name: str) -> tuple[float, int]:
+        value = found[name].value
+        assert value is not None
+        return round(value * found[name].n), found[name].n
+
+    assert shares("majority_accuracy") == (10, 27), "the largest known class, which may be the last"
+    assert [shares(f"predicted_rate class:c00{at}") for at in range(3)] == [(15, 27), (4, 27), (6, 27)]
+    assert [shares(f"base_rate class:c00{at}") for at in range(3)] == [(6, 27), (2, 27), (10, 27)]
+    assert (found["absent_classes"].value, found["absent_classes"].n) == (0.0, 27)
+    assert {each.n for name, each in found.items() if name in ("cohen_kappa_score", "f1_macro")} == {27}
+
+
+def test_without_a_record_the_reason_is_the_labels_and_n_is_nothing() -> None:
+    found = direct([[0, 0, 0], [0, 0, 0], [0, 0, 0]])
+
+    for name in ("absent_classes", "matthews_corrcoef", "accuracy", "base_rate"):
+        assert (found[name].reason, found[name].n) == (Reason.NO_LABELS, 0), name
+    some = direct([[4, 0, 0], [0, 0, 0], [0, 0, 0]])
+    assert (some["matthews_corrcoef"].reason, some["matthews_corrcoef"].n) == (Reason.UNDEFINED, 4)
+    assert some["precision"].reason is Reason.UNDEFINED
+
+
+def test_intervals_are_of_the_resamples_and_not_of_the_counts() -> None:
+    counts = np.array([[40, 10, 0], [5, 45, 0], [0, 0, 0]])
+    confusion = Confusion(NAMES[:2], counts)
+    sums = statistics.draws(confusion, None, 50, np.random.default_rng(3))
+    found = by_name(list(results(confusion, Options(resamples=50), np.random.default_rng(3))))
+    kappas = statistics.kappas(sums)
+
+    (expected,) = percentiles(kappas[None, 1:], 0.95)
+    assert found["cohen_kappa_score"].interval == expected
+    assert found["cohen_kappa_score"].value == kappas[0]
+    without = by_name(list(results(confusion, Options(resamples=50), None)))
+    assert without["cohen_kappa_score"].interval is None
+    assert "profit" not in found
