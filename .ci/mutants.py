@@ -54,7 +54,7 @@ TARGETS = {  # what is changed, and the tests that should notice
     ),
     "discrimination": (
         "monitor/measures/classification/discrimination.py",
-        _measures("measures_of_scores", "whole_curves", "golden"),
+        _measures("measures_of_scores", "areas_and_separations", "whole_curves", "golden"),
     ),
     "calibration": ("monitor/measures/classification/calibration.py", _measures("measures_of_calibration")),
     "shift": ("monitor/measures/shift/*.py", _measures(*_OF_SHIFT)),
