@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from monitor.core.clock import DAY, from_iso
+from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import BECAUSE, Detail
 from monitor.core.text import number, readable
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGED, EVIDENCE
@@ -89,8 +89,8 @@ def changed(detail: Detail, end: int) -> str:
 
     >>> row = ("records", "", "falls", 1200.0, 3000.0, 3600.0, 0.9, "2024-03-03", 4321.0, 1.5, 56)
     >>> changed(Detail(CHANGED[:11], (row,)), 19_787 * DAY)  # doctest: +NORMALIZE_WHITESPACE
-    '1,200 records (−64 %), expected 3,000 to 3,600 on Mondays; began 2024-03-03; by chance once in 4,300
-    months'
+    '1,200 records (−64 %) on 2024-03-04, expected 3,000 to 3,600 on Mondays; began 2024-03-03; by chance
+    once in 4,300 months'
     """
     cells = _cells(detail)
     parts = [_now(cells, end), _missing(cells), _began(cells), _chance(cells), _where(cells)]
@@ -290,14 +290,15 @@ def _now(cells: _Cells, end: int) -> str:
     else:
         told = _told(what, level, value, (low + high) / 2)
         bounds = [value_of(_measure(what), bound) for bound in (low, high)]
-    over, weekday = cells.get("over"), _weekday(cells, end)
+    over, at = cells.get("over"), _judged_at(cells, end)
+    day, weekday = to_iso(at)[:10], _WEEKDAYS[(at // DAY + _THURSDAY) % 7]
     if isinstance(over, float | int) and over > 1:
         return (
-            f"{told} on average over {over:.0f} days, though a single {weekday.removesuffix('s')} "
+            f"{told} on average over {over:.0f} days to {day}, though a single {weekday.removesuffix('s')} "
             f"may be from {bounds[0]} to {bounds[1]}"
         )
     as_expected = "as is expected again:" if low <= value <= high else "expected"
-    return f"{told}, {as_expected} {bounds[0]} to {bounds[1]} on {weekday}"
+    return f"{told} on {day}, {as_expected} {bounds[0]} to {bounds[1]} on {weekday}"
 
 
 def _measure(what: str) -> str:
@@ -331,11 +332,10 @@ def _away(what: str, value: float) -> str:
     return _NUMBERS[what].format(f"{abs(value):.2f} sd {'above' if value >= 0 else 'below'}")
 
 
-def _weekday(cells: _Cells, end: int) -> str:
-    """Weekdays like the judged one; what was kept before its date was there is taken as of UTC."""
+def _judged_at(cells: _Cells, end: int) -> int:
+    """A moment of the judged day; what was kept before its date was there is taken as of UTC."""
     day = cells.get("day")
-    at = from_iso(day) if isinstance(day, str) else end - DAY // 2
-    return _WEEKDAYS[(at // DAY + _THURSDAY) % 7]
+    return from_iso(day) if isinstance(day, str) else end - DAY // 2
 
 
 def _missing(cells: _Cells) -> str:

@@ -191,7 +191,7 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
     text = taken.bodies[0]["text"].split("\n")
     assert taken.bodies[0]["title"] == "FIRING warning: late changed, feature:temp and 1 more"
     assert text[0].startswith(
-        "Something changed: feature:temp, mean 27.8 (×2.8), expected 9.11 to 10.8 on Mondays"
+        "Something changed: feature:temp, mean 27.8 (×2.8) on 2024-01-22, expected 9.11 to 10.8 on Mondays"
     )
     assert "; began 2024-01-22; by chance less than once in a million months; " in text[0]
     assert text[0].endswith("; found 2024-01-23; and 1 more: score.")
@@ -201,10 +201,10 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
         "To see more: monitor show --model late --subject feature:temp",
     ]
     assert said["feature:temp"].startswith(
-        "Something changed: feature:temp, mean 27.2 (×2.7), expected 9.11 to 10.8"
+        "Something changed: feature:temp, mean 27.2 (×2.7) on 2024-01-28, expected 9.11 to 10.8"
     )
     assert said["score"].startswith(
-        "Something changed: score, mean 0.283 (−0.63 sd), expected 0.357 to 0.444"
+        "Something changed: score, mean 0.283 (−0.63 sd) on 2024-01-28, expected 0.357 to 0.444"
     )
     assert said["score"].endswith("; 90 % of it in shop=north, which has 44 % of the values")
 
@@ -231,7 +231,9 @@ def test_a_number_in_other_units_is_told_by_its_mean_as_it_is_beside_the_mean_th
     cells = dict(zip(cause.columns, cause.rows[0], strict=True))
     assert cells["own"] == pytest.approx(temp[of_day].mean(), rel=1e-6)
     assert cells["own_low"] < values[before].mean() < cells["own_high"]
-    assert changed(cause, midnight).startswith("mean 1,027 (×100, as in other units), expected 9.")
+    assert changed(cause, midnight).startswith(
+        "mean 1,027 (×100, as in other units) on 2024-01-22, expected 9."
+    )
 
 
 def test_what_is_accepted_ends_with_the_next_cycle_and_not_with_the_next_day(

@@ -35,21 +35,24 @@ def told(**cells: Any) -> str:
 def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_was_expected() -> None:
     in_unit = told(own=91.342, own_low=61.86, own_high=69.44)
 
-    assert in_unit.split(";")[0] == "mean 91.3 (+1.40 sd), expected 61.9 to 69.4 on Mondays"
+    assert in_unit.split(";")[0] == "mean 91.3 (+1.40 sd) on 2024-03-04, expected 61.9 to 69.4 on Mondays"
     assert told(own=61_000.0, own_low=4_900.0, own_high=5_300.0).startswith(
-        "mean 61,000 (×12), expected 4,900 to 5,300 on"
+        "mean 61,000 (×12) on 2024-03-04, expected 4,900 to 5,300 on"
     )
     assert told(own=3_815.2, own_low=37.21, own_high=38.84).startswith(
-        "mean 3,815 (×100, as in other units), expected 37.2 to 38.8 on"
+        "mean 3,815 (×100, as in other units) on 2024-03-04, expected 37.2 to 38.8 on"
     )
     assert told(value=0.83, own=471.0, own_low=45.0, own_high=55.0).startswith(
-        "mean 471 (×9.4 by some of the numbers), expected 45 to 55 on"
+        "mean 471 (×9.4 by some of the numbers) on 2024-03-04, expected 45 to 55 on"
     )
     assert told(what="spread", own=0.0101, own_low=9.8, own_high=10.2).startswith(
         "spread about 0.0101 (×0.001, as"
     )
     assert "×" not in told(own=9.0, own_low=-1.0, own_high=4.0), "of numbers of both signs no factor is told"
-    assert told().split(";")[0] == "level 1.40 sd above usual, expected −0.20 to +0.20 sd on Mondays"
+    assert (
+        told().split(";")[0]
+        == "level 1.40 sd above usual on 2024-03-04, expected −0.20 to +0.20 sd on Mondays"
+    )
 
 
 def test_shares_are_told_with_points_areas_with_their_difference_and_counts_with_their_ratio() -> None:
@@ -57,9 +60,11 @@ def test_shares_are_told_with_points_areas_with_their_difference_and_counts_with
     area = told(what="roc_auc", value=0.664, expected_low=0.72, expected_high=0.75)
     records = told(what="records", value=1_200.0, expected_low=3_000.0, expected_high=3_600.0)
 
-    assert share.startswith("blue in 31.4 % of the records (+9.4 points), expected 20.0 % to 24.0 % on")
-    assert area.startswith("ROC AUC 0.664 (−0.071), expected 0.720 to 0.750 on Mondays")
-    assert records.startswith("1,200 records (−64 %), expected 3,000 to 3,600 on Mondays")
+    assert share.startswith(
+        "blue in 31.4 % of the records (+9.4 points) on 2024-03-04, expected 20.0 % to 24.0 % on"
+    )
+    assert area.startswith("ROC AUC 0.664 (−0.071) on 2024-03-04, expected 0.720 to 0.750 on Mondays")
+    assert records.startswith("1,200 records (−64 %) on 2024-03-04, expected 3,000 to 3,600 on Mondays")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +86,7 @@ def test_changes_told_stand_beside_those_that_chance_would_tell(
 
 def test_a_change_that_only_several_days_show_is_told_as_their_mean() -> None:
     assert told(value=0.15, over=10).split(";")[0] == (
-        "level 0.15 sd above usual on average over 10 days, "
+        "level 0.15 sd above usual on average over 10 days to 2024-03-04, "
         "though a single Monday may be from −0.20 to +0.20 sd"
     )
 

@@ -124,7 +124,7 @@ def test_of_a_changed_day_the_line_says_it_all_and_what_to_do_stands_below() -> 
         alerts_as_table([ShownAlert("late", alert, rule=rule)], explain=True).split("\n\n")[1].split("\n")
     )
 
-    assert "feature:fee, mean 3,815 (×100, as in other units), expected 37.2 to 38.8" in says
+    assert "feature:fee, mean 3,815 (×100, as in other units) on 1969-12-31, expected 37.2 to 38.8" in says
     assert advice.startswith("  What to do: Look at ")
 
 
