@@ -9,7 +9,7 @@ from monitor.alerts.phrases import called, figures, still
 from monitor.alerts.rules import Accepted, Rule, Series, Severity
 from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, needed
 from monitor.core.clock import DAY, SECOND, from_iso
-from monitor.core.measurement import Reason
+from monitor.core.measurement import Detail, Reason
 from monitor.core.text import duration, readable
 from monitor.measures.catalogue.daily import EVIDENCE, REMEMBERED
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
@@ -128,7 +128,8 @@ def standing(seen: Seen) -> Standing:
         others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
         taken = [pair for pair in firing if pair[1]]
         need = Need.NEEDED
-        because = [*_fire(seen, critical), *stale, *_fire(seen, others), *lasting, *_fire(seen, taken)]
+        because = [*changed.together(map(_change, open_)), *_fire(seen, critical), *stale]
+        because += [*_fire(seen, others), *lasting, *_fire(seen, taken)]
     elif firing:
         need, because = Need.IN_HAND, list(_fire(seen, firing))
     elif blind:
@@ -226,6 +227,10 @@ def _told(seen: Seen, alert: Alert, seen_by: str) -> str:
     found = "" if is_change(alert.breach.cause) else f", found {at(alert.since)}"
     told = (still(alert), f"acknowledged by {seen_by}" if seen_by else "")
     return "; ".join([f": {figures(rule, alert.breach)}{found}", *filter(None, told)])
+
+
+def _change(alert: Alert) -> tuple[Detail | None, str, str]:
+    return alert.breach.cause, alert.series.subject, alert.series.segment
 
 
 def _subject(alert: Alert) -> str:

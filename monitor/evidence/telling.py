@@ -58,11 +58,10 @@ class Means:
         """Mean of a day that is expected to have a level."""
         return self.mean + (level - self.level) * self.deviation
 
-    def fits(self, level: float) -> bool:
-        """Whether the judged day has the mean that its level says: none of its numbers are clipped."""
-        if self.now is None:
-            return math.isfinite(level)
-        return abs(self.at(level) - self.now) <= _FITS * self.deviation
+    def of_several(self, level: float) -> "Means | None":
+        """What levels of several days mean; None: the judged day has another mean, as numbers are clipped."""
+        off = 0.0 if self.now is None else abs(self.at(level) - self.now)
+        return replace(self, now=None) if math.isfinite(level) and off <= _FITS * self.deviation else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,6 +283,10 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
         value, over = level + float(judged.gathered.away[side, at]), span
     band = sorted(plain(one.trait, bound) for bound in (low, high))
     worse = one.trait is Trait.AUC
+    if means is not None and over > 1:
+        means = means.of_several(float(row.values[at]))
+    figures = value, low, high
+    own = in_unit(watch, row, judged.expectation.level, at, figures, means) if np.isfinite(value) else None
     return _Said(
         since=judged.days[-span],
         what=one.trait.value,
@@ -292,24 +295,10 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
         value=plain(one.trait, value) if np.isfinite(value) else None,
         expected=(band[0], band[1]),
         over=over,
-        in_unit=in_unit(
-            watch,
-            row,
-            judged.expectation.level,
-            at,
-            (value, low, high),
-            means if over == 1 or means is None else _of_several(means, float(row.values[at])),
-        )
-        if np.isfinite(value)
-        else None,
+        in_unit=own,
         size=size,
         index=index(one.trait, size),
     )
-
-
-def _of_several(means: Means, level: float) -> Means | None:
-    """What a mean of several days' levels means; None: not the numbers' own mean, as they are clipped."""
-    return replace(means, now=None) if means.fits(level) else None
 
 
 def expected_band(level: float, deviation: float) -> tuple[float, float]:

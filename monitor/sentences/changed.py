@@ -11,7 +11,7 @@ from monitor.core.text import number, readable
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGED, EVIDENCE
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import about, difference_of, factor_of, value_of, with_minus
-from monitor.sentences.known import few, named
+from monitor.sentences.known import FEATURE, few, named
 
 _Cells: TypeAlias = Mapping[str, float | str | None]
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
@@ -71,12 +71,32 @@ _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
 _MISSING = 0.01  # of the values, from which on it is told that more are missing than is usual
 _MOST_MOVED = 1.0  # sd of the robust level, below which a mean that is a multiple is that by few numbers
+_TOGETHER, _NAMED = 3, 5  # changes of one first day, of which so many are named
 _THURSDAY = 3  # 1970-01-01
 
 
 def is_change(detail: Detail | None) -> bool:
     """Whether a detail is that of the evidence of days."""
     return detail is not None and detail.columns[:2] == CHANGED[:2] and len(detail.rows) == 1
+
+
+def together(alerts: Iterable[tuple[Detail | None, str, str]]) -> Iterator[str]:
+    """That several changes began on one day; inputs stand before what comes of them.
+
+    Parameters
+    ----------
+    alerts
+        what was found, of which subject, in which segment; what is no change is passed over.
+    """
+    by_day: dict[str, list[tuple[str, str]]] = {}
+    for detail, *of in alerts:
+        if detail is not None and is_change(detail) and (day := _cells(detail)["since"]):
+            by_day.setdefault(str(day), []).append((of[0], of[1]))
+    for day, changes in by_day.items():
+        if len(changes) >= _TOGETHER:
+            changes.sort(key=lambda one: (not one[0].startswith(FEATURE), one[1]))
+            told = few([whose(*one) for one in changes], _NAMED)
+            yield f"{len(changes)} changes began on {day}, so look for one cause: {told}"
 
 
 def changed(detail: Detail, end: int) -> str:

@@ -441,8 +441,8 @@ def test_a_mean_of_several_days_is_told_where_levels_say_the_mean_alone() -> Non
     """Levels are of clipped numbers: of few that are far off they say next to nothing."""
     usual = Means(50.0, 40.0, level=0.1)
 
-    assert replace(usual, now=54.5).fits(0.2)
-    assert not replace(usual, now=471.0).fits(0.9)
-    assert not replace(usual, now=50.0).fits(math.nan)
-    assert usual.fits(0.2)
-    assert not usual.fits(math.nan)
+    assert replace(usual, now=54.5).of_several(0.2) == usual
+    assert replace(usual, now=471.0).of_several(0.9) is None
+    assert replace(usual, now=50.0).of_several(math.nan) is None
+    assert usual.of_several(0.2) == usual
+    assert usual.of_several(math.nan) is None

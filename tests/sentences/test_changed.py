@@ -8,7 +8,15 @@ from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue.daily import CHANGED
 from monitor.pipeline.sequential.day_rows import budget_rows
-from monitor.sentences.changed import beside_chance, changed, commands, is_change, of_all, told_series
+from monitor.sentences.changed import (
+    beside_chance,
+    changed,
+    commands,
+    is_change,
+    of_all,
+    together,
+    told_series,
+)
 
 END = 19_787 * DAY  # the day was a Monday
 USUAL: dict[str, Any] = {
@@ -169,3 +177,17 @@ def test_a_change_without_a_value_of_the_day_says_why_there_is_none() -> None:
         "level changed, now not known: no values, look whether they are written"
     )
     assert told(value=None).split("; ")[0] == "level changed, now not known"
+
+
+def test_changes_of_one_first_day_are_told_together_inputs_first() -> None:
+    def change(subject: str, segment: str = "", since: str = "2024-03-03") -> tuple[Detail, str, str]:
+        cells = USUAL | {"since": since}
+        return Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),)), subject, segment
+
+    others = change("prediction", since="2024-03-01"), change("feature:b", since="2024-03-01")
+    alerts = [change(""), change("score", "land=PL"), change("feature:amount"), *others, (None, "label", "")]
+
+    assert list(together(alerts)) == [
+        "3 changes began on 2024-03-03, so look for one cause: amount, performance and score in land=PL"
+    ]
+    assert list(together(alerts[1:])) == []
