@@ -33,7 +33,14 @@ _OF_COMPARISON = (
 )
 
 _OF_GAINS = ("gains_and_profits", "golden", "measures_of_scores", "whole_curves")
-_OF_SHIFT = ("shift_measures", "measures_of_values", "label_shift", "golden", "oracle_of_statsmodels")
+_OF_SHIFT = (
+    "shift_measures",
+    "season_formulas",
+    "measures_of_values",
+    "label_shift",
+    "golden",
+    "oracle_of_statsmodels",
+)
 _OF_ERRORS = ("measures_of_errors", "cells_of_errors", "measures_of_numbers")
 
 
