@@ -88,9 +88,8 @@ def _bounds(asked: Asked, pane: int) -> tuple[int, int] | None:
         return None
     rule = f"from and to bound whole panes of {format_duration(pane)}, without window and end"
     if first is None or last is None or not first < last or first % pane or last % pane:
-        raise AddressError(
-            f"{rule}: got {quoted(asked.query.get('from', ''))} and {quoted(asked.query.get('to', ''))}"
-        )
+        got = " and ".join(quoted(asked.query.get(name, "")) for name in ("from", "to"))
+        raise AddressError(f"{rule}: got {got}")
     for name in ("window", "end"):
         if name in asked.query:
             raise AddressError(f"{rule}: got {name} as well")
@@ -98,8 +97,7 @@ def _bounds(asked: Asked, pane: int) -> tuple[int, int] | None:
 
 
 def _bounded(asked: Asked, names: Sequence[str], zone: str, first: int, last: int) -> Picked:
-    length = last - first
-    window = Window("", length, length, zone)
+    window = Window("", last - first, last - first, zone)
 
     def kind(name: str) -> Link:
         return Link(name, asked.here(**{"window": name, "from": None, "to": None}), False)
@@ -108,9 +106,7 @@ def _bounded(asked: Asked, names: Sequence[str], zone: str, first: int, last: in
         window=window,
         end=last,
         name=called(window, last),
-        windows=tuple(
-            Link(each, asked.here(window=each, **{"from": None, "to": None}), False) for each in names
-        ),
+        windows=tuple(map(kind, names)),
         ends=(),
         earlier="",
         later="",

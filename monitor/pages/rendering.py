@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 ASSETS = {"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8"}
 _LONGEST = 60  # characters of a name on a page
 _MOST_ROWS = 60  # of a table: a page has at most 4,000 nodes
-
-
 TABS = (
     ("Overview", ("",)),
     ("Performance", ("performance",)),
