@@ -275,7 +275,12 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
         title=title,
         note="ringed: the first day of the change; shaded: while the alert fires"
         + ("; in standard deviations" if meant.unit == "sd" else "")
-        + ("; far values are clipped" if meant.own and meant.kind == "level" else ""),
+        + ("; far values are clipped" if meant.own and meant.kind == "level" else "")
+        + (
+            "; in a gap no day was judged: unusual_days, or too few records"
+            if len(days) < len(numbers)
+            else ""
+        ),
         plot=plot,
         legend=(
             LegendKey("line", "main", "the day"),

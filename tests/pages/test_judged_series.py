@@ -104,6 +104,10 @@ def test_days_that_are_not_known_are_gaps() -> None:
     assert figure is not None
     (line,) = (one for one in figure.plot.marks if isinstance(one, Path))
     assert [value for _, value in line.points] == [2.0, None, None, 4.0]
+    assert figure.note.endswith("in a gap no day was judged: unusual_days, or too few records")
+    whole = figure_of(followed(1, 2.0), followed(0, 4.0), cause=judged())
+    assert whole is not None
+    assert "gap" not in whole.note
 
 
 def test_nothing_is_drawn_where_days_are_watched_otherwise_now() -> None:
