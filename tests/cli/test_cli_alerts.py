@@ -14,6 +14,7 @@ from sqlalchemy import update
 from monitor.alerts.rules import Series
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.app.alert_decisions import PAST, Decision
+from monitor.app.alerts.accepting import _is_meant
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue.daily import CHANGED
@@ -276,6 +277,13 @@ def test_a_star_decides_of_all_that_it_means_and_a_wrong_segment_is_named(monito
     assert "late: busy, found 2024-03-03, is acknowledged" in monitor("ack", *several).stdout
     wrong = monitor("ack", *ASKED, "--segment", "x=1")
     assert 'acknowledged of the rule "busy", segment "x=1"; those that there are: busy' in wrong.stderr
+
+
+def test_a_feature_is_meant_by_its_own_name_too() -> None:
+    assert _is_meant("humid", "subject", "feature:humid")
+    assert _is_meant("feature:h*", "subject", "feature:humid")
+    assert not _is_meant("humid", "segment", "feature:humid")
+    assert not _is_meant("hum", "subject", "feature:humid")
 
 
 def test_explaining_names_values_that_no_reference_has_as_long_as_the_log_is_there(

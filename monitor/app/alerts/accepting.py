@@ -11,6 +11,7 @@ from monitor.app.alert_decisions import Decision, daily_rules, refuse_rule, sinc
 from monitor.app.kept import KeptRun
 from monitor.core.clock import LAST
 from monitor.core.errors import MonitorError
+from monitor.measures.options import FEATURE
 from monitor.show.words import when
 from monitor.specs.rows import Event
 
@@ -150,6 +151,11 @@ def _lasting(kept: KeptRun, model: str, *, new: bool = False) -> dict[Series, Ac
     }
 
 
+def _is_meant(value: str, key: str, own: str) -> bool:
+    """Whether what is given means a part of a series: of a feature its own name is enough, as it is told."""
+    return matches(value, own) or (key == "subject" and own == f"{FEATURE}{value}")
+
+
 def _meant(
     kept: KeptRun, model: str, found: Mapping[Series, Chosen], what: str, of: Mapping[str, str | None]
 ) -> list[Chosen]:
@@ -158,7 +164,7 @@ def _meant(
     wanted = [
         series
         for series in found
-        if all(matches(value, getattr(series, key)) for key, value in given.items())
+        if all(_is_meant(value, key, getattr(series, key)) for key, value in given.items())
     ]
     if len(wanted) == 1 or (wanted and any(value.endswith(EVERY) for value in given.values())):
         return [found[series] for series in wanted]

@@ -92,7 +92,8 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     rows = [pair for pair in every if asked.as_of is None or pair[0] <= asked.as_of]
     kept = headlines(rows)
     charts = _charts(spec, counted, slice_, kept)
-    known, verb = {measure: (at, row.measurement) for measure, (at, row) in headlines(every).items()}, "kept"
+    known = {measure: (at, row.measurement) for measure, (at, row) in headlines(every).items()}
+    verb = "kept" if asked.as_of is None else "later kept"
     if charts.results:
         of_whole = (result for result in charts.results if not result.subject)
         known = {each.measure: (seen.as_of or 0, each.measurement) for each in of_whole}
