@@ -22,7 +22,7 @@ help:
 	@echo "make test-install       install the wheel elsewhere, by pip and by uv on each Python from 3.11 to 3.14 that is there, and use it (minutes)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
 	@echo "make shuffled           the tests in a random order; ARGS='--randomly-seed=3 tests/show' for the order and the room that failed"
-	@echo "make mutants            change the code of intervals, comparisons, gains, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (an hour); ARGS=intervals"
+	@echo "make mutants            change the code of measures, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (hours); ARGS=intervals"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
 	@echo "make check              ruff, mypy --strict, import-linter, bandit, deptry, the site and its sentences, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"

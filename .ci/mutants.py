@@ -64,6 +64,20 @@ TARGETS = {  # what is changed, and the tests that should notice
         _measures("measures_of_scores", "areas_and_separations", "whole_curves", "golden"),
     ),
     "calibration": ("monitor/measures/classification/calibration.py", _measures("measures_of_calibration")),
+    "recalibration": (
+        "monitor/measures/classification/recalibration.py",
+        _measures("measures_of_calibration"),
+    ),
+    "probabilities": (
+        "monitor/measures/classification/probabilities.py",
+        _measures("measures_of_probabilities"),
+    ),
+    "nowcast": ("monitor/measures/nowcast.py", _measures("nowcast")),
+    "estimates": (
+        "monitor/measures/estimates.py",
+        _measures("estimates", "estimates_of_segments"),
+    ),
+    "class_estimates": ("monitor/measures/class_estimates.py", _measures("estimates_of_classes")),
     "shift": ("monitor/measures/shift/*.py", _measures(*_OF_SHIFT)),
     "regression": ("monitor/measures/regression.py", _measures(*_OF_ERRORS)),
     "states": ("monitor/states/*.py", ["tests/states"]),
