@@ -387,7 +387,7 @@ def _accepted(seen: Seen) -> dict[Series, str]:
 
 def _next(seen: Seen) -> Iterator[str]:
     due = (seen.as_of or 0) + seen.every
-    if seen.of_past:
+    if seen.of_past and not seen.past:
         yield f"As of {at(seen.as_of or 0)} UTC, where a log of the past ends"
         return
     if not seen.followed and not seen.past:

@@ -277,8 +277,13 @@ def about(value: float) -> str:
     return with_minus(number(float(f"{value:.3g}" if abs(value) < 1_000 else f"{value:.0f}")))
 
 
-def factor_of(value: float, usual: float) -> str:
+def factor_of(value: float, usual: float, *, of_few: bool = False) -> str:
     """How many times what is usual a number of the same sign is; empty: by less than a factor of 1.5.
+
+    Parameters
+    ----------
+    of_few
+        it is a mean, which some numbers make so large while most lie where they did: none is in other units.
 
     >>> factor_of(61_000.0, 5_100.0), factor_of(9.0, 8.0), factor_of(9.0, -1.0), factor_of(3_815.0, 38.0)
     ('×12', '', '', '×100, as in other units')
@@ -289,7 +294,7 @@ def factor_of(value: float, usual: float) -> str:
     if 1 / _FACTOR < factor < _FACTOR or not 0 < factor < math.inf:
         return ""
     unit = ", as in other units" if in_other_units(value, usual) else ""
-    return f"×{number(float(f'{factor:.2g}'))}{unit}"
+    return f"×{number(float(f'{factor:.2g}'))}{' by some of the numbers' if of_few else unit}"
 
 
 def in_other_units(value: float, usual: float) -> bool:

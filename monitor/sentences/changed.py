@@ -300,9 +300,8 @@ def _now(cells: _Cells, end: int) -> str:
     own = _three(cells, "own", "own_low", "own_high")
     if what in _OWN and own is not None:
         told, *bounds = (about(one) for one in own)
-        factor = factor_of(own[0], (own[1] + own[2]) / 2 if own[1] * own[2] > 0 else 0.0)
-        if factor and what == "level" and abs(value - (low + high) / 2) < _MOST_MOVED:
-            factor = f"{factor.partition(',')[0]} by some of the numbers"
+        few_of = what == "level" and abs(value - (low + high) / 2) < _MOST_MOVED
+        factor = factor_of(own[0], (own[1] + own[2]) / 2 if own[1] * own[2] > 0 else 0.0, of_few=few_of)
         told = f"{_OWN[what]} {told} ({factor or f'{_signed(value - (low + high) / 2)} sd'})"
     elif what in _NUMBERS:
         unit = "" if what == "shape" else " sd"

@@ -207,6 +207,11 @@ def _odd(known: Known) -> Iterator[str]:
             yield f"{name.replace('_', ' ')} {value_of(name, value)}"
 
 
+def is_of_few(index: float | None, beyond: float | None) -> bool:
+    """Whether most numbers lie where they did, by their index, and some beyond all of the reference's."""
+    return bool(beyond) and index is not None and band_of(index) != "significant"
+
+
 def _means(known: Known, row: MeasurementRow) -> list[str]:
     """Mean beside the reference's, where it is a multiple of that; whether few of the numbers make it one.
 
@@ -219,7 +224,7 @@ def _means(known: Known, row: MeasurementRow) -> list[str]:
     if value is None or usual is None or not (factor := factor_of(value, usual)):
         return []
     beyond = known.beside(row, OUT_OF_RANGE)
-    if band_of(_index(row)) != "significant" and beyond is not None and beyond.measurement.value:
+    if beyond is not None and is_of_few(_index(row), beyond.measurement.value):
         share = value_of(OUT_OF_RANGE, beyond.measurement.value)
         factor = f"{factor.partition(',')[0]} by {share} of its numbers, beyond all of the reference's"
     return [f"mean {about(value)}, reference {about(usual)}, {factor}"]

@@ -190,7 +190,7 @@ def test_each_figure_of_a_window_of_the_past_is_that_of_show(bench: Bench, pages
             moments = [day(from_iso(one[name]["as_of"])) for one in (then, now)]
             heads = all(then[name][key] == then["roc_auc"][key] for key in ("truth", "as_of"))
             expected += "" if heads else f" {then[name]['truth']}, kept {moments[0]}"
-            expected += f" kept {moments[1]}: {words(now[name])}"
+            expected += f" later kept {moments[1]}: {words(now[name])}"
         assert text == expected
         assert shown[name].startswith(words(now[name]))
 

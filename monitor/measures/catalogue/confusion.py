@@ -99,11 +99,13 @@ CONFUSION_ROWS = (
         "f2",
         "`f1` with recall counting twice as much as precision, 5·TP / (5·TP + FP + 4·FN).",
         source="scikit-learn `fbeta_score(beta=2)`",
+        percent=False,
     ),
     _resampled(
         "f05",
         "`f1` with recall counting half as much as precision, 1.25·TP / (1.25·TP + FP + 0.25·FN).",
         source="scikit-learn `fbeta_score(beta=0.5)`",
+        percent=False,
     ),
     _average(
         "precision_macro",

@@ -14,7 +14,15 @@ from monitor.measures.options import FEATURE, Options
 from monitor.measures.rows import Revision, newest
 from monitor.measures.shift.cells import Expected
 from monitor.measures.shift.values import quality_results
-from monitor.measures.worded import SIZES, about, before_of, bounds_of, cell_of, factor_of, value_of
+from monitor.measures.worded import (
+    SIZES,
+    about,
+    before_of,
+    bounds_of,
+    cell_of,
+    factor_of,
+    value_of,
+)
 from monitor.pages.asked import Asked, CountedWindow, PageData, Placed, found
 from monitor.pages.features import drawings
 from monitor.pages.features.weeks import LEGEND, WeekMap, week_bounds, week_map
@@ -26,7 +34,7 @@ from monitor.pages.series import line, readings
 from monitor.pages.window.tiles import Tile
 from monitor.records.pane import Part
 from monitor.records.reference import Reference
-from monitor.sentences.inputs import INDEX, OUT_OF_RANGE, lost_of
+from monitor.sentences.inputs import INDEX, OUT_OF_RANGE, is_of_few, lost_of
 from monitor.sentences.reasons import why_absent
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
@@ -176,6 +184,12 @@ def _rates(reference: Reference, feature: str) -> Known:
     }
 
 
+def _factor(known: Known, value: float, usual: float) -> str:
+    """How many times the reference's a mean is."""
+    index, beyond = (known[name].value if name in known else None for name in (INDEX, OUT_OF_RANGE))
+    return factor_of(value, usual, of_few=is_of_few(index, beyond))
+
+
 def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
     for measure in _TILES:
         result = known.get(measure)
@@ -186,7 +200,7 @@ def _tiles(known: Known, of_reference: Known) -> Iterator[Tile]:
         if beside is not None and beside.value is not None:
             note = f"critical {value_of(_CRITICAL, beside.value)}"
         if (usual := before_of(result, None)) is not None:
-            note = "; ".join(filter(None, (f"reference {about(usual)}", factor_of(result.value, usual))))
+            note = "; ".join(filter(None, (f"reference {about(usual)}", _factor(known, result.value, usual))))
         if measure in of_reference and of_reference[measure].value is not None:
             note = f"reference {value_of(measure, of_reference[measure].value)}"
         yield Tile(measure, value_of(measure, result.value), note)
@@ -204,7 +218,7 @@ def _moved(known: Known) -> str:
         parts.append(f"{INDEX} {value_of(INDEX, index.value)}: {lost.besides}.")
     if mean is None or mean.value is None or usual is None:
         return " ".join(parts)
-    factor = factor_of(mean.value, usual)
+    factor = _factor(known, mean.value, usual)
     parts.append(f"Mean {about(mean.value)}, in the reference {about(usual)}{factor and f': {factor}'}.")
     if beyond is not None and beyond.value:
         share = value_of(OUT_OF_RANGE, beyond.value)

@@ -367,10 +367,11 @@ def _without(
 
 
 def _revisions(main: Sequence[Revision]) -> Iterator[tuple[str, ...]]:
-    for at, (kept, row) in enumerate(main, start=1):
+    moments = sorted({kept for kept, _ in main})
+    for kept, row in main:
         result = row.measurement
         yield (
-            str(at),
+            str(moments.index(kept) + 1),
             day(kept),
             str(row.truth),
             str(result.reason) if result.value is None else value_of(row.measure, result.value),
