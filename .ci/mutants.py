@@ -41,7 +41,7 @@ _OF_SHIFT = (
     "golden",
     "oracle_of_statsmodels",
 )
-_OF_ERRORS = ("measures_of_errors", "cells_of_errors", "measures_of_numbers")
+_OF_ERRORS = ("measures_of_errors", "levels", "cells_of_errors", "measures_of_numbers")
 
 
 def _measures(*names: str) -> list[str]:
@@ -61,9 +61,12 @@ TARGETS = {  # what is changed, and the tests that should notice
     ),
     "discrimination": (
         "monitor/measures/classification/discrimination.py",
-        _measures("measures_of_scores", "areas_and_separations", "whole_curves", "golden"),
+        _measures("measures_of_scores", "levels", "areas_and_separations", "whole_curves", "golden"),
     ),
-    "calibration": ("monitor/measures/classification/calibration.py", _measures("measures_of_calibration")),
+    "calibration": (
+        "monitor/measures/classification/calibration.py",
+        _measures("measures_of_calibration", "levels"),
+    ),
     "recalibration": (
         "monitor/measures/classification/recalibration.py",
         _measures("measures_of_calibration"),
