@@ -140,6 +140,16 @@ def test_whole_days_have_their_charts_and_their_neighbours(pages: Pages) -> None
     assert "/models/late/performance?window=7d" in links
 
 
+def test_whole_days_as_known_then_are_not_those_of_now(pages: Pages) -> None:
+    query = "from=2024-03-05&to=2024-03-20&as_of=2024-03-25"
+    page = pages.at(f"/models/late/performance?{query}")
+
+    assert pages.at(f"/models/late/performance.json?{query}").plain() == []
+    assert "Counts are those of now alone" in page.words
+    assert 'class="plot"' not in page.text
+    assert 'class="tiles"' not in page.text
+
+
 @pytest.mark.parametrize(
     ("address", "status", "words"),
     [

@@ -129,7 +129,8 @@ def window_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
     pick = picked(data, asked, spec, seen)
     slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
     if pick.end is not None and not pick.window.name:
-        return _counted_rows(data, spec, pick, slice_, seen.as_of or 0)
+        then = asked.as_of is not None  # counts are those of now alone
+        return [] if then else _counted_rows(data, spec, pick, slice_, seen.as_of or 0)
     return newest(_kept(data, spec, pick.window, pick.end, asked.as_of, slice_, details=True))
 
 
