@@ -67,6 +67,11 @@ def definition_of(measure: str) -> str:
     return definition.replace("`", "").partition(". ")[0].rstrip(".")
 
 
+def critical_of(measure: str) -> str | None:
+    """Name of the measure that is its critical value; None: it has none."""
+    return BY_NAME[measure].critical if measure in BY_NAME else None
+
+
 def within(low: float, high: float, title: str) -> Axis:
     """Axis that ends at these values, whatever its ticks."""
     ticks = linear([low, high], label=short).ticks

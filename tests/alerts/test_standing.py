@@ -135,6 +135,8 @@ def test_a_log_of_the_past_ends_and_no_cycle_is_due() -> None:
     (said,) = (part for part in of(of_past=True).sections if part.title == "next")
 
     assert said.sentences == ("As of 1971-02-04 23:00 UTC, where a log of the past ends.",)
+    (then,) = (part for part in of(of_past=True, past=True).sections if part.title == "next")
+    assert "the next cycle is due" in then.sentences[0], "a moment within it is not its end"
 
 
 def test_an_alert_that_is_back_within_its_limit_says_so() -> None:

@@ -140,6 +140,15 @@ def test_whole_days_have_their_charts_and_their_neighbours(pages: Pages) -> None
     assert "/models/late/performance?window=7d" in links
 
 
+def test_any_span_is_answered_by_its_newest_panes(pages: Pages) -> None:
+    far = pages.at("/models/late/performance?from=1970-01-02&to=2199-01-01")
+    all_of_it = pages.at("/models/late/performance.json?from=2024-03-01&to=2024-04-10").plain()
+    newest = pages.at("/models/late/performance.json?from=1970-01-02&to=2024-04-10").plain()
+
+    assert (far.status, "No pane of these days has been counted." in far.words) == (200, True)
+    assert [row["value"] for row in newest] == [row["value"] for row in all_of_it]
+
+
 def test_whole_days_as_known_then_are_not_those_of_now(pages: Pages) -> None:
     query = "from=2024-03-05&to=2024-03-20&as_of=2024-03-25"
     page = pages.at(f"/models/late/performance?{query}")

@@ -28,7 +28,7 @@ def counted(
 ) -> CountedWindow:
     """Counts of a part of all panes between two moments as they are now, without panes on other grids."""
     reference, counting = _reference(store, spec, known), counting_of(store, spec, known)
-    starts = list(range(start, end, counting.reading.pane))[-MOST_PANES:]
+    starts = list(range(start, end, counting.reading.pane)[-MOST_PANES:])
     panes = store.load_panes(spec.name, part, starts, counting)
     there = {fact.start for fact in store.facts(spec.name, start) if fact.start < end}
     return CountedWindow(
@@ -50,7 +50,7 @@ def spans(
     store: SqlStore, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
 ) -> list[Ints | None]:
     """Counts of a block of the records between each two of the bounds; None: none of it is there."""
-    starts = list(range(bounds[0], bounds[-1], counted.counting.reading.pane))[-MOST_PANES:]
+    starts = list(range(bounds[0], bounds[-1], counted.counting.reading.pane)[-MOST_PANES:])
     unread = [start for start in starts if start not in counted.panes]
     read = store.load_panes(model, Part.RECORDS, unread, counted.counting)
     panes = {**read, **counted.panes}

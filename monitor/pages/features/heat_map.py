@@ -8,11 +8,10 @@ from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear
 from monitor.core.clock import DAY, to_iso
-from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import SIZES, value_of
 from monitor.pages.asked import Asked, PageData, Placed
-from monitor.pages.figures import percent
+from monitor.pages.figures import critical_of, percent
 from monitor.pages.fleet import main_of
 from monitor.pages.model import RANGES, Link, links_of, of_season, spec_of
 from monitor.pages.moments import called, time_axis
@@ -128,7 +127,7 @@ Values = Mapping[str, Mapping[int, float | None]]
 def _drawn(seen: Placed, window: Window, by: str, span: int) -> Drawn:
     """What is asked of the store."""
     until = seen.as_of or 0
-    critical = BY_NAME[by].critical if by in BY_NAME else None
+    critical = critical_of(by)
     return Drawn(
         window=window.name,
         after=until - span if span else 0,

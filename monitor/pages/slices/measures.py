@@ -9,7 +9,7 @@ from monitor.measures.catalogue.measure import OF_SHIFT
 from monitor.measures.rows import MeasurementRow, Revision, newest
 from monitor.measures.worded import bounds_of, difference_of, value_of
 from monitor.pages.asked import Asked, PageData, found
-from monitor.pages.figures import Figure, LegendKey, definition_of, is_difference, timeline
+from monitor.pages.figures import Figure, LegendKey, critical_of, definition_of, is_difference, timeline
 from monitor.pages.fleet import main_of
 from monitor.pages.model import RANGES, Link, aligned, beside, links_of, spec_of
 from monitor.pages.moments import called, day, time_axis
@@ -192,12 +192,11 @@ def _drawn(
     parts = [(part, *_chosen(asked, part, own)) for part in _PARTS]
     chosen = {part: value for part, _, value in parts}
     until = seen.as_of or 0
-    critical = BY_NAME[measure].critical if measure in BY_NAME else None
     which = Drawn(
         window=window.name,
         after=until - RANGES[span] if RANGES[span] else 0,
         until=until,
-        measures=[measure, *filter(None, [critical])],
+        measures=[measure, *filter(None, [critical_of(measure)])],
         subjects=(chosen["subject"],),
         against=(chosen["against"],),
         as_of=asked.as_of,
@@ -238,7 +237,7 @@ def _figure(
         title=_of(series[-1].row) or "Of all records",
         height=220,
     )
-    critical = BY_NAME[measure].critical if measure in BY_NAME else None
+    critical = critical_of(measure)
     limits = [] if critical is None else readings(rows, window, critical, subject, against)
     if not limits:
         return figure
