@@ -14,6 +14,8 @@ import pytest
 from click.testing import CliRunner
 from serving import Bench, Monitor, model, predictions, sqlite_bench
 
+from monitor.app import clocks
+from monitor.app.clocks import standing_clock
 from monitor.app.run_lock import Held
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso, to_iso
@@ -385,8 +387,11 @@ def test_one_measure_is_a_line_for_each_window_and_revision(monitor: Monitor) ->
     assert "--last is for --history" in monitor(*asked).stderr
 
 
-def test_what_stands_behind_the_values_follows_the_table_where_it_is_asked_for(monitor: Monitor) -> None:
+def test_what_stands_behind_the_values_follows_the_table_where_it_is_asked_for(
+    monitor: Monitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monitor("cycle", "--as-of", AS_OF)
+    monkeypatch.setattr(clocks, "system_clock", standing_clock(END))  # the head says how long ago a cycle was
 
     table, explained = (monitor("show", *options).stdout for options in ((), ("--explain",)))
 
