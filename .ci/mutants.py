@@ -65,11 +65,11 @@ TARGETS = {  # what is changed, and the tests that should notice
     ),
     "calibration": (
         "monitor/measures/classification/calibration.py",
-        _measures("measures_of_calibration", "levels"),
+        _measures("measures_of_calibration", "calibration_exactly", "levels"),
     ),
     "recalibration": (
         "monitor/measures/classification/recalibration.py",
-        _measures("measures_of_calibration"),
+        _measures("measures_of_calibration", "calibration_exactly"),
     ),
     "probabilities": (
         "monitor/measures/classification/probabilities.py",
@@ -80,7 +80,10 @@ TARGETS = {  # what is changed, and the tests that should notice
         "monitor/measures/estimates.py",
         _measures("estimates", "estimates_of_segments"),
     ),
-    "class_estimates": ("monitor/measures/class_estimates.py", _measures("estimates_of_classes")),
+    "class_estimates": (
+        "monitor/measures/class_estimates.py",
+        _measures("estimates_of_classes", "calibration_exactly"),
+    ),
     "shift": ("monitor/measures/shift/*.py", _measures(*_OF_SHIFT)),
     "regression": ("monitor/measures/regression.py", _measures(*_OF_ERRORS)),
     "states": ("monitor/states/*.py", ["tests/states"]),
