@@ -146,7 +146,8 @@ def test_a_mean_over_classes_adds_up_squares_where_records_bear_on_all_and_varia
     assert isinstance(recall, Estimate)
     assert isinstance(precision, Estimate)
     for mean in (recall, precision):
-        assert (mean.value, mean.resolution) == (pytest.approx(0.75), pytest.approx(0.003))
+        assert mean.value == pytest.approx(0.75)
+        assert mean.resolution == pytest.approx(0.003)
         assert mean.square == pytest.approx(0.09 / 4)
     assert recall.variance == pytest.approx(0.09 / 4)
     assert precision.variance == pytest.approx(0.04 / 4)
