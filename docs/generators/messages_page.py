@@ -33,7 +33,7 @@ _RESOLVED = """
 
 It says why:
 
-* `cleared`: back within the limit;
+* `cleared`: back within the limit, or no longer surely beyond it: it says which;
 * `usual`: the change is still there, but after 28 days it is what is expected;
 * `revised`: later labels or corrections took the breach back;
 * `no_data`: nothing is known any more, which is no all-clear;

@@ -41,6 +41,7 @@ _ENDED = {
     Ended.ACCEPTED: "expected: somebody has accepted the change",
     Ended.REMOVED: "no longer judged: its rule was removed from the configuration",
 }
+_UNSURE = "no longer surely beyond its limit"
 _AS_EXPECTED = "gone back: most of the last 3 days are as expected again"
 _MOST = 5  # lines of one table
 _TITLES = {
@@ -82,14 +83,29 @@ def still(alert: Alert) -> str:
     """That an alert fires on though its newest verdicts are clear; empty where it does not."""
     if alert.state is not State.FIRING or alert.clear_since is None:
         return ""
-    return f"within its limit again from {at(alert.clear_since)} on, kept in case it comes back"
+    since = f"from {at(alert.clear_since)} on, kept in case it comes back"
+    return (
+        f"{_UNSURE} {since}; the value still is" if _is_unsure(alert) else f"within its limit again {since}"
+    )
 
 
 def ended(alert: Alert) -> str:
     """Why an alert ended; empty: it has not."""
     if alert.ended is Ended.CLEARED and is_change(alert.breach.cause):
         return _AS_EXPECTED
+    if alert.ended is Ended.CLEARED and _is_unsure(alert):
+        return f"{_UNSURE}, though its value still is"
     return "" if alert.ended is None else _ENDED[alert.ended]
+
+
+def _is_unsure(alert: Alert) -> bool:
+    """Whether the newest value lies beyond the limit that the breach had passed, its interval across it."""
+    then, limit, now = alert.breach.value, alert.breach.limit, alert.verdict
+    if then is None or limit is None or now.limit != limit:
+        return False
+    if now.value is None or now.lower is None or now.upper is None:
+        return False
+    return (now.value - limit) * (then - limit) > 0 and now.lower <= limit <= now.upper
 
 
 def place(series: Series) -> str:

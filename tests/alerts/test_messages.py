@@ -13,6 +13,7 @@ from row_examples import firing
 from monitor.alerts.defaults import ALL, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.messages import Notice, NoticeKind, Recipient, notices
+from monitor.alerts.phrases import still
 from monitor.alerts.rules import Bound, Condition, Limit, Rule, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY, HOUR
@@ -135,6 +136,29 @@ def test_a_text_says_what_where_since_when_how_sure_and_what_to_do() -> None:
 )
 def test_an_end_says_why(why: Ended, said: str) -> None:
     assert said in text_of(over(why)).split("\n")[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "limit", "said"),
+    [
+        (0.06, 0.02, 0.05, "no longer surely beyond its limit, though its value still is"),
+        (0.06, 0.005, 0.05, "back within its limit"),  # surely beyond: another condition was not met
+        (0.04, 0.02, 0.05, "back within its limit"),
+        (0.05, 0.02, 0.05, "back within its limit"),
+        (0.06, 0.02, 0.055, "back within its limit"),  # another limit, maybe of another side
+        (0.06, None, 0.05, "back within its limit"),
+    ],
+)
+def test_what_is_only_no_longer_sure_is_not_called_back(
+    value: float, half: float | None, limit: float, said: str
+) -> None:
+    ends = (None, None) if half is None else (value - half, value + half)
+    then = over()
+    now = replace(then.verdict, outcome=Outcome.CLEAR, value=value, lower=ends[0], upper=ends[1], limit=limit)
+
+    assert f"Ended, {said}. Now" in text_of(replace(then, verdict=now)).split("\n")[1]
+    standing = still(replace(then, verdict=now, state=State.FIRING, ended=None, clear_since=AT))
+    assert standing.startswith("no longer surely" if "surely" in said else "within its limit again")
 
 
 def test_what_is_unknown_is_not_called_resolved() -> None:
