@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import EVERY, Base, Rule, Series
-from monitor.alerts.verdicts import COUNTED, NOT_KEPT, WORST, Verdict
+from monitor.alerts.verdicts import COUNTED, NOT_KEPT, WORST, Outcome, Verdict
 from monitor.core.clock import SECOND, format_duration
 from monitor.core.measurement import Detail, Interval
 from monitor.core.text import number, readable
@@ -83,29 +83,27 @@ def still(alert: Alert) -> str:
     """That an alert fires on though its newest verdicts are clear; empty where it does not."""
     if alert.state is not State.FIRING or alert.clear_since is None:
         return ""
-    since = f"from {at(alert.clear_since)} on, kept in case it comes back"
-    return (
-        f"{_UNSURE} {since}; the value still is" if _is_unsure(alert) else f"within its limit again {since}"
-    )
+    where, though = (_UNSURE, "; the value still is") if _is_beyond(alert) else ("within its limit again", "")
+    return f"{where} from {at(alert.clear_since)} on, kept in case it comes back{though}"
 
 
 def ended(alert: Alert) -> str:
     """Why an alert ended; empty: it has not."""
     if alert.ended is Ended.CLEARED and is_change(alert.breach.cause):
         return _AS_EXPECTED
-    if alert.ended is Ended.CLEARED and _is_unsure(alert):
+    if alert.ended is Ended.CLEARED and _is_beyond(alert):
         return f"{_UNSURE}, though its value still is"
     return "" if alert.ended is None else _ENDED[alert.ended]
 
 
-def _is_unsure(alert: Alert) -> bool:
-    """Whether the newest value lies beyond the limit that the breach had passed, its interval across it."""
-    then, limit, now = alert.breach.value, alert.breach.limit, alert.verdict
-    if then is None or limit is None or now.limit != limit:
+def _is_beyond(alert: Alert) -> bool:
+    """Whether the newest value, though clear, lies beyond the limit that the breach passed: not surely so."""
+    then, now = alert.breach, alert.verdict
+    if now.outcome is not Outcome.CLEAR or now.limit != then.limit:
         return False
-    if now.value is None or now.lower is None or now.upper is None:
+    if then.value is None or then.limit is None or now.value is None:
         return False
-    return (now.value - limit) * (then - limit) > 0 and now.lower <= limit <= now.upper
+    return (now.value - then.limit) * (then.value - then.limit) > 0
 
 
 def place(series: Series) -> str:
