@@ -42,6 +42,15 @@ _OF_SHIFT = (
     "oracle_of_statsmodels",
 )
 _OF_ERRORS = ("measures_of_errors", "levels", "cells_of_errors", "measures_of_numbers")
+_OF_MODELS = (
+    "families",
+    "measures_of_classes",
+    "measures_of_numbers",
+    "measures_of_quality",
+    "measures_of_scores",
+    "measures_of_values",
+    "golden",
+)
 
 
 def _measures(*names: str) -> list[str]:
@@ -86,6 +95,28 @@ TARGETS = {  # what is changed, and the tests that should notice
     ),
     "shift": ("monitor/measures/shift/*.py", _measures(*_OF_SHIFT)),
     "regression": ("monitor/measures/regression.py", _measures(*_OF_ERRORS)),
+    "ranked": (
+        "monitor/measures/statistics/ranked.py",
+        _measures("measures_of_scores", "areas_and_separations", "whole_curves", "gains_and_profits"),
+    ),
+    "delays": ("monitor/measures/statistics/delays.py", _measures("measures_of_labels", "nowcast")),
+    "two_samples": ("monitor/measures/statistics/two_samples.py", _measures("two_samples")),
+    "corners": ("monitor/measures/statistics/corners.py", _measures("whole_curves")),
+    "scores": (
+        "monitor/measures/classification/scores.py",
+        _measures("measures_of_scores", "levels", "whole_curves", "golden"),
+    ),
+    "evaluate": ("monitor/measures/evaluate.py", _measures(*_OF_MODELS)),
+    "volume": (
+        "monitor/measures/volume.py",
+        _measures("volume_ratio", "delays_to_the_log", "measures_of_quality"),
+    ),
+    "labels": ("monitor/measures/labels.py", _measures("measures_of_labels", "delays_to_the_log")),
+    "days": ("monitor/measures/days.py", _measures("days")),
+    "against": (
+        "monitor/measures/against.py",
+        _measures("against_another_moment", "season_formulas", "values_exactly"),
+    ),
     "states": ("monitor/states/*.py", ["tests/states"]),
     "windows": ("monitor/windows/*.py", ["tests/windows"]),
 }

@@ -126,6 +126,9 @@ def test_who_looks_after_an_alert_is_told_with_it(monitor: Monitor) -> None:
         "acknowledged", "ada", "a campaign", None,
     )  # fmt: skip
     assert f"acknowledged {decided['at'][:19]}Z by ada: a campaign" in monitor("--history").stdout
+    assert "before" not in done.stdout
+    again = [one.replace("ada", "bob") for one in ASKED]
+    assert "by bob. It fires on. Acknowledged before by ada: a campaign" in monitor("ack", *again).stdout
 
 
 def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor) -> None:

@@ -7,19 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.measurement import Interval, Measurement, Reason
+from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import (
     MEANS,
     MOST,
     SegmentMean,
+    contributes_to,
     contributions,
     difference,
     is_comparable,
     is_worse,
+    mixed,
+    segment_columns,
     segment_contribution,
 )
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.measure import Direction, Unit
+from monitor.measures.catalogue.measure import Direction, Family, Unit
 from monitor.measures.statistics.intervals import rate
 
 PUBLISHED = [  # Newcombe (1998), Statistics in Medicine 17:873-890, table II, method 10
@@ -193,3 +196,70 @@ def test_where_no_segment_is_worse_none_is_named() -> None:
 
     assert segment_contribution(BY_NAME["accuracy"], same, same, (mean, mean)) is None
     assert segment_contribution(BY_NAME["accuracy"], {}, {}, (nothing, mean)) is None
+
+
+def test_what_touches_0_is_not_surely_worse_and_0_is_the_limit() -> None:
+    touching, beyond = value(-1, -2, 0), value(0, -1, 0.5)
+
+    assert not is_worse(Direction.HIGHER, touching)
+    assert not is_worse(Direction.HIGHER, beyond)
+    assert not is_worse(Direction.LOWER, value(1, 0, 2))
+    assert is_worse(Direction.LOWER, value(1, 0.5, 2))
+
+
+def test_all_of_performance_is_compared_only_where_it_is_asked_for() -> None:
+    few, all_ = (
+        {one.name for one in CATALOGUE if is_comparable(one, every=every)} for every in (False, True)
+    )
+
+    assert "average_precision" in all_ - few
+    families = {BY_NAME[name].family for name in all_}
+    assert families == {Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION}
+    assert {BY_NAME[name].headline or BY_NAME[name].compared for name in few} == {True}
+
+
+def test_a_segment_that_is_gone_contributes_with_no_records() -> None:
+    then = {"town=a": SegmentMean(50, 0.9), "town=b": SegmentMean(25, 0.6), "town=c": SegmentMean(25, 0.6)}
+    now = {"town=b": SegmentMean(50, 0.6), "town=c": SegmentMean(50, 0.6)}
+
+    found = segment_contribution(BY_NAME["accuracy"], now, then, (whole_of(now), whole_of(then)))
+
+    assert found is not None
+    assert found.detail is not None
+    assert found.value == pytest.approx(-0.5 * (0.9 - 0.75))
+    assert found.n == 0
+    assert found.detail.rows[0] == ("town=a", -0.075, None, 0.9, 0.0, 0.5)
+    assert [row[0] for row in found.detail.rows[1:]] == ["town=b", "town=c"]
+
+
+def test_figures_of_segments_have_six_digits() -> None:
+    then = {"town=a": SegmentMean(3, 1 / 3), "town=b": SegmentMean(4, 0.5)}
+    now = {"town=a": SegmentMean(2, 0.5), "town=b": SegmentMean(4, 2 / 3)}
+
+    found = segment_contribution(BY_NAME["mean_absolute_error"], now, then, (whole_of(now), whole_of(then)))
+
+    assert found is not None
+    assert found.detail is not None
+    told = {row[0]: row[2:] for row in found.detail.rows}
+    assert told["town=b"] == (0.666667, 0.5, 0.666667, 0.571429)
+    assert all(row[1] == round(float(str(row[1])), 6) for row in found.detail.rows)
+
+
+def test_a_mixture_is_the_weighed_mean_and_its_interval_that_of_independent_parts() -> None:
+    found = mixed([(0.25, value(0.8, 0.7, 0.84, n=30)), (0.75, value(0.4, 0.3, 0.6, n=70))])
+
+    assert found.value == pytest.approx(0.5)
+    assert found.n == 100
+    assert found.interval is not None
+    assert found.interval.lower == pytest.approx(0.5 - math.hypot(0.025, 0.075))
+    assert found.interval.upper == pytest.approx(0.5 + math.hypot(0.01, 0.15))
+    unknown = Measurement.absent(Reason.ONE_CLASS, n=5)
+    assert mixed([(0.5, value(0.8, 0.7, 0.9)), (0.5, unknown)]) == Measurement.absent(Reason.ONE_CLASS, n=15)
+    without = mixed([(0.5, value(0.8, 0.7, 0.9)), (0.5, Measurement(0.4, 7))])
+    assert without.value == pytest.approx(0.6)
+    assert (without.n, without.interval) == (17, None)
+
+
+def test_a_table_of_contributions_names_its_measure_and_another_table_none() -> None:
+    assert contributes_to(Detail(segment_columns("accuracy"), ())) == "accuracy"
+    assert contributes_to(Detail(("segment", "value", "accuracy"), ())) == ""

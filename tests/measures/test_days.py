@@ -242,3 +242,33 @@ def test_few_positive_days_are_held_too() -> None:
     _, dependent, _ = simulated(effect=0.0, per_day=3)
 
     assert 0.93 <= dependent <= 0.97
+
+
+def test_as_many_days_as_are_needed_are_enough_and_the_level_is_that_which_is_asked_for() -> None:
+    counting, days = number_days(np.random.default_rng(12).normal(size=(FEWEST, 10)).tolist())
+    whole = Counters.merge_all(counting.labels, days)
+    left_out = [performance(counting, without(whole, day), VALUES) for day in days]
+    changed = by_days(performance(counting, whole, Options()), left_out, 0.8)
+
+    assert changed["mean_absolute_error", ""].interval is not None
+    assert {one.interval.level for one in changed.values() if one.interval is not None} == {0.8}
+    wider, narrower = (
+        day_interval(
+            ACCURACY, Measurement(0.5, 100), [Measurement(0.5 + day / 1000, 95) for day in range(24)], level
+        )
+        for level in (0.95, 0.8)
+    )
+    assert wider is not None
+    assert narrower is not None
+    assert (wider.level, narrower.level) == (0.95, 0.8)
+    assert wider.lower < narrower.lower < narrower.upper < wider.upper
+
+
+def test_what_may_be_negative_reaches_below_0() -> None:
+    whole = Measurement(0.01, 100)
+    others = [Measurement(0.01 + (0.05 if day % 2 else -0.05), 95) for day in range(24)]
+
+    interval = day_interval(BY_NAME["profit_per_record"], whole, others)
+
+    assert interval is not None
+    assert interval.lower < 0

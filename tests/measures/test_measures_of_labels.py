@@ -12,7 +12,7 @@ from measure_states import binary_counting, binary_reading, by_name, labels_part
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.evaluate import label_quality, performance
-from monitor.measures.labels import class_coverage, preferred_classes, results
+from monitor.measures.labels import TALLY_MEASURES, class_coverage, preferred_classes, results
 from monitor.measures.options import Options
 from monitor.measures.statistics.delays import within
 from monitor.records.counting import DELAY_EDGES, TALLY
@@ -153,3 +153,33 @@ def test_classes_that_labels_come_for_are_surely_covered_twice_as_often(
     predicted = np.asarray([without, labelled], dtype=np.int64)
 
     assert preferred_classes("abc"[: len(without)], predicted) == preferred
+
+
+def test_every_measure_has_its_own_count_and_the_invalid_rate_is_of_all_labels_that_came() -> None:
+    counts = {name: at for at, name in enumerate(TALLY, start=3)} | {
+        "records": 90,
+        "labelled": 60,
+        "invalid": 20,
+    }
+
+    found = by_name(list(results(np.asarray([counts[name] for name in TALLY]), None, 0.95)))
+
+    assert {(found[measure].value, found[measure].n) for measure in TALLY_MEASURES.values()} == {
+        (float(counts[name]), 90) for name in TALLY_MEASURES
+    }
+    assert (found["labelled_records"].value, found["early_labels"].value) == (60.0, float(counts["early"]))
+    assert (found["invalid_label_rate"].value, found["invalid_label_rate"].n) == (0.25, 80)
+    assert found.keys() == {"coverage", "invalid_label_rate", *TALLY_MEASURES.values()}
+
+
+def test_a_delay_is_the_upper_edge_of_its_cell_and_the_first_cell_begins_at_0() -> None:
+    delays = [DelayTable((1.0, 10.0, 20.0), np.asarray(counts)) for counts in ([3, 0, 0, 0], [1, 2, 1, 0])]
+
+    first, second = (within(each, 0.5, Reason.NO_LABELS) for each in delays)
+
+    assert (first.value, first.resolution, first.n) == (1.0, 1.0, 3)
+    assert (second.value, second.resolution, second.n) == (10.0, 9.0, 4)
+    nothing = DelayTable((1.0, 10.0, 20.0), np.zeros(4, dtype=np.int64))
+    beyond = DelayTable((1.0, 10.0, 20.0), np.asarray([1, 0, 0, 3]))
+    assert within(nothing, 0.5, Reason.NO_LABELS) == Measurement.absent(Reason.NO_LABELS, n=0)
+    assert within(beyond, 0.5, Reason.NO_LABELS) == Measurement.absent(Reason.OUT_OF_RANGE, n=4)

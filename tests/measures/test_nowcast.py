@@ -250,3 +250,39 @@ def test_delays_that_depend_on_the_score_within_a_class_are_told(slope: float, *
     views = [Sums(one, DELAY_SUMS, (1.0,) * len(DELAY_SUMS)) for one in (independent, block)]
 
     assert depends(views) is told
+
+
+def sums_with(r: float, n: int) -> Sums:
+    """Sums of n delays and ranks of which half lie at 0, half at 1, with a correlation of r."""
+    each = n / 2
+    both = n * (1 + r) / 4
+    block = np.zeros((4, len(DELAY_SUMS)), dtype=np.int64)
+    for at, total in enumerate((each, each, each, each, both)):
+        hi, lo, _ = sums.halves(np.asarray(total))
+        block[:, at] = n, 0, hi, lo
+    return Sums(block, DELAY_SUMS, (1.0,) * len(DELAY_SUMS))
+
+
+@pytest.mark.parametrize(
+    ("r", "n", "told"),
+    [
+        (0.11, 4_000, True),
+        (-0.11, 4_000, True),
+        (0.09, 4_000, False),  # sure, and small
+        (0.11, 1_000, False),  # large, and 3.5 standard errors
+        (1.0, 50, True),
+        (1.0, 49, False),  # too few to be looked at
+        (0.527, 50, True),  # 4.02 standard errors, of 47
+        (0.524, 50, False),  # 3.99 of them
+        (0.0, 4_000, False),
+    ],
+)
+def test_delays_depend_where_the_correlation_is_large_and_sure(r: float, n: int, *, told: bool) -> None:
+    assert depends([sums_with(r, n)]) is told
+
+
+def test_delays_that_are_all_equal_depend_on_nothing() -> None:
+    block = sums_with(0.5, 400).counts.copy()
+    block[2:, :2] = 0  # every delay is 1 s
+
+    assert not depends([Sums(block, DELAY_SUMS, (1.0,) * len(DELAY_SUMS))])

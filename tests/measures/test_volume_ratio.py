@@ -68,3 +68,11 @@ def test_the_interval_holds_one_where_nothing_changed(spread: float, weeks: int)
 
     held = [one is None or one.lower <= 1.0 <= one.upper for one in intervals]
     assert np.mean(held) >= 0.93
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_the_level_is_that_which_is_asked_for(level: float) -> None:
+    interval = volume_ratio(50, [90, 110, 100], level).interval
+
+    assert interval is not None
+    assert interval.level == level

@@ -1,6 +1,7 @@
 """Kept curves are the curves: integrated again they give their measures."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from monitor.core.measurement import Detail
 from monitor.measures.classification.gains import amounts_of, average_precision, profits
 from monitor.measures.classification.scores import Scored, whole_details
-from monitor.measures.statistics.corners import MOST
+from monitor.measures.statistics.corners import MOST, corners
 from monitor.measures.statistics.ranked import EXACT, Ranked
 from monitor.states.views import ScoreTable
 
@@ -92,3 +93,30 @@ def test_one_class_has_no_curves() -> None:
     table = ScoreTable(np.asarray([1, 2, 3]), np.zeros(3, dtype=np.int64))
 
     assert whole_details(Scored(table, np.linspace(0, 1, 4), CLASSES, None, 0), PROFIT, 0.5) == {}
+
+
+@pytest.mark.parametrize(
+    ("y", "asked", "kept"),
+    [
+        ([0.0, 3.0, 0.0, 2.0, 0.0], {"most": 4, "must": (2,)}, [0, 1, 2, 4]),  # the heavier first
+        ([0.0, 2.0, 0.0, 3.0, 0.0], {"most": 4, "must": (2,)}, [0, 2, 3, 4]),
+        ([0.0, 3.0, 0.0, 2.0, 0.0], {"least": 0.8, "must": (2,)}, [0, 1, 2, 4]),  # of the height, which is 3
+        ([0.0, 3.0, 0.0, 2.0, 0.0], {"least": 0.5, "must": (2,)}, [0, 1, 2, 3, 4]),
+        ([0.0, 3.0, 0.0, 2.0, 0.0], {"most": 5}, [0, 1, 2, 3, 4]),
+        ([0.0, 2.0, 2.5, 2.7, 3.0], {"most": 3}, [0, 1, 4]),
+        ([1.0, 1.0, 1.0, 1.0, 1.0], {"most": 4}, [0, 4]),  # a line needs its ends
+        ([0.0, 1.0, 0.0], {}, [0, 1, 2]),
+    ],
+)
+def test_corners_are_what_lies_farthest_from_the_line_so_far(
+    y: list[float], asked: dict[str, Any], kept: list[int]
+) -> None:
+    assert corners(np.arange(float(len(y))), np.asarray(y), **asked).tolist() == kept
+
+
+def test_points_above_one_another_are_as_far_apart_as_their_numbers() -> None:
+    x, y = np.asarray([0.0, 1.0, 1.0, 1.0, 2.0]), np.asarray([0.0, 0.0, 5.0, 10.0, 10.0])
+
+    assert corners(x, y, most=5, must=(1, 3)).tolist() == [0, 1, 2, 3, 4]  # few enough: all of them
+    assert corners(x, y, most=4, must=(1, 3)).tolist() == [0, 1, 3, 4]
+    assert corners(x, y, must=(1, 3), least=0.001).tolist() == [0, 1, 3, 4]

@@ -7,7 +7,7 @@ from typing import TypeVar
 from monitor.alerts.lifecycle import Alert, Ended, State, accepted
 from monitor.alerts.phrases import called
 from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, EVERY, Acceptance, Series, matches, standing_accepted
-from monitor.app.alert_decisions import Decision, daily_rules, refuse_rule, since_text
+from monitor.app.alert_decisions import Decision, daily_rules, refuse_rule, shown_alerts, since_text
 from monitor.app.kept import KeptRun
 from monitor.core.clock import LAST
 from monitor.core.errors import MonitorError
@@ -106,7 +106,7 @@ def _accepting(
 
 
 def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
-    """Keep that somebody looks after alerts; a line each.
+    """Keep that somebody looks after alerts; a line each, which says who had it before.
 
     Raises
     ------
@@ -114,6 +114,7 @@ def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | No
         if no such alert stands, or several are meant and no pattern.
     """
     meant = _meant(kept, model, _standing(kept, model), "alert that can be acknowledged", of)
+    before = {one.alert.series: one.seen_by for one in shown_alerts(kept.store, model, history=False)}
     kept.store.record(
         [
             decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=since_text(alert))
@@ -122,7 +123,7 @@ def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | No
     )
     return [
         f"{model}: {called(alert.series)}, found {when(alert.since)}, is acknowledged by {decision.who}. "
-        "It fires on."
+        f"It fires on.{f' Acknowledged before by {who}' if (who := before.get(alert.series)) else ''}"
         for alert in meant
     ]
 
