@@ -42,14 +42,33 @@ _OF_SHIFT = (
     "oracle_of_statsmodels",
 )
 _OF_ERRORS = ("measures_of_errors", "levels", "cells_of_errors", "measures_of_numbers")
-_OF_MODELS = (
+_OF_SCORES = (
     "families",
-    "measures_of_classes",
-    "measures_of_numbers",
-    "measures_of_quality",
-    "measures_of_scores",
-    "measures_of_values",
+    "gains_and_profits",
     "golden",
+    "levels",
+    "measures_of_calibration",
+    "measures_of_scores",
+    "whole_curves",
+)
+_OF_MODELS = (
+    *_OF_SCORES,
+    "comparison_of_arms",
+    "comparison_of_ratios",
+    "delays_to_the_log",
+    "estimates",
+    "estimates_of_classes",
+    "estimates_of_segments",
+    "measures_of_classes",
+    "measures_of_errors",
+    "measures_of_labels",
+    "measures_of_numbers",
+    "measures_of_probabilities",
+    "measures_of_quality",
+    "measures_of_values",
+    "mixture",
+    "paired_records",
+    "shift_measures",
 )
 
 
@@ -97,15 +116,12 @@ TARGETS = {  # what is changed, and the tests that should notice
     "regression": ("monitor/measures/regression.py", _measures(*_OF_ERRORS)),
     "ranked": (
         "monitor/measures/statistics/ranked.py",
-        _measures("measures_of_scores", "areas_and_separations", "whole_curves", "gains_and_profits"),
+        _measures("resamples_exactly", "measures_of_scores", "areas_and_separations", "whole_curves"),
     ),
     "delays": ("monitor/measures/statistics/delays.py", _measures("measures_of_labels", "nowcast")),
     "two_samples": ("monitor/measures/statistics/two_samples.py", _measures("two_samples")),
     "corners": ("monitor/measures/statistics/corners.py", _measures("whole_curves")),
-    "scores": (
-        "monitor/measures/classification/scores.py",
-        _measures("measures_of_scores", "levels", "whole_curves", "golden"),
-    ),
+    "scores": ("monitor/measures/classification/scores.py", _measures(*_OF_SCORES)),
     "evaluate": ("monitor/measures/evaluate.py", _measures(*_OF_MODELS)),
     "volume": (
         "monitor/measures/volume.py",
