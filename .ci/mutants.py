@@ -44,6 +44,7 @@ _OF_SHIFT = (
 _OF_ERRORS = ("measures_of_errors", "levels", "cells_of_errors", "measures_of_numbers")
 _OF_SCORES = (
     "families",
+    "families_of_scores",
     "gains_and_profits",
     "golden",
     "levels",

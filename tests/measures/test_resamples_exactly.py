@@ -118,13 +118,30 @@ def test_of_a_rare_class_each_resample_is_a_whole_and_its_share_spreads_as_a_bin
 
 
 def test_few_records_of_both_classes_are_resampled_apart() -> None:
-    cells = ranked(negative=[40, 60], positive=[40, 30])
+    cells = ranked(negative=[40, 50], positive=[40, 30])
 
     found = Resamples.of(cells, RESAMPLES, np.random.default_rng(4))
 
     within = [side[0, 1:] / side[:, 1:].sum(axis=0) for side in (found.positive, found.negative)]
     share = found.positive[:, 1:].sum(axis=0)
     assert np.corrcoef([*within, share]) == pytest.approx(np.eye(3), abs=0.1)
+    assert [float(one.mean()) for one in within] == pytest.approx([40 / 70, 40 / 90], abs=0.01)
+
+
+def test_many_records_of_both_classes_are_resampled_together() -> None:
+    counts = np.asarray([[500, 300, 200], [900, 1_500, 600]])
+    cells = ranked(negative=counts[1].tolist(), positive=counts[0].tolist())
+
+    found = Resamples.of(cells, RESAMPLES, np.random.default_rng(5))
+
+    share = counts / counts.sum()
+    each = np.concatenate([found.positive, found.negative])
+    assert each.sum(axis=0) == pytest.approx(1, abs=1e-5)
+    assert each[:, 0] == pytest.approx(share.ravel())
+    assert each[:, 1:].mean(axis=1) == pytest.approx(share.ravel(), abs=1e-3)
+    expected = np.diag(share.ravel()) - np.outer(share, share)
+    assert counts.sum() * np.cov(each[:, 1:]) == pytest.approx(expected, abs=0.02)
+    assert found.true[-1] == pytest.approx(found.positive.sum(axis=0), abs=1e-5)
 
 
 def test_a_cell_belongs_where_its_middle_record_is() -> None:
