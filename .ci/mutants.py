@@ -54,12 +54,14 @@ _OF_SCORES = (
 )
 _OF_MODELS = (
     *_OF_SCORES,
+    "against_another_moment",
     "comparison_of_arms",
     "comparison_of_ratios",
     "delays_to_the_log",
     "estimates",
     "estimates_of_classes",
     "estimates_of_segments",
+    "evaluated_together",
     "measures_of_classes",
     "measures_of_errors",
     "measures_of_labels",
