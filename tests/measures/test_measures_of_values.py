@@ -224,3 +224,135 @@ def test_a_number_that_is_all_missing_has_a_shift_and_a_reason_for_the_rest() ->
     assert absent.keys() >= {"mean", "standard_deviation", "minimum", "ks_distance", "wasserstein_distance"}
     assert {one.reason for one in absent.values()} <= {Reason.NO_RECORDS, Reason.NOT_COUNTED, Reason.TOO_FEW}
     assert all(one.n == 0 for one in absent.values())
+
+
+def together(
+    reference: dict[str, Floats], current: dict[str, Floats], level: float = 0.95
+) -> dict[str, Measurement]:
+    """Every measure of some features that are compared at once."""
+    reading = replace(binary_reading(), numeric=tuple(sorted(reference)))
+    columns = {f"feature_{name}": pa.array(values, pa.float64()) for name, values in reference.items()}
+    rows = table(score=np.full(len(next(iter(reference.values()))), 0.5), **columns)
+    made = reference_of(rows.drop_columns(["id", "event_time"]), reading)
+    now = {
+        f"feature_{name}": pa.array(values, pa.float64(), from_pandas=True)
+        for name, values in current.items()
+    }
+    window = records_part(table(score=np.full(len(next(iter(current.values()))), 0.5), **now), made.counting)
+    options = Options(families=frozenset(Family), level=level)
+    found = shift(made.counting, expectation(made.counting, made.records), window, options)
+    return by_name([result for result in found if result.subject.startswith("feature:")])
+
+
+def test_features_that_are_measured_together_are_measured_as_alone() -> None:
+    """The first has no value, the second one, the others many: none changes what is said of another."""
+    rng = np.random.default_rng(6)
+    shapes = {"a": (0.0, 1.0), "b": (4.0, 2.0), "c": (-3.0, 0.5), "d": (100.0, 30.0)}
+    reference = {name: rng.normal(*shape, 600) for name, shape in shapes.items()}
+    current = {
+        name: np.clip(rng.normal(middle + spread / 3, spread, 300), values.min(), values.max())
+        for (name, values), (middle, spread) in zip(reference.items(), shapes.values(), strict=True)
+    }
+    current["a"][:], current["b"][1:], current["c"][:90] = np.nan, np.nan, np.nan
+
+    found = together(reference, current)
+
+    alone: dict[str, Measurement] = {}
+    for name in shapes:
+        alone |= together({name: reference[name]}, {name: current[name]})
+    assert found == alone
+    assert len({one.value for name, one in found.items() if name.startswith("wasserstein_distance ")}) >= 3
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_a_mean_has_its_interval_its_records_and_the_references_beside_it(level: float) -> None:
+    rng = np.random.default_rng(7)
+    reference, current = {"x": rng.normal(50, 9, 800)}, {"x": rng.normal(53, 9, 200)}
+
+    found = together(reference, current, level)
+
+    mean, spread = found["mean feature:x"], found["standard_deviation feature:x"]
+    assert (mean.n, spread.n) == (200, 200)
+    half = stats.norm.ppf(0.5 + level / 2) * np.std(current["x"], ddof=1) / np.sqrt(200)
+    assert mean.interval is not None
+    assert mean.interval.level == level
+    assert [mean.interval.lower, mean.interval.upper] == pytest.approx(
+        [current["x"].mean() - half, current["x"].mean() + half]
+    )
+    assert mean.detail is not None
+    assert mean.detail.columns == ("value", "lower", "upper", "n")
+    ((usual, *bounds, n),) = mean.detail.rows
+    assert usual == pytest.approx(reference["x"].mean())
+    assert [*bounds, n] == [None, None, 800]
+    moved = found["standardized_mean_difference feature:x"]
+    welch = stats.ttest_ind(current["x"], reference["x"], equal_var=False).confidence_interval(level)
+    pooled = np.sqrt((np.var(current["x"], ddof=1) + np.var(reference["x"], ddof=1)) / 2)
+    assert moved.n == 200
+    assert moved.interval is not None
+    assert moved.interval.level == level
+    assert [moved.interval.lower * pooled, moved.interval.upper * pooled] == pytest.approx(
+        [welch.low, welch.high]
+    )
+
+
+def test_one_number_has_a_mean_and_no_spread() -> None:
+    reference = {"x": np.random.default_rng(8).normal(50, 9, 800)}
+
+    one, two = (together(reference, {"x": np.asarray(values)}) for values in ([51.0], [51.0, 53.0]))
+
+    assert one["mean feature:x"].value == pytest.approx(51.0)
+    assert one["mean feature:x"].n == 1
+    assert one["mean feature:x"].interval is None
+    for name in ("standard_deviation", "standardized_mean_difference"):
+        assert one[f"{name} feature:x"] == Measurement.absent(Reason.UNDEFINED, n=1), name
+        assert two[f"{name} feature:x"].value is not None, name
+    assert two["mean feature:x"].interval is not None
+    assert two["standardized_mean_difference feature:x"].interval is not None
+
+
+def test_measures_of_values_and_distances_say_of_how_many_numbers_they_are() -> None:
+    rng = np.random.default_rng(9)
+    found = together({"x": rng.normal(size=900)}, {"x": np.append(rng.normal(size=90) / 4, [np.nan] * 10)})
+
+    of_numbers = {name for name, one in found.items() if one.n == 90}
+    of_cells = {name for name, one in found.items() if one.n == 100}
+    assert of_numbers | of_cells == found.keys()
+    for name in ("mean", "minimum", "maximum", "ks_distance", "ks_p_value", "wasserstein_distance"):
+        assert f"{name} feature:x" in of_numbers, name
+    for name in ("stability_index", "hellinger_distance", "chi_squared", "cramers_v", "cramers_v_critical"):
+        assert f"{name} feature:x" in of_cells, name
+
+
+def test_the_area_cannot_be_off_by_more_than_one_and_a_half_of_what_its_cells_hold() -> None:
+    """Σ width · the larger share, times 1.5, in deviations of the reference: of one wide cell by hand."""
+    reference, current = (
+        np.repeat([0.0, 1.0, 2.0, 3.0], 100),
+        np.repeat([0.0, 1.0, 2.0, 3.0], [10, 20, 30, 40]),
+    )
+
+    found = measured(reference, current, families=DISTANCES)["wasserstein_distance feature:x"]
+
+    exact = stats.wasserstein_distance(reference, current) / np.std(reference, ddof=1)
+    assert found.value is not None
+    assert abs(found.value - exact) <= found.resolution
+    assert found.n == 100
+
+
+def test_a_share_of_nothing_is_no_distance() -> None:
+    nothing, one = np.zeros((1, 3)), np.asarray([[5.0, 0.0, 0.0]])
+
+    *_, statistic, p_value, v = (float(column[0]) for column in share_distances(one, one * 2))
+
+    assert (statistic, p_value, v) == (0.0, 1.0, 0.0)
+    assert all(np.isnan(column[0]) for column in share_distances(nothing, one)[:2])
+
+
+def test_rows_of_shares_are_compared_each_with_its_own() -> None:
+    rng = np.random.default_rng(10)
+    reference, current = rng.integers(0, 9, (5, 4)).astype(float), rng.integers(0, 9, (5, 4)).astype(float)
+
+    found = share_distances(reference, current)
+
+    for row in range(5):
+        alone = share_distances(reference[row : row + 1], current[row : row + 1])
+        assert [float(each[row]) for each in found] == pytest.approx([float(each[0]) for each in alone])
