@@ -106,7 +106,7 @@ TARGETS = {  # what is changed, and the tests that should notice
         "monitor/measures/classification/probabilities.py",
         _measures("measures_of_probabilities"),
     ),
-    "nowcast": ("monitor/measures/nowcast.py", _measures("nowcast")),
+    "nowcast": ("monitor/measures/nowcast.py", _measures("nowcast", "nowcast_exactly")),
     "estimates": (
         "monitor/measures/estimates.py",
         _measures("estimates", "estimates_of_segments"),
