@@ -17,6 +17,7 @@ from monitor.measures.comparison.challenger import (
     auc_difference,
     discordant_evidence,
     evidence_results,
+    results,
     sign_test,
     sign_test_one_sided,
     signed_rank,
@@ -221,3 +222,81 @@ def test_ties_of_the_sizes_share_their_rank() -> None:
 
 def test_few_unequal_losses_are_too_few() -> None:
     assert signed_rank(losses(np.array([0.5, -0.1] * 4 + [0.0] * 50))).reason is Reason.TOO_FEW
+
+
+def test_the_resolution_of_the_signed_rank_test_is_the_most_that_any_order_within_cells_changes() -> None:
+    smaller, larger = np.asarray([6, 10, 4]), np.asarray([9, 12, 9])
+    measured = signed_rank(PairedLosses(EDGES, 5, smaller, larger))
+
+    sizes, n = smaller + larger, 50
+    ranks = np.cumsum(sizes) - (sizes - 1) / 2
+    untied = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    tied = math.sqrt(untied**2 - (sizes**3 - sizes).sum() / 48)
+    away, lost = abs(larger @ ranks - n * (n + 1) / 4), larger @ smaller / 2
+    value = 2 * stats.norm.sf(away / tied)
+    highest = 2 * stats.norm.sf(max(0.0, away - lost) / untied)
+    lowest = 2 * stats.norm.sf((away + lost) / tied)
+    assert 0 < lost < away
+    assert measured.value == pytest.approx(value)
+    assert measured.resolution == pytest.approx(max(highest - value, value - lowest))
+    assert measured.n == 55
+
+
+def test_where_the_sizes_lie_in_cells_of_one_sign_the_signed_rank_test_loses_nothing() -> None:
+    """Untied it would spread more: by that little the p-value may be larger."""
+    measured = signed_rank(PairedLosses(EDGES, 0, np.asarray([1, 0] * 12), np.asarray([0, 1] * 12)))
+
+    signed = np.arange(1, 25) * np.asarray([-1, 1] * 12)
+    expected = stats.wilcoxon(signed, zero_method="wilcox", method="approx")
+    assert measured.value == pytest.approx(float(expected.pvalue))
+    assert measured.resolution == 0.0
+
+
+def test_few_pairs_say_of_how_many_records_they_are() -> None:
+    few, equal = signed_rank(losses(np.array([0.5, -0.1] * 4 + [0.0] * 50))), signed_rank(losses(np.zeros(8)))
+
+    assert (few.reason, few.n) == (Reason.TOO_FEW, 58)
+    assert (equal.reason, equal.n) == (Reason.TOO_FEW, 8)
+
+
+def test_all_that_is_told_of_two_models_has_its_records_and_its_level() -> None:
+    rng = np.random.default_rng(8)
+    actual = rng.random(300) < 0.3
+    first, second = special.expit(rng.normal(actual, 1.0)), special.expit(rng.normal(actual * 1.2, 1.0))
+    differences = rng.normal(size=300)
+
+    found = results(Agreement(150, 40, 60, 50), paired(actual, first, second), losses(differences), 0.8)
+
+    told = {one.measure: one for one in found}
+    assert {one.subject for one in told.values()} == {""}
+    assert {one.measurement.n for one in told.values()} == {300}
+    assert set(told) == {
+        *("challenger_accuracy_difference", "sign_test_p_value", "sign_test_p_value_one_sided"),
+        *("challenger_auc_difference", "signed_rank_p_value"),
+    }
+    intervals = [one.measurement.interval for one in told.values() if one.measurement.interval is not None]
+    assert [one.level for one in intervals] == [0.8, 0.8]
+    evidence = list(evidence_results(Agreement(150, 40, 60, 50), 3.0))
+    assert [(one.measure, one.subject) for one in evidence] == [
+        ("challenger_log_evidence", ""),
+        ("challenger_p_value_always_valid", ""),
+    ]
+    assert evidence[0].measurement.n == 300
+
+
+def test_the_interval_of_a_difference_of_accuracies_ends_at_1() -> None:
+    certain = (Agreement(0, 0, 4, 0), Agreement(0, 4, 0, 0))
+    sure, other = (accuracy_difference(agreement).interval for agreement in certain)
+
+    assert sure is not None
+    assert other is not None
+    assert (sure.upper, other.lower) == (1.0, -1.0)
+
+
+def test_without_records_there_are_none() -> None:
+    nothing = Agreement(0, 0, 0, 0)
+
+    found = [accuracy_difference(nothing), sign_test(nothing), sign_test_one_sided(nothing)]
+    found += [result.measurement for result in evidence_results(nothing, 0.0)]
+
+    assert {measured.n for measured in found} == {0}

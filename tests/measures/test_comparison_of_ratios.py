@@ -10,10 +10,16 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.comparison.arms import (
     Mean,
     Rate,
+    arm_mean,
     arm_sd,
+    mean_difference,
+    mean_of,
     mean_of_sums,
     mean_ratio,
+    mean_results,
+    rate_difference,
     rate_ratio,
+    rate_results,
     weekly,
 )
 from monitor.measures.evaluate import comparison
@@ -139,3 +145,85 @@ def test_a_deviation_has_the_delta_methods_interval_and_a_ratio_says_its_level()
     assert ratio.n == 120
     assert {deviation.interval and deviation.interval.level, ratio.interval and ratio.interval.level} == {0.9}
     assert (rate_ratio(Rate(3, 50), Rate(4, 70)).n, rate_ratio(Rate(0, 0), Rate(4, 70)).n) == (120, 70)
+
+
+def test_the_fourth_moment_is_about_the_mean() -> None:
+    """Of labels far from 0 the interval of the deviation is that of the same labels about 0."""
+    rng, counting = np.random.default_rng(9), number_counting()
+    labels = rng.exponential(2.0, 300)
+    for shift in (0.0, 7.0, -40.0):
+        moved = labels + shift
+        found = arm_sd(mean_of(counting.errors(numbered([0.0] * 300, moved.tolist(), counting))), 0.9)
+
+        spread = np.var(moved)
+        variance = (((moved - moved.mean()) ** 4).mean() - spread**2) / (4 * np.var(moved, ddof=1) * 300)
+        half = norm.ppf(0.95) * np.sqrt(variance)
+        assert found.interval is not None
+        assert found.value == pytest.approx(np.std(moved, ddof=1), rel=1e-6)
+        assert (found.interval.upper - found.interval.lower) / 2 == pytest.approx(half, rel=1e-5)
+        assert (found.n, found.interval.level) == (300, 0.9)
+
+
+def test_a_deviation_is_at_least_0() -> None:
+    counting = number_counting()
+    labels = [0.0] * 30 + [100.0]
+
+    found = arm_sd(mean_of(counting.errors(numbered([0.0] * 31, labels, counting))), 0.999)
+
+    assert found.interval is not None
+    assert found.interval.lower == 0.0
+
+
+def test_what_is_absent_of_an_arm_has_its_records() -> None:
+    lost, none = Mean(0.0, 0.0, 7, Reason.OUT_OF_RANGE), Mean(0.0, 0.0, 0, Reason.NO_LABELS)
+    one, two = Mean(2.0, 0.0, 1), Mean(3.0, 0.5, 2, fourth=1.0)
+
+    assert arm_mean(lost) == arm_sd(lost) == Measurement.absent(Reason.OUT_OF_RANGE, n=7)
+    assert arm_sd(one) == Measurement.absent(Reason.TOO_FEW, n=1)
+    assert arm_mean(one) == Measurement(value=2.0, n=1)
+    assert (arm_mean(two).n, arm_sd(two).n) == (2, 2)
+    assert arm_sd(two).value == pytest.approx(np.sqrt(0.5))
+    for compare in (mean_difference, mean_ratio):
+        assert compare(two, lost) == Measurement.absent(Reason.OUT_OF_RANGE, n=9)
+        assert compare(none, two) == Measurement.absent(Reason.NO_LABELS, n=2)
+        assert compare(one, two).n == 3
+        assert compare(one, two).interval is None
+        assert compare(two, two).interval is not None
+    assert mean_ratio(Mean(0.0, 1.0, 5), two) == Measurement.absent(Reason.UNDEFINED, n=7)
+    assert mean_ratio(Mean(0.5, 1.0, 5), two).value == 6.0
+    assert mean_ratio(Mean(1e-300, 0.0, 5), Mean(1e300, 0.0, 4)) == Measurement.absent(Reason.UNDEFINED, n=9)
+    for compare_rates in (rate_difference, rate_ratio):
+        assert compare_rates(Rate(0, 0), Rate(3, 5)) == Measurement.absent(Reason.NO_LABELS, n=5)
+        assert compare_rates(Rate(2, 5), Rate(0, 0)) == Measurement.absent(Reason.NO_LABELS, n=5)
+        assert compare_rates(Rate(2, 5), Rate(1, 1)).value is not None
+    assert rate_ratio(Rate(0, 5), Rate(3, 5)) == Measurement.absent(Reason.UNDEFINED, n=10)
+    assert mean_of(None) == mean_of_sums(0, 0, 0, 0, 2.0) == Mean(0.0, 0.0, 0, Reason.NO_LABELS)
+    assert mean_of_sums(4, 1, 9, 9, 2.0) == Mean(0.0, 0.0, 4, Reason.OUT_OF_RANGE)
+
+
+def test_weeks_of_means_tell_their_deviations() -> None:
+    no_labels = Mean(0.0, 0.0, 0, Reason.NO_LABELS)
+    weeks = [
+        ("2024-01-01", Mean(2.0, 4.0, 9), Mean(1.0, 0.0, 1)),
+        ("2024-01-08", Mean(3.0, 1.0, 2), no_labels),
+    ]
+
+    told = weekly(weeks)
+
+    assert told.columns == (
+        *("week", "control", "control_sd", "control_n", "treatment", "treatment_sd", "treatment_n"),
+    )
+    assert told.rows == (
+        ("2024-01-01", 2.0, 2.0, 9, 1.0, None, 1),
+        ("2024-01-08", 3.0, 1.0, 2, None, None, 0),
+    )
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_every_interval_of_two_arms_has_the_level_that_is_asked_for(level: float) -> None:
+    rates = list(rate_results(Rate(30, 90), Rate(40, 80), level))
+    means = list(mean_results(Mean(3.0, 2.0, 60, fourth=9.0), Mean(4.0, 2.5, 70, fourth=12.0), level))
+
+    assert [one.subject for one in (*rates, *means)] == [""] * 10
+    intervals = [one.measurement.interval for one in (*rates, *means)]
+    assert [one and one.level for one in intervals] == [level] * 10
