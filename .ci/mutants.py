@@ -109,7 +109,7 @@ TARGETS = {  # what is changed, and the tests that should notice
     "nowcast": ("monitor/measures/nowcast.py", _measures("nowcast", "nowcast_exactly")),
     "estimates": (
         "monitor/measures/estimates.py",
-        _measures("estimates", "estimates_of_segments"),
+        _measures("estimates", "estimates_exactly", "estimates_of_segments"),
     ),
     "class_estimates": (
         "monitor/measures/class_estimates.py",
