@@ -28,8 +28,8 @@ from monitor.core.typing import Floats
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, shift
 from monitor.measures.options import Options
-from monitor.measures.shift.cells import SIMULATIONS
-from monitor.measures.shift.stability_index import simulated_critical
+from monitor.measures.shift.cells import SIMULATIONS, mixed_cells, seeded
+from monitor.measures.shift.stability_index import absent_results, simulated_critical
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
@@ -345,3 +345,115 @@ def test_critical_value_without_pseudocount_is_undefined_where_simulated_cells_a
     measured = compare(*both([1, 500], [1, 60]), Options(pseudocount=0))
 
     assert measured["stability_index_critical"].reason is Reason.UNDEFINED
+
+
+def cells_of(reference: Histogram, current: Histogram, *, detailed: bool) -> tuple[tuple[object, ...], ...]:
+    found = compare(reference, current, Options(detailed=detailed, min_per_cell=0))["stability_index"].detail
+    assert found is not None
+    return found.rows
+
+
+def test_cells_of_levels_are_named_and_those_that_moved_most_come_first() -> None:
+    grid = CategoryGrid(tuple(f"l{at}" for at in range(25)))
+    reference = levels(grid, [*range(100, 350, 10)], other=5)
+    current = levels(grid, [0, *range(110, 340, 10), 900], other=50, unseen=30)
+
+    few, all_ = (cells_of(reference, current, detailed=detailed) for detailed in (False, True))
+
+    assert few == all_[:5]
+    names = [row[0] for row in all_]
+    assert sorted(map(str, names)) == sorted(["(other)", "(unseen)", *[f"l{at}" for at in range(6, 25)]])
+    contributions = [float(str(row[3])) for row in all_]
+    assert contributions == sorted(contributions, reverse=True)
+    shares = {row[0]: row[1:3] for row in all_}
+    m, n = reference.n, current.n
+    rest = [100 + 10 * at for at in range(6)]  # the six least frequent ones, and those that the grid left out
+    assert shares["l24"] == (round(340 / m, 6), round(900 / n, 6))
+    assert shares["(other)"] == (round((sum(rest) + 5) / m, 6), round((sum(rest[1:]) + 50) / n, 6))
+    assert shares["(unseen)"] == (0.0, round(30 / n, 6))
+
+
+def test_cells_of_numbers_are_named_by_their_ranges() -> None:
+    values = np.arange(1000.0)
+    grid = feature_grid(values)
+    rows = cells_of(counted(grid, values), counted(grid, values[:500], missing=40), detailed=True)
+
+    names = {str(row[0]): row[1:3] for row in rows}
+    edges = [grid.edges[at] for at in grid.deciles]
+    assert names[f"below {edges[0]:g}"] == (round(edges[0] / 1000, 6), round(edges[0] / 540, 6))
+    assert names[f"{edges[-1]:g} and more"][1] == 0.0
+    assert names["(missing)"] == (0.0, round(40 / 540, 6))
+    assert len(names) == 11
+
+
+def test_cells_that_say_nothing_are_left_out_of_the_few_and_kept_among_all() -> None:
+    sides = both([100, 200, 300, 400, 500, 600, 0], [100, 200, 300, 400, 500, 600, 0])
+    few, all_ = (
+        compare(*sides, Options(detailed=detailed, whole=True))["stability_index"].detail
+        for detailed in (False, True)
+    )
+
+    assert few is None
+    assert all_ is not None
+    assert [row[0] for row in all_.rows] == ["l5", "l4", "l3", "l2", "l1", "l0"]
+    assert compare(*sides, Options(whole=False))["stability_index"].detail is None
+
+
+def test_references_that_are_mixed_are_worth_as_many_records_as_their_shares_vary() -> None:
+    cells = np.asarray([[60, 30, 10], [10, 10, 180]])
+
+    mixed = mixed_cells(np.asarray([0.25, 0.75]), cells)
+
+    worth = 1 / (0.25**2 / 100 + 0.75**2 / 200)
+    assert mixed.tolist() == pytest.approx([worth * (0.25 * a / 100 + 0.75 * b / 200) for a, b in cells.T])
+    assert mixed_cells(np.asarray([0.5, 0.5]), np.asarray([[1, 0], [0, 0]])).tolist() == [0.0, 0.0]
+    assert mixed_cells(np.asarray([0.5, 0.5]), np.asarray([[1, 0], [0, 1]])).tolist() == [1.0, 1.0]
+
+
+def test_simulations_of_one_key_are_the_same_and_of_another_are_not() -> None:
+    one, again, other = (seeded(*key).integers(0, 2**62) for key in ((7, "a"), (7, "a"), (7, "b")))
+
+    assert one == again
+    assert one != other
+
+
+def test_without_a_reference_each_name_is_absent_with_the_records() -> None:
+    everything = Options(families=frozenset({Family.SHIFT, Family.DISTANCES}))
+    number, level = feature_grid(np.arange(20.0)), CategoryGrid(("a", "b"))
+
+    found = {
+        (kind, whole): {
+            one.measure: one.measurement
+            for one in absent_results("x", grid, Reason.NO_REFERENCE, 7, replace(everything, whole=whole))
+        }
+        for kind, grid in (("number", number), ("level", level))
+        for whole in (True, False)
+    }
+
+    few = {"stability_index", "stability_index_critical", "stability_index_bias"}
+    assert found["level", False].keys() == few
+    assert found["number", False].keys() == few | {"ks_distance", "ks_p_value"}
+    assert found["level", True].keys() > few | {"cramers_v", "hellinger_distance_critical"}
+    areas = {"wasserstein_distance", "wasserstein_distance_critical"}
+    assert found["number", True].keys() == found["level", True].keys() | {"ks_distance", "ks_p_value"} | areas
+    measured = {one for names in found.values() for one in names.values()}
+    assert measured == {Measurement.absent(Reason.NO_REFERENCE, n=7)}
+
+
+def test_all_that_is_said_of_a_subject_that_cannot_be_compared_has_its_records() -> None:
+    grid = CategoryGrid(("a", "b"))
+    nothing, some = levels(grid, [0, 0]), levels(grid, [5, 9])
+
+    for reference, current, n in ((nothing, some, 14), (some, nothing, 0)):
+        assert {one.n for one in compare(reference, current, Options()).values()} == {n}
+    assert {one.n for one in compare(some, levels(grid, [30, 40]), Options()).values()} == {70}
+
+
+def test_the_spread_of_a_number_is_in_its_own_unit_and_of_a_constant_there_is_none() -> None:
+    rows = table(score=np.full(40, 0.5), feature_x=np.arange(40.0) * 1000, feature_c=np.full(40, 3.0))
+    made = reference_of_rows(rows, replace(binary_reading(), numeric=("c", "x"), categorical=()))
+    expected = expectation(made.counting, made.records)
+
+    assert expected.spread_of("feature:x") == pytest.approx(np.std(np.arange(40.0) * 1000, ddof=1))
+    assert expected.spread_of("feature:c") == 0.0
+    assert expected.spread_of("prediction") == 0.0
