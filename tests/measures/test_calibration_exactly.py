@@ -9,10 +9,21 @@ from measure_states import binary_counting, scored
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.class_estimates import _mean
-from monitor.measures.classification.calibration import RankedProbabilities, mean_results, statistics
+from monitor.measures.classification.calibration import (
+    RankedProbabilities,
+    Reliability,
+    brier_skill_score,
+    calibrated_gaps,
+    critical_results,
+    group_results,
+    mean_results,
+    statistics,
+    too_few,
+)
 from monitor.measures.classification.recalibration import fit_results, recalibration
 from monitor.measures.estimates import Estimate
-from monitor.measures.statistics.ranked import Ranked, Resamples
+from monitor.measures.options import Options
+from monitor.measures.statistics.ranked import Ranked, Resamples, Spread, merged
 
 RNG = np.random.default_rng(5)
 SCORES = RNG.beta(2, 3, 800)
@@ -163,3 +174,161 @@ def test_a_mean_over_classes_leaves_out_what_labels_do_not_know_and_tells_anothe
     assert isinstance(never, Estimate)
     assert never.value == pytest.approx(0.3)
     assert never.variance == pytest.approx(0.01 / 4)
+
+
+def test_the_skill_spreads_as_a_function_of_the_means_of_loss_and_label() -> None:
+    counting = binary_counting()
+    counters = scored(SCORES.tolist(), LABELS.tolist(), counting)
+    probabilities = of_log()
+
+    found = brier_skill_score(probabilities, counting.losses(counters), 0.9)
+
+    cells = probabilities.ranked
+    middle = np.concatenate(
+        [np.repeat(probabilities.middle, side.astype(int)) for side in (cells.negative, cells.positive)]
+    )
+    label = np.repeat([0.0, 1.0], [cells.negatives, cells.positives])
+    brier, r = float(counting.losses(counters).mean("brier")), LABELS.mean()
+
+    def skill(loss: float, rate: float) -> float:
+        return 1 - loss / (rate * (1 - rate))
+
+    step = 1e-6
+    by_loss = (skill(brier + step, r) - skill(brier - step, r)) / (2 * step)
+    by_label = (skill(brier, r + step) - skill(brier, r - step)) / (2 * step)
+    each = by_loss * ((middle - label) ** 2 - brier) + by_label * (label - r)
+    half = 1.6448536269514722 * math.sqrt(float((each**2).sum()) / 800 / 799)
+    assert found.n == 800
+    assert found.value == pytest.approx(skill(brier, r))
+    assert found.interval is not None
+    assert [found.interval.lower, found.interval.upper, found.interval.level] == pytest.approx(
+        [skill(brier, r) - half, skill(brier, r) + half, 0.9]
+    )
+
+
+def test_no_skill_is_above_1() -> None:
+    counting = binary_counting()
+    scores, labels = [0.001] * 30 + [0.999] * 30 + [0.4], [0] * 30 + [1] * 30 + [1]
+    counters = scored(scores, labels, counting)
+
+    found = brier_skill_score(
+        RankedProbabilities.of(ranked(scores, labels)), counting.losses(counters), 0.999
+    )
+
+    assert found.interval is not None
+    assert found.interval.upper == 1.0
+
+
+def test_calibration_errors_can_be_off_by_half_a_cell_and_their_table_ascends() -> None:
+    probabilities = of_log()
+    found = list(group_results(probabilities, None, {}, Options(), None))
+
+    told = {one.measure: one.measurement for one in found}
+    first, group = merged(probabilities.ranked)
+    starts = [*first[group], len(probabilities.middle)]
+    records, half, middle = probabilities.ranked.records, probabilities.half, probabilities.middle
+    errors, rows = [], []
+    for a, b in itertools.pairwise(starts):
+        n = records[a:b].sum()
+        mean, rate = records[a:b] @ middle[a:b] / n, probabilities.ranked.positive[a:b].sum() / n
+        errors.append((n / 800, abs(mean - rate), records[a:b] @ half[a:b] / n, rate * (1 - rate) / (n - 1)))
+        rows.append((probabilities.ranked.lower[b - 1], probabilities.ranked.upper[a], n, mean, rate))
+    weight, gap, off, noise = np.asarray(errors).T
+    assert set(told) == {
+        "expected_calibration_error",
+        "maximum_calibration_error",
+        "squared_calibration_error",
+    }
+    assert [
+        told[f"{name}_calibration_error"].value for name in ("expected", "maximum", "squared")
+    ] == pytest.approx([weight @ gap, gap.max(), weight @ (gap**2 - noise)])
+    assert [
+        told[f"{name}_calibration_error"].resolution for name in ("expected", "maximum", "squared")
+    ] == pytest.approx([weight @ off, off.max(), weight @ (2 * gap * off + off**2)])
+    assert {one.n for one in told.values()} == {800}
+    assert {one.interval for one in told.values()} == {None}
+    table = told["expected_calibration_error"].detail
+    assert table is not None
+    assert np.asarray(table.rows, dtype=float) == pytest.approx(np.asarray(rows[::-1]), abs=1e-6)
+    assert [told[f"{name}_calibration_error"].detail for name in ("maximum", "squared")] == [None, None]
+
+
+def test_intervals_of_calibration_errors_are_basic_ones_within_what_each_can_be() -> None:
+    probabilities = of_log()
+    resamples = Resamples.of(probabilities.ranked, 200, np.random.default_rng(3))
+    names = [f"{name}_calibration_error" for name in ("expected", "maximum", "squared")]
+    wide = {name: Spread(merged=0.0, low=-1.5, high=1.5, level=0.9) for name in names}
+
+    found = group_results(probabilities, resamples, wide, Options(), None)
+
+    bounds = {
+        one.measure: [
+            one.measurement.interval.lower,
+            one.measurement.interval.upper,
+            one.measurement.interval.level,
+        ]
+        for one in found
+        if one.measurement.interval is not None
+    }
+    assert bounds == {names[0]: [0.0, 1.0, 0.9], names[1]: [0.0, 1.0, 0.9], names[2]: [-1.0, 1.0, 0.9]}
+
+
+def test_errors_of_few_records_are_absent_by_name() -> None:
+    for labels, reason in (([], Reason.NO_LABELS), ([0, 1] * 74, Reason.TOO_FEW)):
+        scores = np.linspace(0.1, 0.9, len(labels)).tolist()
+        found = list(group_results(RankedProbabilities.of(ranked(scores, labels)), None, {}, Options(), None))
+
+        assert [one.measure for one in found] == [
+            *("expected_calibration_error", "maximum_calibration_error", "squared_calibration_error"),
+            *("expected_calibration_error_critical", "maximum_calibration_error_critical"),
+        ]
+        assert {one.measurement for one in found} == {Measurement.absent(reason, n=len(labels))}
+    assert (too_few(149), too_few(150)) == (True, False)
+
+
+def test_means_of_probabilities_have_intervals_within_what_they_can_be() -> None:
+    low, of_low = mean_results(RankedProbabilities.of(ranked([0.001] * 9 + [0.9], [1] * 10)), 0.999)
+    high, of_high = mean_results(RankedProbabilities.of(ranked([0.999] * 9 + [0.1], [0] * 10)), 0.999)
+    equal, exact = mean_results(RankedProbabilities.of(ranked([0.3] * 5, [0, 0, 0, 0, 0])), 0.9)
+
+    bounds = [one.measurement.interval for one in (low, of_low, high, of_high)]
+    assert [one and one.lower for one in bounds[:2]] == [0.0, -1.0]
+    assert [one and one.upper for one in bounds[2:]] == [1.0, 1.0]
+    assert (equal.measurement.interval, exact.measurement.interval) == (None, None)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.0005])
+def test_gaps_of_calibrated_scores_have_the_means_and_spreads_of_binomial_ones(share: float) -> None:
+    """Of a rare class records are drawn one by one, of others from the normal limit."""
+    records, mean = np.asarray([400, 600]), np.asarray([share, 1 - share])
+    reliability = Reliability(
+        *(records, records // 2, mean, np.zeros(2), records * mean * (1 - mean), np.zeros(2), np.ones(2))
+    )
+
+    gaps = calibrated_gaps(reliability, 4_000, np.random.default_rng(6))
+
+    deviation = np.sqrt(mean * (1 - mean) / records)
+    assert gaps.shape == (2, 4_000)
+    assert gaps.mean(axis=1) / deviation == pytest.approx(np.zeros(2), abs=0.08)
+    assert gaps.std(axis=1) == pytest.approx(deviation, rel=0.06)
+    if share < 0.01:  # of none, one, two records
+        assert (mean[:1, None] - gaps[:1]) * 400 == pytest.approx(
+            np.rint((mean[:1, None] - gaps[:1]) * 400), abs=1e-3
+        )
+
+
+def test_critical_errors_are_quantiles_of_calibrated_gaps() -> None:
+    probabilities = of_log()
+    first, group = merged(probabilities.ranked)
+    reliability = Reliability.of(probabilities, first[group])
+
+    found = list(critical_results(reliability, 800, 400, np.random.default_rng(7), 0.9))
+
+    gaps = np.abs(calibrated_gaps(reliability, 400, np.random.default_rng(7)))
+    expected = [np.quantile(reliability.records / 800 @ gaps, 0.9), np.quantile(gaps.max(axis=0), 0.9)]
+    assert [one.measure for one in found] == [
+        "expected_calibration_error_critical",
+        "maximum_calibration_error_critical",
+    ]
+    assert [one.measurement.value for one in found] == pytest.approx(expected, rel=1e-5)
+    assert [one.measurement.n for one in found] == [800, 800]

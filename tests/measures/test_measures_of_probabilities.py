@@ -10,7 +10,7 @@ from sklearn import metrics
 
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.classification.discrimination import roc_auc
+from monitor.measures.classification.discrimination import logit, roc_auc
 from monitor.measures.classification.probabilities import Areas, roc_auc_macro, roc_auc_weighted
 from monitor.measures.evaluate import performance
 from monitor.measures.options import Options
@@ -282,3 +282,120 @@ def test_calibration_of_few_records_is_not_measured() -> None:
     actual, given = samples(10, 100, 3)
 
     assert measured(actual, given)["expected_calibration_error"].reason is Reason.TOO_FEW
+
+
+def deviations(actual: Ints, given: Floats) -> tuple[Floats, Floats]:
+    """Variances of the positives' and of the negatives' mean placements by class, record by record."""
+    found = []
+    for at in range(given.shape[1]):
+        own, others = given[actual == at, at], given[actual != at, at]
+        wins = (own[:, None] > others) + 0.5 * (own[:, None] == others)
+        sides = (wins.mean(axis=1), wins.mean(axis=0))
+        found.append([float(np.var(side, ddof=1)) / len(side) for side in sides])
+    return np.asarray(found).T[0], np.asarray(found).T[1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_average_of_areas_has_the_bound_of_its_classes_variances(*, weighted: bool) -> None:
+    actual, given = samples(31, 600, 3)
+    value_of = np.asarray(areas(actual, given))
+
+    found = (roc_auc_weighted if weighted else roc_auc_macro)(areas_of(actual, given), 0.9)
+
+    counts = np.bincount(actual, minlength=3)
+    weights = counts / 600 if weighted else np.full(3, 1 / 3)
+    positives, negatives = deviations(actual, given)
+    deviation = np.sqrt((weights**2 * positives).sum()) + (weights * np.sqrt(negatives)).sum()
+    value = float(weights @ value_of)
+    spread = float(weights @ (value_of - value) ** 2) / 600 if weighted else 0.0
+    expected = logit(value, float(deviation**2 + spread), 0.9)
+    assert found.value == pytest.approx(value, abs=2e-3)
+    assert found.interval is not None
+    assert found.interval.level == 0.9
+    width = found.interval.upper - found.interval.lower
+    assert width == pytest.approx(expected.upper - expected.lower, rel=0.01)
+
+
+def test_of_few_records_of_a_class_hanley_and_mcneils_variance_stands_for_both_parts() -> None:
+    """5 of one class, 5 of the other, one pair of them in the wrong order: by hand."""
+    given = np.asarray(
+        [
+            [0.9, 0.1],
+            [0.8, 0.2],
+            [0.7, 0.3],
+            [0.6, 0.4],
+            [0.35, 0.65],
+            [0.4, 0.6],
+            [0.3, 0.7],
+            [0.2, 0.8],
+            [0.15, 0.85],
+            [0.1, 0.9],
+        ]
+    )
+    actual = np.asarray([0] * 5 + [1] * 5)
+
+    found = areas_of(actual, given)
+
+    value, n = 24 / 25, 5
+    a, star = (n * value + 1) / (n + 2), n - 1
+    variance = a * (1 - a) * (1 + star * (1 - a) / (2 - a) + star * a / (1 + a)) / n**2
+    assert found.value.tolist() == pytest.approx([value, value])
+    assert found.parts[0].tolist() == pytest.approx([variance, variance])
+    assert found.parts[1].tolist() == [0.0, 0.0]
+    many, few = samples(32, 400, 2), samples(33, 400, 2)
+    exact = areas_of(*many)
+    assert exact.parts[0] is not exact.of_positives
+    assert exact.parts[0].tolist() == exact.of_positives.tolist()
+    assert exact.parts[1].tolist() == exact.of_negatives.tolist()
+    assert areas_of(*few).parts[1].min() > 0
+
+
+def test_an_area_of_unlike_sizes_is_rough_by_the_smaller_one() -> None:
+    rng = np.random.default_rng(34)
+    actual = np.asarray([0] * 4 + [1] * 60)
+    odds = rng.normal(size=64) + 1.5 * (actual == 0)
+    given = np.stack([1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(odds))], axis=1)
+
+    found = areas_of(actual, given)
+
+    for at, (p, n) in enumerate(((4, 60), (60, 4))):
+        a, star = (4 * found.value[at] + 1) / 6, (p + n) / 2 - 1
+        variance = a * (1 - a) * (1 + star * (1 - a) / (2 - a) + star * a / (1 + a)) / (p * n)
+        assert found.parts[0][at] == pytest.approx(variance)
+
+
+def test_areas_of_classes_have_the_level_that_is_asked_for_and_say_of_how_many_they_are() -> None:
+    actual, given = samples(35, 300, 3)
+    counting = counting_of(4)
+    padded = np.concatenate([given * 0.9, np.full((300, 1), 0.1)], axis=1)
+
+    found = by_name(
+        performance(counting, counted(actual, padded, counting), Options(resamples=20, level=0.8))
+    )
+
+    assert found["roc_auc class:c003"] == Measurement.absent(Reason.UNDEFINED, n=300)
+    intervals = {name: one.interval for name, one in found.items() if one.interval is not None}
+    assert {
+        "roc_auc_macro",
+        "roc_auc_weighted",
+        "brier_score",
+        "log_loss",
+        "roc_auc class:c000",
+    } <= intervals.keys()
+    assert {one.level for one in intervals.values()} == {0.8}
+    alone = by_name(performance(counting, counted(actual * 0, padded, counting), Options(resamples=0)))
+    assert alone["roc_auc class:c000"] == Measurement.absent(Reason.ONE_CLASS, n=300)
+    nothing = by_name(performance(counting, counted(actual[:0], padded[:0], counting), Options(resamples=0)))
+    assert nothing["roc_auc class:c000"] == Measurement.absent(Reason.NO_LABELS, n=0)
+
+
+def test_calibration_of_the_largest_probability_has_intervals_by_resamples() -> None:
+    actual, given = samples(36, 500, 3)
+
+    found = measured(actual, given, resamples=100)
+
+    names = {name for name in found if name.endswith("calibration_error")}
+    assert len(names) == 3
+    for name in names:
+        assert found[name].interval is not None, name
+        assert found[f"{name}_critical"].value if "squared" not in name else True, name
