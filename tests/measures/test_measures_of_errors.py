@@ -1,6 +1,7 @@
 """Quantiles of errors and errors relative to a baseline, against NumPy, SciPy and scikit-learn."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,8 @@ from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import Arms, Reading, Task
 from monitor.records.reference import reference_of
+from monitor.states.counters import Counters
+from monitor.states.error_tables import LabelErrors
 from monitor.states.strata import WHOLE, Stratum
 
 NUMBERS = st.one_of(
@@ -308,3 +311,90 @@ def test_strata_have_no_errors_by_cell() -> None:
     assert arm["relative_absolute_error"] == Measurement.absent(Reason.NOT_COUNTED, n=26)
     assert arm["bias"].value == 1
     assert arm["mean_absolute_percentage_error"].value is not None
+
+
+def label_errors(
+    edges: Sequence[float], cells: Sequence[Sequence[float]], errors: float = 1.0
+) -> LabelErrors:
+    """Labels by cell, each with the same absolute error."""
+    n = np.asarray([len(cell) for cell in cells])
+    counts = np.zeros((4, 2 * len(cells)), dtype=np.int64)
+    counts[0], counts[2] = (
+        np.tile(n, 2),
+        [*(int(sum(cell)) for cell in cells), *(n * errors).astype(np.int64)],
+    )
+    return LabelErrors(np.asarray(edges), counts)
+
+
+def test_the_baseline_of_a_median_within_a_cell_is_bounded_by_edmundsons_inequality() -> None:
+    """Labels 1, 12, 16, 18, 30 in cells up to 10, 20, 40: those of [10, 20] have the mean 46 / 3."""
+    found = median_baseline(label_errors([0, 10, 20, 40], [[], [1], [12, 16, 18], [30], []]))
+
+    assert found is not None
+    point = 46 / 3
+    outside, spread = (point - 1) + (30 - point), 2 * (20 - point) * (point - 10) / 10
+    assert found.lowest == pytest.approx(outside)
+    assert found.highest == pytest.approx(outside + 3 * spread)
+    assert found.distances.tolist() == pytest.approx([0.0, point - 1, spread / 2, 30 - point, 0.0])
+    assert found.lowest <= 15 + 4 + 2 + 14 <= found.highest
+
+
+def test_a_median_between_two_cells_lies_at_their_edge_and_in_an_open_one_nowhere() -> None:
+    between = median_baseline(label_errors([0, 10, 20, 40], [[], [4, 6], [12, 16], [], []]))
+
+    assert between is not None
+    assert between.lowest == between.highest == pytest.approx((10 - 5) * 2 + (14 - 10) * 2)
+    for cells in ([[-5, -6, -7], [1], [], [], []], [[], [1], [], [], [50, 60, 70]], [[-5], [], [], [], [50]]):
+        assert median_baseline(label_errors([0, 10, 20, 40], cells)) is None
+    second = median_baseline(label_errors([0, 10, 20, 40], [[], [4, 6, 7], [12], [], []]))
+    assert second is not None
+    assert second.distances[1] > 0
+
+
+def test_what_is_absent_of_errors_by_cell_has_its_records() -> None:
+    labels = np.asarray([1.0, 2.0, 4.0, 8.0])
+    equal, beyond = (
+        measures_of_numbers(labels * 0, labels * 0 + 3),
+        measures_of_numbers(labels, labels * 1e10),
+    )
+    nothing = measures_of_numbers(labels[:0], labels[:0])
+
+    names = ("relative_absolute_error", "relative_squared_error")
+    assert [equal[name] for name in names] == [Measurement.absent(Reason.UNDEFINED, n=4)] * 2
+    assert beyond["relative_absolute_error"] == Measurement.absent(Reason.OUT_OF_RANGE, n=4)
+    assert beyond["max_error"] == Measurement.absent(Reason.OUT_OF_RANGE, n=4)
+    for name in (*names, *QUANTILES, "median_absolute_error", "max_error"):
+        assert nothing[name] == Measurement.absent(Reason.NO_LABELS, n=0), name
+    found = measures_of_numbers(labels + 1, labels)
+    for name in (*names, *QUANTILES, "median_absolute_error", "max_error"):
+        assert found[name].n == 4, name
+
+
+def test_ratios_of_errors_are_not_below_0() -> None:
+    """Two large errors of many small ones: half the interval is wider than the value."""
+    labels = np.linspace(1.0, 3.0, 80)
+    found = measures_of_numbers(labels + np.where(np.arange(80) == 7, 9.0, 0.0), labels)
+
+    for name in ("relative_absolute_error", "relative_squared_error"):
+        interval = found[name].interval
+        assert interval is not None, name
+        assert interval.lower == 0.0, name
+
+
+def test_strata_name_what_is_not_counted_by_cell() -> None:
+    counting = number_counting()
+    whole = numbered([1.0, 2.0], [1.5, 2.5], counting)
+    dense = whole.dense()
+    for block in ("error_cells", "label_cells"):
+        dense[counting.labels.slice(block)] = 0
+
+    found = by_name(performance(counting, Counters.of(counting.labels, dense), Options()))
+
+    names = (
+        *QUANTILES,
+        "median_absolute_error",
+        "max_error",
+        "relative_absolute_error",
+        "d2_absolute_error_score",
+    )
+    assert [found[name] for name in names] == [Measurement.absent(Reason.NOT_COUNTED, n=2)] * len(names)

@@ -422,3 +422,30 @@ def test_a_window_without_records_settles_by_its_age() -> None:
     panes = replace(panes, records=np.where(empty, 0, 50), labelled=np.where(empty, 0, 49))
 
     assert of(panes, end=NOW - 2 * DAY) is Settled.YES
+
+
+def test_unevenness_is_that_of_the_windows_records_by_their_number() -> None:
+    """Fast 0.5, slow 0.2 in the young pane of 30 records; 1.0 and 0.9 in the old one of 10."""
+    fast, slow = (Curve(np.asarray(reached), np.zeros(3)) for reached in ([0.5, 1.0, 1.0], [0.2, 0.9, 1.0]))
+    starts = [int(NOW - (age + 0.5) * SECOND) for age in (2.5, 1.0)]
+    panes = LabelledPanes(
+        start=np.asarray([0, *starts, NOW - 1]),
+        counted_as_of=np.full(4, NOW),
+        whole_as_of=np.full(4, NOW),
+        records=np.asarray([1_000, 10, 30, 1_000]),
+        labelled=np.zeros(4, dtype=np.int64),
+    )
+    ages = replace(AGES, curves=(fast, slow))
+
+    def told(share: float, window: tuple[int, int] = (starts[0], NOW - 1)) -> bool:
+        return uneven(window, panes, ages, replace(RULE, pane=SECOND, heard=NOW, share=share), EDGES)
+
+    ratio = (0.2 * 30 + 0.9 * 10) / (0.5 * 30 + 1.0 * 10)  # 0.6
+    assert (told(ratio + 0.001), told(ratio - 0.001)) == (True, False)
+    assert not told(0.99, (0, 1)), "of an old pane all is in, whatever the class"
+    only_old = (starts[0], starts[1])
+    assert (told(0.91, only_old), told(0.89, only_old)) == (True, False)
+    assert not told(0.99, (starts[1] + 1, NOW - 1)), "no pane begins there"
+    empty = replace(panes, records=np.asarray([0, 0, 0, 0]))
+    rule = replace(RULE, pane=SECOND, heard=NOW, share=0.99)
+    assert not uneven((0, NOW), empty, ages, rule, EDGES)
