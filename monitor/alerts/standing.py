@@ -13,9 +13,9 @@ from monitor.core.measurement import Detail, Reason
 from monitor.core.text import duration, readable
 from monitor.measures.catalogue.daily import EVIDENCE, REMEMBERED
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.sentences import changed, inputs, labels, performance
+from monitor.sentences import changes, inputs, labels, performance
 from monitor.sentences.accepted import accepted_change
-from monitor.sentences.changed import is_change
+from monitor.sentences.changed import is_change, whose
 from monitor.sentences.known import Known, Section, few, named, sections, sentence
 from monitor.sentences.reasons import why
 from monitor.sentences.windows import at
@@ -128,7 +128,7 @@ def standing(seen: Seen) -> Standing:
         others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
         taken = [pair for pair in firing if pair[1]]
         need = Need.NEEDED
-        because = [*changed.together(map(_change, open_)), *_fire(seen, critical), *stale]
+        because = [*changes.causes(seen.rows, [*map(_change, open_)]), *_fire(seen, critical), *stale]
         because += [*_fire(seen, others), *lasting, *_fire(seen, taken)]
     elif firing:
         need, because = Need.IN_HAND, list(_fire(seen, firing))
@@ -199,8 +199,8 @@ def _not_back(seen: Seen) -> Iterator[str]:
         if one.series.window == CUMULATIVE
     }
     since = {
-        changed.whose(*of): day
-        for of, day in changed.not_back(seen.rows).items()
+        whose(*of): day
+        for of, day in changes.not_back(seen.rows).items()
         if accepted.get(of, 0) <= from_iso(day)
     }
     if since:
@@ -347,8 +347,8 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
     known = _told_of(seen)
     pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is State.PENDING})
     rules = f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
-    yield "; ".join([rules, *changed.judged(seen.rows)])
-    yield from changed.beside_chance(seen.rows)
+    yield "; ".join([rules, *changes.judged(seen.rows)])
+    yield from changes.beside_chance(seen.rows)
     if len(known) < len(seen.rules):
         past = [rule.name for rule in seen.rules if rule not in known]
         yield f"{few(past)} cannot be told of a moment in the past"

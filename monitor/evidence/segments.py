@@ -6,6 +6,7 @@ import numpy as np
 
 from monitor.evidence.daily import values_of
 from monitor.evidence.days import NEVER, DayRow
+from monitor.evidence.sizes import additive
 from monitor.evidence.watched import Trait, Watch, WatchGroup
 from monitor.records.counting import TALLY, Counting
 from monitor.states.strata import WHOLE, Strata, Stratum, alone, segments_of
@@ -44,8 +45,9 @@ def held_by(
 ) -> HoldingSegment | None:
     """The segment that holds most of a change, beyond its share of the records.
 
-    A segment adds n·(value now - value before) to a change; of faults the records beyond its earlier share;
-    of the number of records what it has more or fewer a day, and its share is that of the larger number.
+    A segment adds n·(value now - value before) to a change, of an error the mean square; of faults the
+    records beyond its earlier share; of the number of records what it has more or fewer a day, and its share
+    is that of the larger number.
     None of what is counted of the whole alone: features, and some faults of the log.
 
     Parameters
@@ -126,4 +128,4 @@ def _value(
     value, n = values_of(watch, counting, of, one.subject)[0].get((one.trait, one.cell), (np.nan, 0.0))
     if of and watch.groups[one.subject] is WatchGroup.PERFORMANCE:  # whose n is that of its variance
         n = float(of[WHOLE].opened().block("tally")[TALLY.index("labelled")])
-    return value, n
+    return additive(one.trait, value), n

@@ -78,6 +78,16 @@ def plain(trait: Trait, value: float) -> float:
     return value
 
 
+def additive(trait: Trait, value: float) -> float:
+    """Value of a series as the mean that it is of: shares, squared errors; others as they are.
+
+    What parts of the records add to it adds up to its change.
+    """
+    if trait is Trait.RMSE:
+        return plain(trait, value) ** 2
+    return plain(trait, value) if trait in _SHARES else value
+
+
 def index(trait: Trait, size: float) -> float | None:
     """About how much a change of a number adds to the stability index; None of other statistics."""
     if trait in BY_INDEX:

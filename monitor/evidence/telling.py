@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -60,8 +61,12 @@ class Means:
 
     def of_several(self, level: float) -> "Means | None":
         """What levels of several days mean; None: the judged day has another mean, as numbers are clipped."""
-        off = 0.0 if self.now is None else abs(self.at(level) - self.now)
-        return replace(self, now=None) if math.isfinite(level) and off <= _FITS * self.deviation else None
+        off = math.inf if self.now is None else abs(self.at(level) - self.now)
+        return replace(self, now=None) if off <= _FITS * self.deviation else None
+
+
+KnownMeans: TypeAlias = tuple[Mapping[str, Means], Mapping[str, float]]
+"""Of usual days of the numbers whose changes stand, and of the judged day, by subject."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,20 +159,13 @@ def judgements(
     *,
     budget: AlertBudget,
     unusual: bool = False,
-    means: Mapping[str, Means] | None = None,
+    means: KnownMeans = ({}, {}),
 ) -> list[Judgement]:
-    """What is told of every subject, in the order of the watch.
-
-    Parameters
-    ----------
-    means
-        of the numbers whose changes stand, by subject.
-    """
+    """What is told of every subject, in the order of the watch."""
     apparent = _apparent(watch, judged)
     detectable = _detectable(watch, judged, budget)
-    known = means or {}
     return [
-        _judgement(watch, judged, subject, apparent, detectable, budget, unusual=unusual, means=known)
+        _judgement(watch, judged, subject, apparent, detectable, budget, unusual=unusual, means=means)
         for subject in range(len(watch.subjects))
     ]
 
@@ -181,7 +179,7 @@ def _judgement(
     budget: AlertBudget,
     *,
     unusual: bool,
-    means: Mapping[str, Means],
+    means: KnownMeans,
 ) -> Judgement:
     row = judged.row
     series = np.flatnonzero(watch.subject == subject)
@@ -257,15 +255,14 @@ class _Said:
     index: float | None = None
 
 
-def _means(
-    watch: Watch, judged: Judged, subject: int, known: Mapping[str, Means], *, stands: bool
-) -> Means | None:
-    """What levels of a subject mean; of one that is about as ever that of the first days."""
-    name = watch.subjects[subject]
+def _means(watch: Watch, judged: Judged, subject: int, means: KnownMeans, *, stands: bool) -> Means | None:
+    """What levels of a subject mean, of one that is as ever by the first days; None: it is not known."""
+    (known, now), name = means, watch.subjects[subject]
     cells = watch.cells.get(name)
-    if stands or judged.usual_since[subject] or cells is None or not cells.deviation:
-        return known.get(name)
-    return Means(cells.centre + cells.middle * cells.scale, cells.deviation * cells.scale)
+    usual = known.get(name)
+    if not (stands or judged.usual_since[subject] or cells is None or not cells.deviation):
+        usual = Means(cells.centre + cells.middle * cells.scale, cells.deviation * cells.scale)
+    return replace(usual, now=now[name]) if usual is not None and name in now else None
 
 
 def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _Said:

@@ -1,17 +1,16 @@
 """What changed, in words: from the detail of the evidence of days. Pure."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.core.measurement import BECAUSE, Detail
-from monitor.core.text import number, readable
-from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGED, EVIDENCE
-from monitor.measures.rows import MeasurementRow
+from monitor.core.measurement import Detail
+from monitor.core.text import readable
+from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.worded import about, difference_of, factor_of, value_of, with_minus
-from monitor.sentences.known import FEATURE, few, named
+from monitor.sentences.known import named
 
 _Cells: TypeAlias = Mapping[str, float | str | None]
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
@@ -48,7 +47,7 @@ _FAULTS = {
     "corrected": "corrected labels: {} of all",
     "retracted": "labels taken back: {} of the records",
 }
-_UNVALUED = {
+UNVALUED = {
     "learning": "fewer than 14 days are learned",
     "too_few": "fewer than 20 records",
     "no_records": "no values, look whether they are written",
@@ -71,32 +70,12 @@ _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
 _MISSING = 0.01  # of the values, from which on it is told that more are missing than is usual
 _MOST_MOVED = 1.0  # sd of the robust level, below which a mean that is a multiple is that by few numbers
-_TOGETHER, _NAMED = 3, 5  # changes of one first day, of which so many are named
 _THURSDAY = 3  # 1970-01-01
 
 
 def is_change(detail: Detail | None) -> bool:
     """Whether a detail is that of the evidence of days."""
     return detail is not None and detail.columns[:2] == CHANGED[:2] and len(detail.rows) == 1
-
-
-def together(alerts: Iterable[tuple[Detail | None, str, str]]) -> Iterator[str]:
-    """That several changes began on one day; inputs stand before what comes of them.
-
-    Parameters
-    ----------
-    alerts
-        what was found, of which subject, in which segment; what is no change is passed over.
-    """
-    by_day: dict[str, list[tuple[str, str]]] = {}
-    for detail, *of in alerts:
-        if detail is not None and is_change(detail) and (day := _cells(detail)["since"]):
-            by_day.setdefault(str(day), []).append((of[0], of[1]))
-    for day, changes in by_day.items():
-        if len(changes) >= _TOGETHER:
-            changes.sort(key=lambda one: (not one[0].startswith(FEATURE), one[1]))
-            told = few([whose(*one) for one in changes], _NAMED)
-            yield f"{len(changes)} changes began on {day}, so look for one cause: {told}"
 
 
 def changed(detail: Detail, end: int) -> str:
@@ -112,7 +91,7 @@ def changed(detail: Detail, end: int) -> str:
     '1,200 records (−64 %) on 2024-03-04, expected 3,000 to 3,600 on Mondays; began 2024-03-03; by chance
     once in 4,300 months'
     """
-    cells = _cells(detail)
+    cells = cells_of(detail)
     parts = [_now(cells, end), _missing(cells), _began(cells), _chance(cells), _where(cells)]
     return readable("; ".join(part for part in parts if part))
 
@@ -154,7 +133,7 @@ def told_series(detail: Detail | None) -> ToldSeries | None:
     """Of what the evidence is; None: of nothing, or it is not known since when."""
     if detail is None or not is_change(detail):
         return None
-    cells = _cells(detail)
+    cells = cells_of(detail)
     kind, level, since = str(cells["what"]), str(cells["level"]), cells["since"] or cells.get("day")
     level = "" if kind == VERSION else level
     own = _three(cells, "own", "own_low", "own_high")
@@ -181,7 +160,7 @@ def _three(cells: _Cells, *names: str) -> tuple[float, float, float] | None:
 
 def usual_since(detail: Detail | None) -> str:
     """First day of the change that is what is expected now: it did not go back. Empty: there is none."""
-    return str(_cells(detail).get("usual_since") or "") if detail is not None and is_change(detail) else ""
+    return str(cells_of(detail).get("usual_since") or "") if detail is not None and is_change(detail) else ""
 
 
 def whose(subject: str, segment: str | None) -> str:
@@ -194,75 +173,17 @@ def whose(subject: str, segment: str | None) -> str:
     return f"{name} in {named(segment)}" if segment else name
 
 
-def not_back(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str], str]:
-    """Changes that are told no longer though they have not gone back: first day, its date.
-
-    By subject and segment; of the whole that is empty.
-
-    Parameters
-    ----------
-    rows
-        current ones of a model, of any measure.
-    """
-    evidence = [row for row in rows if row.measure == EVIDENCE]
-    since = {(row.subject, row.segment or ""): usual_since(row.measurement.detail) for row in evidence}
-    return {of: day for of, day in since.items() if day}
-
-
 def of_all(detail: Detail, changed: int) -> str:
     """How many of the subjects that are watched changed in a cycle; empty: their number is not known.
 
     >>> of_all(Detail((*CHANGED[:2], "subjects"), (("level", "", 21),)), 1)
     '1 of 21 subjects changed in this cycle.'
     """
-    subjects = _cells(detail).get("subjects")
+    subjects = cells_of(detail).get("subjects")
     if not isinstance(subjects, float | int) or subjects < changed:
         return ""
     order = ", the most urgent first" if changed > 1 else ""
     return f"{changed} of {subjects:.0f} subjects changed in this cycle{order}."
-
-
-def judged(rows: Iterable[MeasurementRow]) -> Iterator[str]:
-    """Of how many subjects the newest days are judged, and of which not, and why: parts of a sentence.
-
-    Parameters
-    ----------
-    rows
-        current ones of a model, of any measure.
-    """
-    evidence = [row for row in rows if row.measure == EVIDENCE]
-    why: dict[str, list[str]] = {}
-    subjects = 0
-    for row in evidence:
-        detail = row.measurement.detail
-        if detail is None or not detail.rows:
-            continue
-        if detail.columns == BECAUSE:
-            part = "records" if row.subject else "labels"
-            yield f"no day of {part} is judged yet, {detail.rows[0][0]}"
-        elif is_change(detail):
-            subjects += 1
-            if reason := _cells(detail).get("unvalued"):
-                why.setdefault(str(reason), []).append(whose(row.subject, row.segment))
-    if subjects:
-        yield f"of the newest day {subjects - sum(map(len, why.values()))} of {subjects} subjects"
-    for reason, names in why.items():
-        yield f"not {few(names)}: {_UNVALUED.get(reason, reason)}"
-
-
-def beside_chance(rows: Iterable[MeasurementRow]) -> Iterator[str]:
-    """How many changes were told, true ones and false ones, beside how many chance alone would tell.
-
-    Parameters
-    ----------
-    rows
-        current ones of a model, of any measure; without a budget of false alerts nothing is said.
-    """
-    counts = {row.measure: row.measurement.value for row in rows if row.measure in (ALERTS, BUDGET)}
-    told, allowed = counts.get(ALERTS), counts.get(BUDGET)
-    if told is not None and allowed is not None:
-        many = f"{number(told)} {'change' if told == 1 else 'changes'}"
-        yield f"{many} told in 30 days; chance alone would tell about {number(allowed)} at most"
 
 
 def commands(model: str, subject: str, segment: str = "") -> Iterator[str]:
@@ -278,7 +199,13 @@ def commands(model: str, subject: str, segment: str = "") -> Iterator[str]:
     yield readable(f"monitor show --model {of}{asked}")
 
 
-def _cells(detail: Detail) -> dict[str, float | str | None]:
+def now_and_since(detail: Detail, end: int) -> str:
+    """What is now, what was expected, and when it began: less than `changed`."""
+    cells = cells_of(detail)
+    return "; ".join(part for part in (_now(cells, end), _began(cells)) if part)
+
+
+def cells_of(detail: Detail) -> dict[str, float | str | None]:
     """Cells by column: what was kept before a column was there lacks it."""
     return dict(zip(detail.columns, detail.rows[0], strict=True))
 
@@ -287,7 +214,7 @@ def _now(cells: _Cells, end: int) -> str:
     what, level, value = str(cells["what"]), str(cells["level"]), cells["value"]
     low, high = cells["expected_low"], cells["expected_high"]
     if not isinstance(value, float | int):
-        why = _UNVALUED.get(str(cells.get("unvalued")), "")
+        why = UNVALUED.get(str(cells.get("unvalued")), "")
         told = f"{what.replace('_', ' ')} changed, now not known" if what else ""
         return f"{told}: {why}" if told and why else told
     if not (isinstance(low, float | int) and isinstance(high, float | int)):

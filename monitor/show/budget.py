@@ -9,7 +9,8 @@ from monitor.core.measurement import BECAUSE, Measurement, Reason
 from monitor.core.text import json_text, number
 from monitor.measures.catalogue.daily import ALERTS, DETECTABLE, EVIDENCE
 from monitor.measures.rows import MeasurementRow
-from monitor.sentences.changed import beside_chance, changed, is_change, whose
+from monitor.sentences.changed import changed, is_change, whose
+from monitor.sentences.changes import beside_chance
 from monitor.sentences.known import named
 from monitor.sentences.reasons import why
 from monitor.show.columns import aligned

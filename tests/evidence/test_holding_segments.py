@@ -14,6 +14,7 @@ from monitor.evidence.watched import Trait
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import Part
+from monitor.records.reading import Task
 from monitor.records.reference import reference_of
 from monitor.states.strata import Strata
 from monitor.windows.fold import fold
@@ -90,3 +91,57 @@ def test_of_performance_the_share_of_a_segment_is_that_of_its_labels() -> None:
 
     assert found is not None
     assert (found.segment, found.of_records) == ("shop=south", 0.2)
+
+
+@pytest.mark.parametrize("factor", [2.0, 30.0])
+def test_of_an_error_of_numbers_a_segment_adds_its_squares(factor: float) -> None:
+    """Logarithms of errors do not add up: a fifth whose error is ×30 would hold a quarter."""
+    reading = replace(
+        READING,
+        task=Task.REGRESSION,
+        classes=(),
+        has_score=False,
+        threshold=None,
+        segments=("shop",),
+        pane=DAY,
+    )
+    rng = np.random.default_rng(3)
+    rows = pa.table(
+        {
+            "prediction": rng.normal(size=600),
+            "label": rng.normal(size=600),
+            "segment:shop": SHOPS,
+        }
+    )
+    counting = reference_of(rows, reading).counting
+
+    def labelled(days: int, times: float) -> Strata:
+        at = START + np.repeat(np.arange(days), 100) * DAY
+        south = np.tile(np.arange(100) < 20, days)
+        error = np.tile(np.where(np.arange(100) % 2 == 0, 1.0, -1.0), days) * np.where(south, times, 1.0)
+        table = pa.table(
+            {
+                "id": pa.array([str(one) for one in range(len(at))]),
+                "event_time": at,
+                "reported_at": at + 60_000_000,
+                "revision": np.zeros(len(at), dtype=np.int64),
+                "prediction": error,
+                "label": np.zeros(len(at)),
+                "segment:shop": pa.array(np.where(south, "south", "north").tolist(), pa.string()),
+            }
+        )
+        chunks = {name: pa.chunked_array([table[name].combine_chunks()]) for name in table.column_names}
+        panes = START + np.arange(days) * DAY
+        parts = count_labels(pa.table(chunks), counting, panes=panes, as_of=START + 30 * DAY)
+        return fold(counting.layout(Part.LABELS), (part.strata for part in parts))
+
+    before, now = labelled(7, 1.0), labelled(1, factor)
+    watch = watch_of(counting, Part.LABELS, before)
+    by = next(at for at, one in enumerate(watch.series) if one.trait is Trait.RMSE)
+
+    found = held_by(watch, counting, by, 1.0, now, before, (1, 7))
+
+    assert found is not None
+    assert found.segment == "shop=south"
+    assert found.of_change == pytest.approx(1.0)
+    assert found.of_records == 0.2

@@ -24,7 +24,7 @@ from monitor.evidence.watched import Trait
 from monitor.pipeline.sequential.day_rows import rows_of
 from monitor.records.pane import Part
 from monitor.records.reference import counting_without_reference
-from monitor.sentences.changed import judged as judged_sentences
+from monitor.sentences.changes import judged as judged_sentences
 from monitor.windows.fold import fold
 
 NUMBERS = (Trait.LEVEL, Trait.SPREAD, Trait.SKEW, Trait.SHAPE)
@@ -444,5 +444,27 @@ def test_a_mean_of_several_days_is_told_where_levels_say_the_mean_alone() -> Non
     assert replace(usual, now=54.5).of_several(0.2) == usual
     assert replace(usual, now=471.0).of_several(0.9) is None
     assert replace(usual, now=50.0).of_several(math.nan) is None
-    assert usual.of_several(0.2) == usual
-    assert usual.of_several(math.nan) is None
+    assert usual.of_several(0.2) is None, "the mean of the judged day is not known"
+
+
+def test_few_numbers_that_are_far_off_are_told_by_the_days_own_mean_or_in_deviations() -> None:
+    """A level is of clipped numbers: of 4 in 100 that are ×1,000 it says a fifth of a deviation."""
+    on, rng = counting(), np.random.default_rng(5)
+    far = np.arange(1_000) < 40
+    tables = [rows(at, 1_000) for at in range(35)]
+    tables += [rows(at, 1_000, width=np.where(far, 5_000.0, rng.normal(size=1_000))) for at in range(35, 40)]
+    parts = counted(tables, on)
+    of = watch_of(on, Part.RECORDS, fold(on.records, [part.strata for part in parts[:28]]))
+    judged = run(of, [day_values(of, on, part.strata, MONDAY + at) for at, part in enumerate(parts)])[-1]
+    subject = of.subjects.index("feature:width")
+
+    unknown = judgements(of, judged, budget=BUDGET)[subject]
+    known = judgements(of, judged, budget=BUDGET, means=({}, {"feature:width": 200.1}))[subject]
+
+    assert not unknown.stands
+    assert unknown.apparent > 1
+    assert (unknown.what, known.what) == ("level", "level")
+    assert unknown.in_unit is None
+    assert known.in_unit is not None
+    assert known.in_unit[0] == 200.1
+    assert -0.5 < known.in_unit[1] < 0 < known.in_unit[2] < 0.5

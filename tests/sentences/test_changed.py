@@ -1,22 +1,17 @@
 """What changed, in words that hold: how much, since when, what was expected, how rare, where."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from monitor.core.clock import DAY, from_iso
-from monitor.core.measurement import Detail
-from monitor.measures.catalogue.daily import CHANGED
+from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.sequential.day_rows import budget_rows
-from monitor.sentences.changed import (
-    beside_chance,
-    changed,
-    commands,
-    is_change,
-    of_all,
-    together,
-    told_series,
-)
+from monitor.sentences.changed import changed, commands, is_change, of_all, told_series
+from monitor.sentences.changes import beside_chance, causes
 
 END = 19_787 * DAY  # the day was a Monday
 USUAL: dict[str, Any] = {
@@ -187,7 +182,53 @@ def test_changes_of_one_first_day_are_told_together_inputs_first() -> None:
     others = change("prediction", since="2024-03-01"), change("feature:b", since="2024-03-01")
     alerts = [change(""), change("score", "land=PL"), change("feature:amount"), *others, (None, "label", "")]
 
-    assert list(together(alerts)) == [
+    assert list(causes([], alerts)) == [
         "3 changes began on 2024-03-03, so look for one cause: amount, performance and score in land=PL"
     ]
-    assert list(together(alerts[1:])) == []
+    assert list(causes([], alerts[1:])) == []
+
+
+def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() -> None:
+    def change(**cells: Any) -> Detail:
+        return Detail(CHANGED, (tuple((USUAL | cells).get(name) for name in CHANGED),))
+
+    def row(
+        subject: str, evidence: float = 0.0, segment: str | None = None, **cells: object
+    ) -> MeasurementRow:
+        result = Measurement(value=evidence, n=1_000, detail=change(**cells))
+        return MeasurementRow(
+            window=CUMULATIVE,
+            window_end=END,
+            truth=Truth.NONE,
+            version=None,
+            segment=segment,
+            measure=EVIDENCE,
+            subject=subject,
+            measurement=result,
+        )
+
+    rows = [
+        row("feature:far", value=0.21, own=192.5, own_low=3.97, own_high=4.63),
+        row("feature:farther", apparent=99.0, since="2024-03-09"),
+        row("feature:third", apparent=8.0),
+        row("feature:stands", evidence=2.0),
+        row("feature:little", apparent=0.9),
+        row("feature:earlier", since="2024-02-24"),
+        row("feature:never", since=None),
+        row("prediction"),
+        row("feature:of_segment", segment="land=PL"),
+        replace(row("feature:learns"), measurement=Measurement(value=None, n=3, reason=Reason.LEARNING)),
+    ]
+
+    found = list(causes(rows, [(change(since="2024-03-03"), "", "")]))
+
+    first, second = found
+    assert first == (
+        "As evident, though smaller than what is told, is farther: level 1.40 sd above usual on 2024-03-04, "
+        "expected −0.20 to +0.20 sd on Mondays; began 2024-03-09"
+    )
+    assert second == (
+        "As evident, though smaller than what is told, is far: mean 192 (×45 by some of the numbers) on "
+        "2024-03-04, expected 3.97 to 4.63 on Mondays; began 2024-03-03"
+    )
+    assert list(causes(rows, [(None, "label", "")])) == []

@@ -1,7 +1,7 @@
 """Changes that stand: which segment holds each, and its means, as of the moments at which they were found."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,9 +36,7 @@ class StandingChange:
     held
         the segment that holds it; None: it is not counted by segment.
     means
-        of the week before, and of a day; None: it is of no number, or they are not known.
-    until
-        end of that day.
+        of the week before; None: it is of no number, or they are not known.
     versions
         of a fault of the log: those that were new.
     """
@@ -46,7 +44,6 @@ class StandingChange:
     found: int
     held: HoldingSegment | None
     means: Means | None
-    until: int = 0
     versions: tuple[str, ...] = ()
 
 
@@ -64,7 +61,7 @@ def standing_now(
 
     The days of a change, and the 7 before it, are counted as of the moment at which it was found: a restart
     and a late tick find the same. Cost: none where nothing stands; else once a change, from panes if these
-    show it, and of numbers once a day.
+    show it.
 
     Parameters
     ----------
@@ -92,17 +89,10 @@ def standing_now(
             by = int(row.by[at])
             held = held_by(watch, model.counting, by, sign, current, earlier, lasting) if segmented else None
             levels = [one.values[series] for one in rows if row.since[at] - _WEEK <= one.day < row.since[at]]
-            means = _usual(_means(model, earlier).get(name), np.asarray(levels))
+            means = _usual(means_of(model, earlier).get(name), np.asarray(levels))
             old = [one for one, at_first in panes.versions.items() if at_first < now.start]
             versions = new_versions(watch, current, old) if of_log else ()
             found[name] = StandingChange(day, held, means, versions=tuple(versions))
-    last = days[-1]
-    if any(one.means is not None and one.until < last.end for one in found.values()):
-        newest = DueDay(last.due, last.part, last.start, last.end, last.due, last.age)
-        moments = _means(model, strata_of(model, panes, newest, as_of, uncounted))
-        for name, one in found.items():
-            of_day = moments[name][0] if name in moments else None
-            found[name] = replace(one, means=one.means and replace(one.means, now=of_day), until=last.end)
     return found
 
 
@@ -112,7 +102,7 @@ def _usual(moments: tuple[float, float] | None, levels: Floats) -> Means | None:
     return Means(*moments, float(there.mean())) if moments is not None and len(there) else None
 
 
-def _means(model: Model, strata: Strata) -> dict[str, tuple[float, float]]:
+def means_of(model: Model, strata: Strata) -> dict[str, tuple[float, float]]:
     """Mean and standard deviation of numbers, in their own unit."""
     if WHOLE not in strata or "moments" not in strata[WHOLE].layout.by_name:
         return {}

@@ -34,7 +34,7 @@ from monitor.pipeline.sequential.day_rows import (
     with_evidence,
 )
 from monitor.pipeline.sequential.days import DueDay, JudgedUntil, due_days, strata_of
-from monitor.pipeline.sequential.standing import StandingChange, standing_now
+from monitor.pipeline.sequential.standing import StandingChange, means_of, standing_now
 from monitor.records.codec import decode, encode
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
@@ -67,7 +67,9 @@ class WatchedPart:
     newest
         the newest day, judged.
     standing
-        by subject what is counted of the change that stands; None: not of the newest day yet.
+        by subject what is counted of the change that stands.
+    means, meant
+        means of the numbers of a day, in their own unit; where it ends.
     """
 
     days: tuple[Day, ...] = ()
@@ -76,6 +78,8 @@ class WatchedPart:
     history: tuple[DayRow, ...] = ()
     newest: Judged | None = None
     standing: Mapping[str, StandingChange] = field(default_factory=dict)
+    means: Mapping[str, float] = field(default_factory=dict)
+    meant: int = 0
 
     @property
     def until(self) -> int:
@@ -173,13 +177,8 @@ def judge_days(
     told_after = as_of - max(model.spec.every, DAY) if last_as_of is None else last_as_of
     judged = JudgedDays(watched=parts)
 
-    def with_standing(one: WatchedPart) -> WatchedPart:
-        if one.watch is None or one.newest is None:
-            return one
-        of = one.days, one.watch, one.rows, one.standing
-        return replace(one, standing=standing_now(model, panes, *of, as_of, uncounted))
-
-    parts.update({of: with_standing(one) for of, one in parts.items()})
+    seen = model, panes, as_of, uncounted
+    parts.update({of: _with_standing(one, *seen) for of, one in parts.items()})
     for due in due_days(model, panes, state, _judged_until(parts), as_of):
         renew(model, lease)
         strata = strata_of(model, panes, due, as_of, uncounted)
@@ -187,7 +186,7 @@ def judge_days(
         said: list[MeasurementRow] = []
         for of in [of for of, one in parts.items() if of[0] is due.part and one.until <= due.start]:
             entered, days = _entered(model, parts, of, due, strata, accepted, earlier)
-            parts[of] = entered = with_standing(entered)
+            parts[of] = entered = _with_standing(entered, *seen, strata)
             judged.days.extend(days)
             if due.at > told_after:
                 rows = _rows(model, of, parts, as_of)
@@ -197,6 +196,33 @@ def judge_days(
         judged.rounds.extend([(due.at, said)] if said else [])
     judged.rows.extend(rows_of_newest(model, parts, as_of, state.first_as_of))
     return judged
+
+
+def _with_standing(
+    one: WatchedPart,
+    model: Model,
+    panes: Panes,
+    as_of: int,
+    uncounted: frozenset[int],
+    strata: Strata | None = None,
+) -> WatchedPart:
+    """A part with what is counted of changes that stand, and with the means of its newest day.
+
+    Parameters
+    ----------
+    strata
+        what that day held; None: it is counted again, from panes if these show it.
+    """
+    if one.watch is None or one.newest is None:
+        return one
+    last, of = one.days[-1], (one.days, one.watch, one.rows, one.standing)
+    one = replace(one, standing=standing_now(model, panes, *of, as_of, uncounted))
+    if one.meant == last.end or last.part is Part.LABELS or of[1].segmented:
+        return one
+    newest = DueDay(last.due, last.part, last.start, last.end, last.due, last.age)
+    strata = strata_of(model, panes, newest, as_of, uncounted) if strata is None else strata
+    means = {name: mean for name, (mean, _) in means_of(model, strata).items()}
+    return replace(one, means=means, meant=last.end)
 
 
 def _judged_until(parts: Mapping[PartKey, WatchedPart]) -> JudgedUntil:
@@ -218,7 +244,8 @@ def _rows(
     if watched.watch is None or watched.newest is None or budget is None:
         return [] if segments else list(learning_rows(part, end, len(watched.first)))
     unusual = _unusual(budget, watched.newest.row.day)
-    means = {name: one.means for name, one in watched.standing.items() if one.means is not None}
+    usual = {name: one.means for name, one in watched.standing.items() if one.means is not None}
+    means = usual, watched.means
     told = judgements(watched.watch, watched.newest, budget=_budget(budget), unusual=unusual, means=means)
     newest = parts[part, False].newest or watched.newest
     n = int(newest.row.samples[0])
