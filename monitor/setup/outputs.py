@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pyarrow as pa
+
 from monitor.advice.outputs import round_range
 from monitor.records.reading import canonical
+from monitor.records.values import numbers
 from monitor.setup.column_names import clearest, rank, rank_or_last
 from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, ends, held, within
 from monitor.setup.survey import Column, Survey
@@ -12,6 +15,7 @@ from monitor.setup.survey import Column, Survey
 _POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default", "churn", "churned", "late")
 _SERVING = ("shadow", "live", "champion", "challenger", "canary")
 _FEW = 6  # values of a column that tells rows that serve
+_PAIR = 2
 _FEW_VERSIONS = 5  # among rows that were looked at
 _CONTROL = ("control", "ctrl", "holdout", "placebo", "c", "a")
 
@@ -90,12 +94,23 @@ def _prediction(survey: Survey, left: Sequence[Column], label: Column | None, ro
     if name is None and not candidates and roles.task != "regression":
         _in_other_words(left, roles)
         return
-    if name is None and roles.task != "regression" and len(candidates) == 1 and candidates[0].distinct > 1:
-        name = candidates[0].name
+    if name is None and roles.task != "regression" and len(candidates) == 1:
+        name = candidates[0].name if _follows_score(survey, candidates[0], roles) else None
     if name is not None:
         column = survey.column(name)
         like = "" if label is None or roles.task == "regression" else ", classes of the label"
         roles.predictions["prediction"] = Guess(name, f"{described(column)}: {held(column)}{like}")
+
+
+def _follows_score(survey: Survey, column: Column, roles: Roles) -> bool:
+    """Whether a column has values that scores, if there are any, tell apart: 0 and 1 may be a feature."""
+    if "score" not in roles.predictions or column.distinct < _PAIR:
+        return column.distinct >= _PAIR
+    score = numbers(survey.column(roles.predictions["score"].column).values)
+    known = pa.table({"said": column.texts, "score": score.values}).filter(pa.array(~score.missing))
+    spans = known.group_by("said").aggregate([("score", "min"), ("score", "max")]).sort_by("score_min")
+    lowest, highest = spans["score_min"].to_numpy(), spans["score_max"].to_numpy()
+    return bool((highest[:-1] < lowest[1:]).all())
 
 
 def _in_other_words(left: Sequence[Column], roles: Roles) -> None:

@@ -527,3 +527,30 @@ def test_keys_of_json_are_proposed_under_their_own_names(url: str, kind: sa.JSON
         )
     assert [first[key] for key in ("km", "the plan", "it's")] == [0.5, "a", "b"]
     assert first["odd\\'"] in ("c", None)  # SQLite knows no key with a backslash
+
+
+@pytest.mark.parametrize("of_score", [False, True])
+def test_a_column_of_0_and_1_is_a_prediction_only_where_the_score_tells_its_values_apart(
+    tmp_path: Path, *, of_score: bool
+) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    scores = [(at * 37 % 100) / 100 for at in range(2_000)]
+    rows = [
+        {
+            "id": f"{at:05d}",
+            "event_time": f"2026-01-{1 + at // 100:02d} 00:{at % 60:02d}:00",
+            "score": score,
+            "night": int(score > 0.3 if of_score else at % 5 == 0),
+        }
+        for at, score in enumerate(scores)
+    ]
+    truths = [{"id": one["id"], "late": int(at % 7 == 0)} for at, one in enumerate(rows)]
+    text, whole = sa.String, sa.Integer
+    create(url, "scored", rows, id=text, event_time=text, score=sa.Double, night=whole)
+    create(url, "truths", truths, id=text, late=whole)
+
+    (model,) = written(init(url, "--predictions", "scored", "--labels", "truths"))["models"]
+
+    assert ("night" in model.get("features", {}).get("numeric", [])) != of_score
+    assert "prediction" not in model["predictions"]
+    assert (model["predictions"]["threshold"] == 0.31) == of_score
