@@ -78,9 +78,13 @@ def behind(store: SqlStore, rows: Iterable[Shown]) -> list[Behind]:
 
 
 def with_provenance(
-    store: SqlStore, rows: Sequence[Shown], form: str, table: Callable[[Sequence[Shown]], str] = as_table
+    store: SqlStore,
+    rows: Sequence[Shown],
+    form: str,
+    table: Callable[[Sequence[Shown]], str] = as_table,
+    as_of: int | None = None,
 ) -> str:
-    """Rows as table, JSON or CSV, and what stands behind them."""
+    """Rows as table, JSON or CSV, and what stands behind them; as of a moment no later decision."""
     moments = behind(store, rows)
     by_moment = {(moment.model, moment.provenance.as_of): moment for moment in moments}
 
@@ -97,7 +101,8 @@ def with_provenance(
             return as_json(rows, Further(values=whole))
         case "csv":
             return as_csv(rows, Further(_FLAT, flat))
-    events = [event for model in sorted({row[0] for row in rows}) for event in store.events(model)]
+    every = [event for model in sorted({row[0] for row in rows}) for event in store.events(model)]
+    events = [event for event in every if as_of is None or event.at <= as_of]
     return "\n\n".join(part for part in (table(rows), as_text(moments, events)) if part)
 
 

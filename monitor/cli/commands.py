@@ -261,7 +261,8 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
             refuse_absent(kept, asked["model"], asked["window"], **chosen)
         shown, hint = options.chosen_rows(rows, form, **asked)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
-        text = with_provenance(kept.store, shown, form, table) if provenance else forms[form](shown)
+        behind = partial(with_provenance, kept.store, shown, form, table, asked["as_of"])
+        text = behind() if provenance else forms[form](shown)
         if form == "table" and options.is_overview(**asked) and not kept.is_history(asked["model"]):
             options.say_styled(heads(standings(kept, asked["model"], system_clock()), width()))
             say("")

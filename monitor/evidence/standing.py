@@ -135,17 +135,19 @@ def _found(
 
 
 def _is_back(watch: Watch, rows: Sequence[DayRow]) -> Bools:
-    """Subjects of which the mean of the last days is less than half of the size that was found."""
+    """Subjects of which the mean of the last days is less than half of the size that was found.
+
+    A day without a value changes nothing: else the days before the change would speak for it.
+    """
     row, series = rows[-1], len(watch.series)
     away = np.stack([one.away for one in rows]).astype(np.float64)
     hits, trials = (np.stack([getattr(one, name) for one in rows]) for name in ("hits", "trials"))
     shares = np.where(trials > 0, hits / np.maximum(trials, 1), np.nan)
     every = np.concatenate([away, shares], axis=1)
     has = np.isfinite(every)
-    count = has.sum(axis=0)
-    mean = np.where(has, every, 0.0).sum(axis=0) / np.maximum(count, 1)
-    mean, count = np.append(mean, 0.0), np.append(count, 0)  # of -1: nothing
+    mean = np.where(has, every, 0.0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
+    mean, has_day = np.append(mean, 0.0), np.append(has[-1], np.False_)  # of -1: nothing
     at = np.where((row.by >= 0) & (row.by < series + len(watch.faults)), row.by, len(mean) - 1)
     size = row.size.astype(np.float64)
-    back: Bools = (count[at] > 0) & (mean[at] * np.sign(size) < np.abs(size) / 2)
+    back: Bools = has_day[at] & (mean[at] * np.sign(size) < np.abs(size) / 2)
     return back

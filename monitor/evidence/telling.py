@@ -98,7 +98,8 @@ class Judgement:
         as people read it: shares between 0 and 1, records, AUC, errors; of level, spread, skew in standard
         deviations of usual days, 0 being usual; of a shape χ².
     over
-        days that the value is the mean of: 1, the day alone, where that lies outside of `expected`.
+        days that the value is the mean of: 1, the day alone, where that lies outside of `expected`; 0: the
+        day has none, and the value is that with which the change was found.
     expected
         the band of two standard deviations that such a weekday was expected in, in the same unit; of a fault
         from 0 to the largest share of the days before.
@@ -190,11 +191,11 @@ def _judgement(
         min(float(apparent[0][subject]), _LARGEST),
         int(row.by[subject] if stands else apparent[1][subject]),
     )
-    shown = evidence if stands else seen
+    shown, as_found = (evidence, float(row.size[subject])) if stands else (seen, 0.0)
     if by >= len(watch.series):
-        said = _of_fault(watch, judged, by, as_found=float(row.size[subject]) if stands else 0.0)
+        said = _of_fault(watch, judged, by, as_found)
     else:
-        said = _of_series(watch, judged, by, _means(watch, judged, subject, means, stands=stands))
+        said = _of_series(watch, judged, by, _means(watch, judged, subject, means, stands=stands), as_found)
     weight = float(watch.subject_weight[subject]) if by < len(watch.series) else _weight_of(watch, by)
     found = detectable.get(subject)
     return Judgement(
@@ -265,7 +266,8 @@ def _means(watch: Watch, judged: Judged, subject: int, means: KnownMeans, *, sta
     return replace(usual, now=now[name]) if usual is not None and name in now else None
 
 
-def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _Said:
+def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None, as_found: float) -> _Said:
+    """A series on the day; of a day without a value, while the change stands, as it was found."""
     if at < 0:
         return _Said()
     one, row = watch.series[at], judged.row
@@ -278,6 +280,8 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None) -> _S
     value, over = float(row.values[at]), 1
     if span > 1 and not (value < low or value > high):
         value, over = level + float(judged.gathered.away[side, at]), span
+    if as_found and not np.isfinite(value):
+        value, over, side, means = level + as_found, 0, int(as_found < 0), None
     band = sorted(plain(one.trait, bound) for bound in (low, high))
     worse = one.trait is Trait.AUC
     if means is not None and over > 1:
@@ -336,7 +340,7 @@ def in_unit(
     return (value, low, high) if way == (value > high) - (value < low) else None
 
 
-def _of_fault(watch: Watch, judged: Judged, at: int, *, as_found: float) -> _Said:
+def _of_fault(watch: Watch, judged: Judged, at: int, as_found: float) -> _Said:
     """A fault's share; of a day without it, while the change stands, the share with which it was found."""
     fault = at - len(watch.series)
     share = float(judged.faults.share[fault]) or as_found

@@ -1,14 +1,15 @@
 """Lists of alerts: those that stand, and those that are over."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.links import episode, page_of
-from monitor.alerts.phrases import annotations, ended, figures
+from monitor.alerts.phrases import annotations, described, ended, figures
 from monitor.alerts.rules import Severity
 from monitor.core.text import readable
 from monitor.pages.asked import Asked, PageData, zone_of
+from monitor.pages.model import spec_of
 from monitor.pages.moments import day
 from monitor.show.alerts import ShownAlert
 
@@ -45,6 +46,8 @@ class AlertList:
         how many older ones are not listed.
     period
         of a report, whose alerts alone they are; empty: they are all.
+    rules
+        of one model: name, severity and what each judges, in words.
     """
 
     model: str
@@ -52,13 +55,21 @@ class AlertList:
     over: tuple[AlertLine, ...]
     left_out: int
     period: str = ""
+    rules: tuple[tuple[str, str, str], ...] = ()
 
 
 def alert_list(data: PageData, asked: Asked, model: str | None) -> AlertList:
     """Page of the alerts of a model, or of all."""
     asked.only()
     alerts = data.alerts(model, asked.as_of, ended=True)
-    return listed_alerts(alerts, asked, model, zone=zone_of(data, model or ""))
+    listed = listed_alerts(alerts, asked, model, zone=zone_of(data, model or ""))
+    return listed if model is None else replace(listed, rules=rules_of(data, model))
+
+
+def rules_of(data: PageData, model: str) -> tuple[tuple[str, str, str], ...]:
+    """Rules of a model as configured now, the most severe first: name, severity, what each judges."""
+    rules = sorted(spec_of(data, model).rules, key=lambda rule: _SEVERITIES.index(rule.severity.value))
+    return tuple((rule.name, rule.severity.value, described(rule)) for rule in rules)
 
 
 def listed_alerts(

@@ -79,6 +79,7 @@ class Overview:
     others: tuple[Figure, ...]
     events: tuple[tuple[str, str, str], ...]
     behind: str
+    replayed: str
 
 
 def spec_of(data: PageData, name: str) -> ModelSpec:
@@ -130,6 +131,7 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
         others=tuple(figures[1:]),
         events=events_of(data, name, asked.as_of),
         behind=_behind(data, name, seen),
+        replayed=_replayed(data, name, seen),
     )
 
 
@@ -331,6 +333,14 @@ def _behind(data: PageData, name: str, seen: Seen) -> str:
     if kept is None:
         return ""
     reference = f" · reference {kept.reference[:16]}" if kept.reference else ""
-    replays = [event.at for event in data.events(name) if event.kind == REPLAYED and event.at >= seen.as_of]
-    by = f" · up to {day(max(replays))} a replay kept all, and not at its time" if replays else ""
-    return f"monitor {kept.code} · configuration {kept.config[:16]} · grids {kept.grid[:16]}{reference}{by}"
+    return f"monitor {kept.code} · configuration {kept.config[:16]} · grids {kept.grid[:16]}{reference}"
+
+
+def _replayed(data: PageData, name: str, seen: Seen) -> str:
+    """That what is shown was measured afterwards; empty: it was not."""
+    replays = [event.at for event in data.events(name) if event.kind == REPLAYED]
+    if seen.as_of is None or max(replays, default=0) < seen.as_of:
+        return ""
+    return (
+        f"A replay measured all up to {day(max(replays))} afterwards: what alerts say, nobody was told then."
+    )

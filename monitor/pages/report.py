@@ -14,7 +14,7 @@ from monitor.core.errors import AddressError
 from monitor.measures.against import REFERENCE
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import with_interval
-from monitor.pages.alerts import listed_alerts, stood
+from monitor.pages.alerts import listed_alerts, rules_of, stood
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.model import Overview, events_of, overview, spec_of
 from monitor.pages.moments import called, day
@@ -92,7 +92,11 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
         ),
         "overview": replace(now, sections=tuple(one for one in now.sections if one not in opening)),
         "window": window_page(data, Asked(("models", model, "performance"), counted), model),
-        "alerts": replace(listed_alerts(alerts, Asked(()), model, span, zone=of.zone), period=period),
+        "alerts": replace(
+            listed_alerts(alerts, Asked(()), model, span, zone=of.zone),
+            period=period,
+            rules=rules_of(data, model),
+        ),
     }
     around = frame(data, part, (model,))
     digest = b64encode(hashlib.sha256(asset("pages.css")).digest()).decode()

@@ -214,9 +214,7 @@ def _now(cells: _Cells, end: int) -> str:
     what, level, value = str(cells["what"]), str(cells["level"]), cells["value"]
     low, high = cells["expected_low"], cells["expected_high"]
     if not isinstance(value, float | int):
-        why = UNVALUED.get(str(cells.get("unvalued")), "")
-        told = f"{what.replace('_', ' ')} changed, now not known" if what else ""
-        return f"{told}: {why}" if told and why else told
+        return f"{what.replace('_', ' ')} changed, now not known{_unvalued(cells)}" if what else ""
     if not (isinstance(low, float | int) and isinstance(high, float | int)):
         return _told(what, level, value, None)
     if low == 0 and what in _FAULTS and (what == VERSION or not level):
@@ -238,6 +236,9 @@ def _now(cells: _Cells, end: int) -> str:
         bounds = [value_of(_measure(what), bound) for bound in (low, high)]
     over, at = cells.get("over"), _judged_at(cells, end)
     day, weekday = to_iso(at)[:10], _WEEKDAYS[(at // DAY + _THURSDAY) % 7]
+    if over == 0:
+        why = _unvalued(cells)
+        return f"{told} when it was found, expected {bounds[0]} to {bounds[1]}; now not known{why}"
     if isinstance(over, float | int) and over > 1:
         return (
             f"{told} on average over {over:.0f} days to {day}, though a single {weekday.removesuffix('s')} "
@@ -245,6 +246,12 @@ def _now(cells: _Cells, end: int) -> str:
         )
     as_expected = "as is expected again:" if low <= value <= high else "expected"
     return f"{told} on {day}, {as_expected} {bounds[0]} to {bounds[1]} on {weekday}"
+
+
+def _unvalued(cells: _Cells) -> str:
+    """Why the values of the day were not judged, after what is not known."""
+    why = UNVALUED.get(str(cells.get("unvalued")), "")
+    return f": {why}" if why else ""
 
 
 def _measure(what: str) -> str:

@@ -53,7 +53,7 @@ class Spent:
     def evidence(self) -> list[MeasurementRow]:
         """Evidence of each subject, the most first; what cannot be judged is last."""
         rows = [row for row in self.rows if row.measure == EVIDENCE]
-        return sorted(rows, key=lambda row: (-_apparent(row.measurement), row.segment or "", row.subject))
+        return sorted(rows, key=lambda row: (-_most(row.measurement), row.segment or "", row.subject))
 
     def detectable(self, of: MeasurementRow) -> Measurement:
         """Smallest change that would be found of the subject whose evidence a row is."""
@@ -79,7 +79,7 @@ def budget_lines(spent: Spent, width: int | None = None) -> Iterator[str]:
 
 def change_lines(spent: Spent) -> Iterator[str]:
     """What moves: a line for each subject with some evidence, the most first."""
-    moving = [row for row in spent.evidence if _apparent(row.measurement) >= _SOME]
+    moving = [row for row in spent.evidence if _most(row.measurement) >= _SOME]
     if not moving:
         yield f"{named(spent.model)}: nothing moves that the last weeks do not lead one to expect"
     for row in moving:
@@ -161,6 +161,11 @@ def _apparent(result: Measurement) -> float:
         return -1.0 if result.value is None else result.value
     value = dict(zip(detail.columns, detail.rows[0], strict=True))["apparent"]
     return float(value) if isinstance(value, float | int) else -1.0
+
+
+def _most(result: Measurement) -> float:
+    """The same, at least that with which a change was found that stands."""
+    return max(_apparent(result), -1.0 if result.value is None else result.value)
 
 
 def _days(result: Measurement) -> int:

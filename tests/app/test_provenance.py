@@ -251,3 +251,15 @@ def test_what_stands_behind_a_renamed_model_is_found(bench: Bench, monitor: Moni
 
     assert {row["provenance"]["reference"][0].get("rows") for row in rows} == {500}
     assert {row["provenance"]["configuration"]["name"] for row in rows} == {"late", "delayed"}
+
+
+def test_what_was_decided_later_is_not_behind_an_earlier_moment(bench: Bench, monitor: Monitor) -> None:
+    replay(monitor)
+    with bench.app() as app:
+        app.store.record([Event(model="late", at=END + DAY, kind="noted", who="ada", why="a strike")])
+
+    now, then = (monitor("show", "--provenance", *as_of) for as_of in ((), ("--as-of", to_iso(END - HOUR))))
+
+    assert "by ada, a strike" in now
+    assert "a strike" not in then
+    assert "behind late as of" in then

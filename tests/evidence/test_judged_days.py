@@ -468,3 +468,21 @@ def test_few_numbers_that_are_far_off_are_told_by_the_days_own_mean_or_in_deviat
     assert known.in_unit is not None
     assert known.in_unit[0] == 200.1
     assert -0.5 < known.in_unit[1] < 0 < known.in_unit[2] < 0.5
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_change_that_stands_on_a_day_without_a_value_is_told_as_it_was_found(sign: float) -> None:
+    days = [day(at, float(level)) for at, level in enumerate([*quiet(40), sign * 0.8])]
+    empty = [day(at, math.nan) for at in (41, 42)]
+
+    judged = run(watch(), [*days, *empty])[40:]
+    found, *others = (judgements(watch(), one, budget=BUDGET)[0] for one in judged)
+
+    assert found.begins
+    assert found.over == 1
+    for one in others:
+        assert (one.stands, one.over, one.rises, one.in_unit) == (True, 0, sign > 0, None)
+        assert one.value == pytest.approx(found.value, abs=0.05)
+        assert one.expected is not None
+    usual = run(watch(), [*(day(at, float(level)) for at, level in enumerate(quiet(40))), *empty])
+    assert judgements(watch(), usual[-1], budget=BUDGET)[0].over != 0

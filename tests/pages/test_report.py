@@ -76,7 +76,10 @@ def test_a_report_says_where_a_replay_kept_all_of_it(bench: Bench, tmp_path: Pat
     with looking(bench) as pages:
         lived = report(pages.kept.data, "late", "month", None, None)
 
-    assert all("up to 10 Apr 2024 a replay kept all, and not at its time" in text for text in told)
+    assert all(
+        "A replay measured all up to 10 Apr 2024 afterwards: what alerts say, nobody was told then." in text
+        for text in told
+    )
     assert "a replay" not in lived
 
 
@@ -151,8 +154,19 @@ def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> No
     line = r'<th scope="row">roc_auc</th><td>0\.\d+ [^<]*; nowcast of \d+, kept 21 Mar 2024</td>'
     assert re.search(rf"{line}<td><b>0\.\d+ [^<]*; settled of \d+, kept 2\d Mar 2024</b></td>", then)
     assert "A figure is the last that was kept by then: more labels may have been in." in then
-    assert "Nothing of 14 – 20 Mar 2024 was kept again since" in settled
+    assert "As of today, nothing of 14 – 20 Mar 2024 was kept again since" in settled
     assert not re.search("Known now|kept again since", now)
+
+
+def test_a_report_lists_what_is_judged_by_which_limit(bench: Bench) -> None:
+    with looking(bench) as pages:
+        text = report(pages.kept.data, "late", "7d", None, None)
+        listed = pages.at("/models/late/alerts").text
+
+    for told in (text, listed):
+        assert "What is judged: " in told
+        row = r'<th scope="row">busy</th><td data-name="severity">critical</td><td data-name="judges">'
+        assert re.search(rf"{row}records[^<]*: above 20", told)
 
 
 def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(bench: Bench) -> None:

@@ -174,6 +174,18 @@ def test_a_change_without_a_value_of_the_day_says_why_there_is_none() -> None:
     assert told(value=None).split("; ")[0] == "level changed, now not known"
 
 
+def test_a_change_whose_day_has_no_value_is_told_as_it_was_found() -> None:
+    found = told(
+        what="log_loss", value=1.27, expected_low=0.011, expected_high=0.075, over=0, unvalued="too_few"
+    )
+
+    assert found.split("; ")[:3] == [
+        "log loss 1.270 (+1.227) when it was found, expected 0.011 to 0.075",
+        "now not known: fewer than 20 records",
+        "began 2024-03-03",
+    ]
+
+
 def test_changes_of_one_first_day_are_told_together_inputs_first() -> None:
     def change(subject: str, segment: str = "", since: str = "2024-03-03") -> tuple[Detail, str, str]:
         cells = USUAL | {"since": since}

@@ -12,10 +12,11 @@ CHANGED = (
 )
 """Columns of the detail of evidence: which statistic or fault has most of it, and what was expected.
 
-`value` is the mean of so many days as `over` says; `own` is it in the numbers' own unit. Of all `subjects`
-that are judged this is one; the segment holds such a share of the change, and of the records. `unvalued`
-says why the values were not judged. `day` is its date where the model is. With
-`usual_since` a change began that is no longer told: it lasted, or was accepted, and is what is expected.
+`value` is the mean of so many days as `over` says, 0: that with which it was found, as the day has none;
+`own` is it in the numbers' own unit. Of all `subjects` that are judged this is one; the segment holds such a
+share of the change, and of the records. `unvalued` says why the values were not judged. `day` is its date
+where the model is. With `usual_since` a change began that is no longer told: it lasted, or was accepted, and
+is what is expected.
 `missing` is the share of the day's records without a value, `missing_before` what was expected at most.
 """
 EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
