@@ -123,15 +123,16 @@ def standing(seen: Seen) -> Standing:
     stale = [] if (late := _stale(seen)) is None else [late]
     blind = list(_blind(seen, known, unjudged))
     lasting = list(_not_back(seen))
+    causes = list(changes.causes(seen.rows, [_change(alert) for alert, _ in firing]))
     if open_ or stale or lasting:
         critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
         others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
         taken = [pair for pair in firing if pair[1]]
         need = Need.NEEDED
-        because = [*changes.causes(seen.rows, [*map(_change, open_)]), *_fire(seen, critical), *stale]
+        because = [*causes, *_fire(seen, critical), *stale]
         because += [*_fire(seen, others), *lasting, *_fire(seen, taken)]
     elif firing:
-        need, because = Need.IN_HAND, list(_fire(seen, firing))
+        need, because = Need.IN_HAND, [*causes, *_fire(seen, firing)]
     elif blind:
         need, because = Need.CANNOT_TELL, blind
     else:

@@ -91,7 +91,7 @@ def _service(
         return {model.name: model.every for model in settings.models} if ticking else {}
 
     every = ticks(app.settings)
-    own = SelfMetrics(VERSION, time.time(), partial(_usage, app))
+    own = SelfMetrics(VERSION, time.time(), partial(_usage, app), () if ticking else app.names())
     exposition = Exposition(app.settings.models, own)
     watch = StoreWatch(app, partial(_publish, app, exposition))
     own.away = watch.away

@@ -43,7 +43,8 @@ _LOG = "its log (`journalctl -u monitor`, `kubectl logs`)"
 _ACTIONS = {
     DOWN: f"Look whether it runs (`systemctl status monitor`, `kubectl get pods`), at {_LOG}, and at "
     "Prometheus' targets. Start it: it runs the ticks it missed, as far back as [daemon] catch_up (24h). "
-    "After a longer outage first run `monitor replay --run live`. Other alerts of it may be muted meanwhile.",
+    "After a longer outage first run `monitor replay --run live --from A --to B`, A before it and B now. "
+    "Other alerts of it may be muted meanwhile.",
     REPLICA_DOWN: f"Look whether it runs, and at {_LOG}. Start it. The others run its cycles.",
     STORE_AWAY: f"/readyz and {_LOG} say which file or server, and why. Lost: put the same file back; do not "
     "run `monitor cycle`, and do not restart before. Silent: mend the database; it goes on by itself.",

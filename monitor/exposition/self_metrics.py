@@ -2,7 +2,8 @@
 
 import platform
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -82,6 +83,8 @@ class SelfMetrics:
     sources
         seconds that queries have taken, rows that they have delivered, and seconds for which there has been
         no answer, by source.
+    over
+        models whose log is over: no cycle of them is ever late.
 
     Attributes
     ----------
@@ -94,10 +97,12 @@ class SelfMetrics:
         version: str,
         started_at: float,
         sources: Callable[[], Mapping[str, tuple[float, int, float]]] = dict,
+        over: Sequence[str] = (),
     ) -> None:
         self._version = version
         self._started_at = started_at
         self._sources = sources
+        self._over = over
         self.away: Callable[[], Mapping[str, bool]] = dict
         self._reload: tuple[bool, float] = (True, started_at)
         self._aside: Mapping[str, bool] = {}
@@ -158,6 +163,8 @@ class SelfMetrics:
 
     def collect(self) -> Iterator[Metric]:
         """Families of the process, then of the models' cycles."""
+        for model in self._over:
+            self.followed(model, at=time.time())
         info = {"version": self._version, "python": platform.python_version()}
         build = InfoMetricFamily(f"{PREFIX}build", "Version of the program.")
         build.add_metric((), info)

@@ -1,3 +1,5 @@
+import time
+
 from prometheus_client import CollectorRegistry
 
 from monitor.core.clock import HOUR, MINUTE
@@ -123,3 +125,13 @@ def test_notices_are_counted_by_channel_and_outcome() -> None:
     counted = [of("notices_total", outcome=outcome) for outcome in ("delivered", "failed", "given_up")]
     assert counted == [3, 2, 1]
     assert (of("notices_waiting"), of("notice_age_seconds")) == (4, 60.0)
+
+
+def test_a_model_whose_log_is_over_is_never_late() -> None:
+    before = time.time()
+
+    families = {family.name: family for family in SelfMetrics("1", 0.0, over=("late",)).collect()}
+
+    (sample,) = families["model_monitor_last_success_timestamp_seconds"].samples
+    assert sample.labels == {"model": "late"}
+    assert before <= sample.value <= time.time()

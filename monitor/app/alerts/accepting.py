@@ -171,7 +171,8 @@ def _meant(
         return [found[series] for series in wanted]
     if wanted:
         names = ", ".join(map(called, wanted))
-        raise MonitorError(f"{len(wanted)} are meant, say which by --subject, --segment: {names}")
+        every = "for several at once end one with *: --subject 'feature:*'"
+        raise MonitorError(f"{len(wanted)} are meant, say which by --subject, --segment ({every}): {names}")
     refuse_rule(
         given["rule"], [*(rule.name for rule in kept.spec(model).rules), *(one.rule for one in found)]
     )
