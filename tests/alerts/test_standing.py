@@ -193,6 +193,21 @@ def test_alerts_of_which_the_same_is_said_stand_in_one_sentence() -> None:
     assert apart.startswith("feature_shift (2, temp): stability_index 0.420")
 
 
+@pytest.mark.parametrize("seen_by", ["", "ada: on it"])
+def test_changes_of_one_day_are_told_together_also_when_somebody_has_them(seen_by: str) -> None:
+    cells: dict[str, Any] = {"what": "level", "value": 1.4, "since": "2024-03-03"}
+    detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
+
+    def change(subject: str) -> Any:
+        series = replace(FIRING.series, rule="changed", subject=subject)
+        return replace(FIRING, series=series, breach=replace(FIRING.breach, cause=detail)), seen_by
+
+    found = of(alerts=[change("feature:a"), change("feature:b"), change("score")])
+
+    assert found.need is (Need.IN_HAND if seen_by else Need.NEEDED)
+    assert found.because[0] == "3 changes began on 2024-03-03, so look for one cause: a, b and score."
+
+
 def test_a_change_that_is_not_told_any_longer_needs_somebody_until_it_is_back_or_accepted() -> None:
     cells = {"what": "unseen", "level": "", "usual_since": to_iso(NOW - 30 * DAY)[:10]}
     detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
