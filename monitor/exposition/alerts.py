@@ -20,6 +20,7 @@ from monitor.exposition.names import (
     PREFIX,
 )
 from monitor.measures.rows import MeasurementRow
+from monitor.sentences.changes import one_of
 from monitor.specs.protocols import ChannelReport
 
 LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
@@ -81,13 +82,14 @@ def alerting(
         verdicts.update((rule.name, outcome) for outcome in outcomes)
     by_name = {rule.name: rule for rule in rules}
     shown = []
-    for alert in alerts:
-        if alert.state is State.RESOLVED:
-            continue
+    standing = [alert for alert in alerts if alert.state is not State.RESOLVED]
+    causes = [alert.breach.cause for alert in standing]
+    for alert in standing:
         series = alert.series
         judging = by_name.get(series.rule)
         labels = labels_of(model, judging, alert)
-        text = "; ".join(part for part in (brief(said(judging, series, alert.breach)), still(alert)) if part)
+        parts = brief(said(judging, series, alert.breach)), one_of(alert.breach.cause, causes), still(alert)
+        text = "; ".join(part for part in parts if part)
         moments = alert.since / SECOND, alert.judged_at / SECOND
         shown.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))
     return ExposedAlerts(tuple(shown), verdicts)

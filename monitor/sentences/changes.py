@@ -31,6 +31,13 @@ def causes(rows: Iterable[MeasurementRow], alerts: Sequence[Told]) -> Iterator[s
     yield from _evident(rows, [day for detail, *_ in alerts if (day := _since(detail))])
 
 
+def one_of(detail: Detail | None, every: Iterable[Detail | None]) -> str:
+    """That a change is one of some that began on one day; empty: of fewer than three."""
+    day = _since(detail)
+    many = sum(_since(other) == day for other in every) if day else 0
+    return f"one of {many} changes that began on {day}" if many >= _TOGETHER else ""
+
+
 def _together(alerts: Iterable[Told]) -> Iterator[str]:
     """That several changes began on one day; inputs stand before what comes of them."""
     by_day: dict[str, list[tuple[str, str]]] = {}

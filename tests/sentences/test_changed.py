@@ -11,7 +11,7 @@ from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.sequential.day_rows import budget_rows
 from monitor.sentences.changed import changed, commands, is_change, of_all, told_series
-from monitor.sentences.changes import beside_chance, causes
+from monitor.sentences.changes import beside_chance, causes, one_of
 
 END = 19_787 * DAY  # the day was a Monday
 USUAL: dict[str, Any] = {
@@ -198,6 +198,9 @@ def test_changes_of_one_first_day_are_told_together_inputs_first() -> None:
         "3 changes began on 2024-03-03, so look for one cause: amount, performance and score in land=PL"
     ]
     assert list(causes([], alerts[1:])) == []
+    details = [detail for detail, *_ in alerts]
+    assert one_of(details[0], details) == "one of 3 changes that began on 2024-03-03"
+    assert [one_of(detail, details) for detail in (details[-2], None)] == ["", ""]
 
 
 def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() -> None:
