@@ -54,7 +54,7 @@ def test_a_read_that_recovery_cancels_is_tried_again_and_whole(
         "CREATE TABLE predictions AS SELECT g::text AS id, 0.5::float8 AS score,"
         f" timestamptz '2026-01-01 UTC' + g * interval '1 second' AS ts FROM generate_series(1, {ROWS}) g",
     )
-    (here,) = run(primary, "SELECT pg_current_wal_lsn()::text")
+    (here,) = run(primary, "SELECT pg_current_wal_insert_lsn()::text")
     wait_for(lambda: run(copy, f"SELECT pg_last_wal_replay_lsn() >= '{here[0]}'") == [(True,)])
     before = conflicts(copy)
     source = open_source(
