@@ -96,7 +96,7 @@ def inputs(known: Known) -> Iterator[str]:
 
 def _features(known: Known, against: str = "", where: str = "") -> Iterator[str]:
     rows, of = known.features(INDEX, against), f" from their {against}" if against else ""
-    far = f"differ more{of} than its periods differ among themselves" if against else "moved beyond chance"
+    far = f"moved beyond what is usual for the {against}" if against else "moved beyond chance"
     judged = [row for row in rows if row.measurement.value is not None]
     if not judged:
         reason = why_absent(rows[0].measurement) if rows else why("no_reference")
@@ -108,15 +108,15 @@ def _features(known: Known, against: str = "", where: str = "") -> Iterator[str]
     if not moved:
         yield f"{where} none of {len(judged)} features {far}"
     else:
-        some = f", {len(large)} by 0.1 or more" if len(large) < len(moved) else ""
-        small = ", each by less than 0.1"
-        small += "" if against else "; of 20 that have not moved, chance moves one"
-        size = some if large else small
-        told = f"{len(moved)} of {len(judged)} features {far}{size}"
+        each = "each " if len(moved) > 1 else ""
+        size = f"{len(large)} by a {INDEX} of 0.1 or more" if large else f"{each}by a {INDEX} below 0.1"
+        size = f"by {INDEX}" if len(large) == len(moved) else size
         most = few(
             [f"{named(row.subject)} {_with_band(row, *_means(known, row), *_beside(row))}" for row in moved]
         )
-        yield f"{where} {told}, by {INDEX}: {most}"
+        yield f"{where} {len(moved)} of {len(judged)} features {far}, {size}: {most}"
+        if not large and not against:
+            yield "Chance alone moves one feature of 20"
     yield from _only_lost(known, {named(row.subject): row for row in judged}, against)
     if len(judged) < len(rows):
         blind: dict[str, list[str]] = {}

@@ -400,7 +400,7 @@ def test_the_features_that_moved_most_are_named_with_their_index_and_band() -> N
     rows = [*SETTLED, *shift_of("a", 0.001), *shift_of("b", 0.42), *shift_of("c", 0.12), *shift_of("d", 0.02)]
     text = said(replace(HEALTHY, rows=rows), "inputs")
 
-    assert "3 of 4 features moved beyond chance, 2 by 0.1 or more, by stability_index: " in text
+    assert "3 of 4 features moved beyond chance, 2 by a stability_index of 0.1 or more: b 0.42" in text
     assert ": b 0.420 (significant), c 0.120 (minor) and d 0.020." in text
 
 

@@ -79,11 +79,8 @@ def test_the_season_is_told_first_and_by_its_own_critical_value() -> None:
     ]
 
     season, unknown, reference = inputs(known(*rows))
-    far = (
-        "1 of 1 features differ more from their season than its periods differ among themselves, "
-        "each by less than 0.1"
-    )
-    assert season == f"7d to 1970-01-01: {far}, by stability_index: a 0.020"
+    far = "1 of 1 features moved beyond what is usual for the season, by a stability_index below 0.1"
+    assert season == f"7d to 1970-01-01: {far}: a 0.020"
     assert unknown == (
         "Of b this is not known: most of its numbers lie beyond all of the reference's, before as now"
     )
@@ -266,3 +263,22 @@ def test_a_mean_that_few_numbers_make_is_none_in_other_units(index: float, mean:
     ]
 
     assert said in next(iter(inputs(known(*rows))))
+
+
+def test_features_that_moved_by_little_are_named_before_it_is_said_what_chance_does() -> None:
+    rows = [
+        row
+        for name, index in (("a", 0.02), ("b", 0.03))
+        for row in (
+            value("stability_index", index, f"feature:{name}"),
+            value("stability_index_critical", 0.01, f"feature:{name}"),
+        )
+    ]
+
+    moved, chance = list(inputs(known(*rows)))[:2]
+
+    assert moved == (
+        "7d to 1970-01-01: 2 of 2 features moved beyond chance, each by a stability_index below 0.1: b 0.030 "
+        "and a 0.020"
+    )
+    assert chance == "Chance alone moves one feature of 20"
