@@ -56,8 +56,12 @@ def evaluate(
     task
         ``"binary"``, ``"multiclass"`` or ``"regression"``.
     **model
-        columns and choices, by the names that the configuration has for them: ``score="p"``,
-        ``label="paid"``, ``threshold=0.5``, …
+        columns and choices, by the names that the configuration has for them, as ``label="paid"``: score,
+        threshold, prediction, probabilities, label, id, event_time, reported_at, revision, logged_at,
+        version, segments, positive, negative, classes, names, only_for, numeric, categorical, exclude,
+        profit, measures, level, resamples, dependence ("none" or "day"), control, challenger, serving,
+        score_range, event_time_unit, rate_interval, resample_segments, top_shares, timezone, pane.
+        `config.example.toml` explains each.
 
     Returns
     -------

@@ -6,6 +6,7 @@ from monitor.config.messages import listed
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import with_interval
 from monitor.records.reading import Reading, Task
+from monitor.sentences.known import named
 from monitor.show.words import counted
 from monitor.specs.model import ModelSpec
 
@@ -37,12 +38,15 @@ def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
             f"The probabilities of {sums.value:,.0f} of {sums.n:,} labelled predictions are incomplete, "
             "or do not add up to 1: they are not measured."
         )
-    area = whole.get(("roc_auc", ""))
-    if area is not None and area.interval is not None and area.interval.upper < _NO_SKILL:
-        yield (
-            f"roc_auc {with_interval('roc_auc', area)} is surely below 0.5: are the scores, or positive and "
-            "negative, the wrong way round?"
-        )
+    for subject in ("", *(f"class:{name}" for name in reading.classes)):
+        area = whole.get(("roc_auc", subject))
+        if area is not None and area.interval is not None and area.interval.upper < _NO_SKILL:
+            of = f" of {named(subject)}" if subject else ""
+            what = "the columns of probabilities" if subject else "the scores, or positive and negative,"
+            yield (
+                f"roc_auc{of} {with_interval('roc_auc', area)} is surely below 0.5: are {what} the wrong way "
+                "round?"
+            )
 
 
 def partial(spec: ModelSpec, rows: Sequence[MeasurementRow]) -> Iterator[str]:

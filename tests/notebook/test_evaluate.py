@@ -552,3 +552,23 @@ def test_every_key_of_a_call_has_its_place_in_the_configuration() -> None:
             else {name for schema in holder.values() for name in schema.get("properties", {})}
         )
         assert _INSIDE.get(key, key) in names, key
+
+
+def test_probabilities_of_the_wrong_class_are_told_by_its_name() -> None:
+    rng = np.random.default_rng(4)
+    shares = rng.dirichlet([1, 1, 1], 600)
+    names = np.asarray(["ant", "bee", "cat"])
+    frame = pd.DataFrame(shares[:, [0, 2, 1]], columns=["p_ant", "p_bee", "p_cat"])
+    frame["seen"] = names[(shares.cumsum(axis=1) < rng.random((600, 1))).sum(axis=1)]
+    columns = {name: f"p_{name}" for name in names.tolist()}
+
+    evaluation = monitor.evaluate(frame, task="multiclass", label="seen", probabilities=columns)
+
+    told = [note for note in evaluation.notes if "the columns of probabilities the wrong way round?" in note]
+    assert [note.partition(" 0.")[0] for note in told] == ["roc_auc of class:bee", "roc_auc of class:cat"]
+
+
+def test_the_help_names_each_key() -> None:
+    told = re.findall(r"\w+", monitor.evaluate.__doc__ or "")
+
+    assert ModelKeys.__annotations__.keys() <= set(told)
