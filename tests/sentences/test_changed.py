@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from row_examples import row_of
 
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
-from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
+from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.pipeline.sequential.day_rows import budget_rows
 from monitor.sentences.changed import changed, commands, is_change, of_all, told_series
 from monitor.sentences.changes import beside_chance, causes, one_of
@@ -211,16 +212,7 @@ def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() 
         subject: str, evidence: float = 0.0, segment: str | None = None, **cells: object
     ) -> MeasurementRow:
         result = Measurement(value=evidence, n=1_000, detail=change(**cells))
-        return MeasurementRow(
-            window=CUMULATIVE,
-            window_end=END,
-            truth=Truth.NONE,
-            version=None,
-            segment=segment,
-            measure=EVIDENCE,
-            subject=subject,
-            measurement=result,
-        )
+        return row_of(EVIDENCE, result, window=CUMULATIVE, window_end=END, segment=segment, subject=subject)
 
     rows = [
         row("feature:far", value=0.21, own=192.5, own_low=3.97, own_high=4.63),
