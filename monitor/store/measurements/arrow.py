@@ -25,6 +25,7 @@ from monitor.store.connections import parsed, read_alone, shown
 from monitor.store.tables import details, row_sets, series, snapshot_rows
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 _DIALECTS = {"sqlite": sqlite.dialect, "postgresql": postgresql.dialect}
 _STRATUM = "segment", "version"
@@ -124,21 +125,28 @@ def _typed(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return literal_column(literals[plain.python_type]).label(column.name)
 
 
-def _joined(kept: pa.Table, sets: pa.Table, series_: pa.Table, texts: pa.Table, *, newest: bool) -> pa.Table:
+def _joined(kept: pa.Table, sets: pa.Table, named: pa.Table, texts: pa.Table, *, newest: bool) -> pa.Table:
     """One table of the rows and of what their numbers stand for."""
-    of_set, of_series = _places(kept["row_set"], sets["id"]), _places(kept["series"], series_["id"])
-    as_of, truth = sets["as_of"].to_numpy()[of_set], _ranks(series_, "truth")[of_series]
-    window, stratum = _ranks(sets, *_WINDOW)[of_set], _ranks(series_, *_STRATUM)[of_series]
-    subject = _ranks(series_, *_SUBJECT)[of_series]
-    order = np.lexsort((subject, truth, as_of, stratum, window))
+    of_set, of_series = _places(kept["row_set"], sets["id"]), _places(kept["series"], named["id"])
+    window, stratum = _ranks(sets, *_WINDOW), _ranks(named, *_STRATUM)
+    part = _combined(window[of_set], stratum[of_series])
+    as_of = sets["as_of"].to_numpy()[of_set]
+    order = np.lexsort((_ranks(named, "truth", *_SUBJECT)[of_series], as_of, part))
     if newest:
-        truths = series_["truth"].to_numpy(zero_copy_only=False)[of_series]
-        order = order[_is_newest(np.column_stack((window, stratum, subject)), as_of, truths)[order]]
-    columns = {name: kept[name].take(order) for name in kept.column_names}
-    columns |= {name: sets[name].take(of_set[order]) for name in sets.column_names}
-    columns |= {name: series_[name].take(of_series[order]) for name in series_.column_names}
-    detail = pc.index_in(columns["detail"], texts["id"].combine_chunks())
-    return pa.table(columns | {"detail": texts["text"].take(detail)})
+        key = _combined(part, _ranks(named, *_SUBJECT)[of_series])
+        nowcast, settled = (
+            pc.equal(named["truth"], truth.value).to_numpy()[of_series]
+            for truth in (Truth.NOWCAST, Truth.SETTLED)
+        )
+        order = order[_is_newest(key, as_of, nowcast, settled)[order]]
+    detail = pc.index_in(kept["detail"], texts["id"].combine_chunks())
+    apart = (
+        sets.drop_columns("id").take(of_set[order]),
+        named.select(["truth", *_STRATUM, *_SUBJECT]).take(of_series[order]),
+        kept.drop_columns(["row_set", "series", "detail"]).take(order),
+        texts.select(["text"]).rename_columns(["detail"]).take(detail.take(order)),
+    )
+    return pa.table({name: one[name] for one in apart for name in one.column_names})
 
 
 def _places(numbers: pa.ChunkedArray, ids: pa.ChunkedArray) -> Ints:
@@ -157,13 +165,19 @@ def _ranks(table: pa.Table, *names: str) -> Ints:
     return np.array([ranks[key] for key in keys], dtype=np.int64)
 
 
-def _is_newest(keys: Ints, as_of: Ints, truths: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+def _combined(first: Ints, second: Ints) -> Ints:
+    """Numbers of pairs of ranks, in their order."""
+    pairs: Ints = first * (second.max(initial=0) + 1) + second
+    return pairs
+
+
+def _is_newest(keys: Ints, as_of: Ints, nowcast: Bools, settled: Bools) -> Bools:
     """Whether a row is the newest revision of its key: as `snapshots.history` has it."""
-    key = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
-    nowcast, settled = truths == Truth.NOWCAST.value, truths == Truth.SETTLED.value
+    key = pa.array(keys).dictionary_encode().indices.to_numpy().astype(np.int64)
     group = 2 * key + nowcast
     latest = np.full(group.max(initial=0) + 2, np.iinfo(np.int64).min)
     np.maximum.at(latest, group, as_of)
-    is_newest: npt.NDArray[np.bool_] = as_of == latest[group]
-    is_newest &= ~(nowcast & np.isin(key, key[settled]))
+    has_settled = np.zeros(key.max(initial=0) + 1, dtype=bool)
+    has_settled[key[settled]] = True
+    is_newest: Bools = (as_of == latest[group]) & ~(nowcast & has_settled[key])
     return is_newest
