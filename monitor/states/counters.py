@@ -19,6 +19,7 @@ from monitor.core.typing import Bools, Ints
 from monitor.states import sums
 
 _AT_ONCE = 128  # moves: their counters stay in the processor's cache
+_FILLED = 0.06  # share of a layout from which on dense vectors are cheaper
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +197,29 @@ Moved: TypeAlias = tuple[Counters, Sequence[Counters], Sequence[Counters]]
 def moved_all(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:
     """The counters after each move, exactly; None: a count would fall below 0.
 
-    Cost: that of the non-zero counters, some moves at once.
+    Cost: that of the non-zero counters, some moves at once; where they fill the layout, its size a move.
     """
+    if sum(map(_counters, moves)) > _FILLED * len(moves) * layout.size:
+        return [_moved_densely(layout, move) for move in moves]
     some = (moves[first : first + _AT_ONCE] for first in range(0, len(moves), _AT_ONCE))
     return [counters for each in some for counters in _moved(layout, each)]
+
+
+def _counters(move: Moved) -> int:
+    counters, taken, added = move
+    return len(counters.index) + sum(len(each.index) for each in (*taken, *added))
+
+
+def _moved_densely(layout: Layout, move: Moved) -> Counters | None:
+    counters, taken, added = move
+    dense = counters.dense()
+    for each in added:
+        dense[each.index] += each.value
+    for each in taken:
+        dense[each.index] -= each.value
+    now = Counters.of(layout, dense)
+    low = now.index[now.value < 0]
+    return now if not len(low) or np.isin(low, layout.hi).all() else None
 
 
 def _moved(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:

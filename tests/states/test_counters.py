@@ -7,12 +7,15 @@ import pytest
 
 from monitor.core.errors import GridMismatch
 from monitor.states import grids, sums
-from monitor.states.counters import Block, Counters, Layout
+from monitor.states.counters import Block, Counters, Layout, moved_all
 from monitor.states.views import Histogram, Sums
 
 LAYOUT = Layout(
     (Block("tally", (3,), "t"), Block("sums", (4, 2), "s", sums=True), Block("table", (2, 2), "u"))
 )
+
+
+WIDE = Layout((*LAYOUT.blocks, Block("histogram", (5_000,), "h")))  # which its counters hardly fill
 
 
 def counters(**blocks: list[int]) -> Counters:
@@ -39,6 +42,39 @@ def test_carries_of_sums_are_moved_to_the_high_half() -> None:
     state = counters(sums=[1, 1, 0, 0, 2, -1, sums.HALF + 3, -4])
 
     assert state.block("sums")[2:].tolist() == [[3, -2], [3, sums.HALF - 4]]
+
+
+def drawn(rng: np.random.Generator, layout: Layout, most: int) -> Counters:
+    """Counters with some at each of few positions, low halves near the carry among them."""
+    dense = np.zeros(layout.size, dtype=np.int64)
+    at = rng.integers(0, min(layout.size, 40), 12)
+    dense[at] = rng.integers(0, most, 12)
+    dense[layout.hi] = rng.integers(-2, 3, len(layout.hi))
+    dense[layout.lo] = rng.integers(sums.HALF - 3, sums.HALF, len(layout.lo)) * rng.integers(0, 2)
+    return Counters.of(layout, dense)
+
+
+@pytest.mark.parametrize("layout", [LAYOUT, WIDE], ids=["filled", "hardly filled"])
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_taken_and_added_is_so_exactly_and_no_count_falls_below_0(seed: int, layout: Layout) -> None:
+    rng = np.random.default_rng(seed)
+
+    def some(most: int) -> list[Counters]:
+        return [drawn(rng, layout, most) for _ in range(rng.integers(0, 4))]
+
+    moves = [(drawn(rng, layout, 9), some(3), some(6)) for _ in range(200)]
+
+    found = moved_all(layout, moves)
+
+    counts = np.setdiff1d(np.arange(layout.size), [*layout.hi, *layout.lo])
+    for (stood, taken, added), now in zip(moves, found, strict=True):
+        left = stood.dense()
+        for one in added:
+            left += one.dense()
+        for one in taken:
+            left -= one.dense()
+        assert now == (None if (left[counts] < 0).any() else Counters.of(layout, left))
+    assert 20 < found.count(None) < 180
 
 
 def test_halves_of_sums_are_the_last_two_rows_of_their_block() -> None:
