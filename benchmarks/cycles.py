@@ -45,6 +45,7 @@ CYCLES = 30  # one of them audits
 HISTORIES = 100_000, 1_000_000, 10_000_000
 WINDOWS = "1d", "7d", "30d", "90d"
 USUAL = "1d", "7d", "30d"
+FULL = "1d", "2d", "3d"  # which the shortest history fills, too
 LONG_HORIZON = "100d"
 LONG = 101 * 24 * AN_HOUR  # history under windows of 90 days
 MOST = 0.100  # seconds of CPU
@@ -202,31 +203,35 @@ def main() -> int:
     histories = [int(given) for given in sys.argv[2:]] or list(HISTORIES)
     data.reference(directory)
     by_history: dict[str, dict[str, Any]] = {}
+    by_history_full: dict[str, dict[str, Any]] = {}
     by_window: dict[str, dict[str, Any]] = {}
     for spread in SPREADS:
         with tempfile.TemporaryDirectory(dir=directory) as name:
             # the log grows: all windows are of one length of it
             for rows in sorted({*histories, min(LONG, max(histories))}):
                 if rows in histories:
-                    run = child(__file__, name, rows, spread, LONG_HORIZON, *USUAL)
-                    by_history[f"{rows:,}, labels of {spread} days"] = run.told | {"peak": run.peak}
-                    print(f"history of {rows:,}, labels of {spread} days: {run.told}", flush=True)
+                    for windows, found in ((USUAL, by_history), (FULL, by_history_full)):
+                        run = child(__file__, name, rows, spread, LONG_HORIZON, *windows)
+                        found[f"{rows:,}, labels of {spread} days"] = run.told | {"peak": run.peak}
+                        named = f"history of {rows:,}, labels of {spread} days, windows {' '.join(windows)}"
+                        print(f"{named}: {run.told}", flush=True)
                 at_longest = rows == min(LONG, max(histories)) and spread == SPREADS[0]
                 for window in WINDOWS if at_longest else ():
                     run = child(__file__, name, rows, spread, LONG_HORIZON, window)
                     by_window[window] = run.told | {"peak": run.peak}
                     print(f"windows of {window}: {by_window[window]}", flush=True)
-    ratios = [
-        max(c) / min(c) for c in ([one["cpu"] for one in by.values()] for by in (by_history, by_window))
-    ]
-    everything = [*by_history.values(), *by_window.values()]
+    by_all = by_history, by_history_full, by_window
+    ratios = [max(c) / min(c) for c in ([one["cpu"] for one in by.values()] for by in by_all)]
+    everything = [one for by in by_all for one in by.values()]
     save(
         "cycles",
         [],
         by_history=by_history,
+        by_history_full=by_history_full,
         by_window=by_window,
         ratio_of_histories=ratios[0],
-        ratio_of_windows=ratios[1],
+        ratio_of_histories_full=ratios[1],
+        ratio_of_windows=ratios[2],
         most_cpu=max(one["cpu"] for one in everything),
         bar_of_ratios=1.5,
         bar_of_cpu=MOST,

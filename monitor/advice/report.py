@@ -1,5 +1,6 @@
 """How `monitor check` says what it found: lines for people, JSON for programs, an exit code."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -12,10 +13,11 @@ from monitor.advice.cost import ExpectedReads
 from monitor.advice.watched import Watching, told, watching
 from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
-from monitor.core.clock import SECOND, to_iso
+from monitor.core.clock import DAY, SECOND, floor_to, to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
 from monitor.core.text import json_text, readable
+from monitor.evidence.expected import FEWEST
 from monitor.show.words import counted, iso, room, say, say_lines
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import filled, has_short_password
@@ -56,7 +58,7 @@ def run_check(
     if form == "json":
         say_lines(json_text(as_object(path, checked), indent=2))
     else:
-        _say(path, checked, models, explain=explain)
+        _say(path, checked, models, now, explain=explain)
     if checked.faults:
         return 2
     return 1 if strict and checked.warnings else 0
@@ -154,7 +156,7 @@ def _reads(model: CheckedModel) -> Iterator[str]:
         yield f"  reads: about {model.reads.per_label:,.1f} rows for each new label"
 
 
-def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> None:
+def _say(path: Path, checked: CheckResult, models: int, now: int, *, explain: bool) -> None:
     for warning in checked.warnings:
         say(f"warning: {warning}", err=True)
     for fault in checked.faults:
@@ -163,7 +165,7 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
         say_lines("\n".join(map(readable, explained(model))), width=room())
     if checked.faults:
         return
-    notes = [(model.name, _notes(model)) for model in checked.models]
+    notes = [(model.name, _notes(model, now)) for model in checked.models]
     notes += [(name, told(watched)) for name, watched in checked.unseen]
     for name, line in ((name, line) for name, lines in notes for line in lines):
         say_lines(readable(f'model "{name}": {line}'), width=room())
@@ -171,8 +173,10 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
     say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
 
 
-def _notes(model: CheckedModel) -> Iterator[str]:
+def _notes(model: CheckedModel, now: int) -> Iterator[str]:
     """What was found by itself, how labels are counted, what will be watched and when it can be judged."""
+    if model.oldest is not None and model.newest is not None:
+        yield _log(model.name, model.oldest, model.newest, now)
     if model.find_features:
         numeric, categorical = (", ".join(names) or "none" for names in (model.numeric, model.categorical))
         yield f"numeric features: {numeric}; categorical: {categorical}"
@@ -183,6 +187,17 @@ def _notes(model: CheckedModel) -> Iterator[str]:
     rows = "rows not known" if model.reads is None else f"about {_rows(model.reads)}"
     most = f"max_series = {model.max_series:,} at most"
     yield f"expected: {rows}; about {model.series.total:,} series for Prometheus, {most}"
+
+
+def _log(name: str, oldest: int, newest: int, now: int) -> str:
+    """Since when there are rows, and what lives those days again of which one is judged."""
+    rows = f"log: rows from {to_iso(oldest)[:10]} to {to_iso(newest)[:10]}"
+    start = floor_to(oldest, DAY) + (1 + FEWEST) * DAY
+    end = min(floor_to(newest, DAY) + DAY, floor_to(now, DAY))
+    if end <= start:
+        return rows
+    time = f"--from {to_iso(start)[:10]} --to {to_iso(end)[:10]}"
+    return f"{rows}; to live its days again: monitor replay --model {shlex.quote(name)} {time} --every 1d"
 
 
 def _rows(reads: ExpectedReads) -> str:

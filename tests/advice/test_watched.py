@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.core.clock import DAY, from_iso
+from monitor.core.clock import DAY, from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 OPTIONS = 'every = "1h"\nwindows = ["1d"]\nhorizon = "20d"\nresamples = 20\ndefault_alerts = true\n'
@@ -35,6 +35,26 @@ def test_every_rule_is_judged_now_later_or_never(tmp_path: Path) -> None:
     assert found["rules_later"]["volume"] == "once the log reaches back 15 days"
     assert found["rules_never"] == {"worth": "nothing says what a record is worth: give [models.profit]"}
     assert not {*found["rules_now"]} & {*found["rules_later"]}
+
+
+@pytest.mark.parametrize(
+    ("days", "told"),
+    [
+        (14.9, ""),
+        (17.5, "--from 2024-03-16 --to 2024-03-19"),
+    ],
+)
+def test_the_first_and_the_newest_row_are_told_and_what_lives_the_days_again(
+    tmp_path: Path, days: float, told: str
+) -> None:
+    log = predictions(300, START + DAY // 2, START + int(days * DAY))
+    bench = sqlite_bench(tmp_path, log, model(options=OPTIONS), labelled=START + 20 * DAY)
+
+    (line,) = (line for line in bench.monitor("check").stdout.splitlines() if ": log: " in line)
+
+    again = f"; to live its days again: monitor replay --model late {told} --every 1d" if told else ""
+    newest = (START + int(days * DAY) - 1) // DAY * DAY
+    assert line == f'model "late": log: rows from 2024-03-01 to {to_iso(newest)[:10]}{again}'
 
 
 def test_segments_that_share_the_budget_are_named(tmp_path: Path) -> None:

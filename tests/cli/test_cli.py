@@ -51,10 +51,11 @@ def test_check_finds_no_fault_in_a_sound_configuration(bench: Bench, monitor: Mo
     done = monitor("check")
 
     assert (done.exit_code, done.stderr) == (0, "")
-    by_difference, *watched, summary = done.stdout.splitlines()
+    log, by_difference, *watched, summary = done.stdout.splitlines()
     assert [line.removeprefix('model "late": ').split(":")[0] for line in watched] == [
         "watched", "rules judged from the first cycle on", "rules judged later", "first settling", "expected",
     ]  # fmt: skip
+    assert log.startswith('model "late": log: rows from 20')
     assert by_difference.startswith('model "late": labels are counted by difference: each is read about ')
     assert summary == f"{bench.config}: 1 model, no faults, 0 warnings"
     assert not (bench.directory / "monitor.db").exists()
