@@ -13,6 +13,7 @@ _SMOOTHED = 0.01  # share of the mass that is spread over all cells: no cell is 
 _CLIP = 0.02  # of the mid-ranks: one far value is not more than the outermost 2 %
 _FLAT = 1e-6  # of the length of a power's part that lower powers do not explain
 _BEYOND = 4.0  # standard deviations that a number beyond the cells may add
+_FAR = 5.0  # times the range of the cells
 _LOST = 0.2  # share of the numbers beyond the cells, more than usual, of which no spread or shape is known
 _THIN = 0.005  # mass that a coarse cell is taken to have at least
 _POWERS = 3
@@ -114,6 +115,29 @@ class UsualCells:
             powers[1:] = np.nan
             return powers, float("nan")
         return powers, self._shape(away)
+
+    def beyond(self, counts: Counts, mean: float | None) -> int:
+        """Numbers beyond the outermost edges, if on average they surely are far: five ranges of these edges.
+
+        So a wrong unit, or a code for a missing value, is told apart from what is merely extreme, as a storm
+        is. Surely: wherever in their cells the other numbers lie. None if they are more than a fifth of all:
+        the level tells that better.
+
+        Parameters
+        ----------
+        mean
+            as in `statistics`; None: some are so far away that no sum holds them.
+        """
+        count = int(counts[0] + counts[-1])
+        if not 0 < count <= _LOST * counts.sum() or len(self.edges) < 2:
+            return 0
+        if mean is None:
+            return count
+        edges, total = np.asarray(self.edges), float(counts.sum()) * (self.centre + self.scale * mean)
+        most, least = (total - float((counts[1:-1] * side).sum()) for side in (edges[:-1], edges[1:]))
+        low, high = float(edges[0]), float(edges[-1])
+        far = _FAR * (high - low)
+        return count if least > (high + far) * count or most < (low - far) * count else 0
 
     def half_width(self, spread: float, level: float = 0.0) -> float | None:
         """About the standard deviation of numbers with such a spread and level, in their own unit.

@@ -210,6 +210,8 @@ def _watch_records(made: _Made, counting: Counting, whole: Opened) -> None:
         made.fault("invalid")
         if not isinstance(grid, NumericGrid):
             made.fault("unseen")
+        elif group is WatchGroup.FEATURE and name in made.cells:
+            made.fault("beyond")
 
 
 def _watch_labels(made: _Made, counting: Counting, whole: Opened) -> None:

@@ -134,8 +134,8 @@ class Impossible:
     subject
         position in `Watch.subjects`.
     fault
-        "missing", "invalid", "unseen", "duplicates", "late", "future", "stale", "unlogged", "version",
-        "early", "corrected", "retracted", "invalid_label", "unseen_label".
+        "missing", "invalid", "unseen", "beyond", "duplicates", "late", "future", "stale", "unlogged",
+        "version", "early", "corrected", "retracted", "invalid_label", "unseen_label".
     least
         smallest share k/n that is told.
     """

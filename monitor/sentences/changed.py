@@ -37,6 +37,7 @@ _FAULTS = {
     "missing": "missing values in {} of the records",
     "invalid": "invalid values in {} of the records",
     "unseen": "unseen values in {} of the records",
+    "beyond": "numbers far beyond all of the reference's in {} of the records",
     "duplicates": "repeated rows: {} of all",
     "stale": "rows logged after the horizon: {} of all",
     "unlogged": "rows without a logged_at: {} of all",
@@ -65,7 +66,7 @@ _OF_LABELS = (
     "early",
     "corrected",
 )
-_OF_VALUES = (*_NUMBERS, "invalid", "unseen")  # of scores and of labels alike
+_OF_VALUES = (*_NUMBERS, "invalid", "unseen", "beyond")  # of scores and of labels alike
 _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
 _MISSING = 0.01  # of the values, from which on it is told that more are missing than is usual
@@ -141,6 +142,7 @@ def told_series(detail: Detail | None) -> ToldSeries | None:
     if not since or plain is None:
         return None
     told = f"{kind} values" if kind in ("missing", "invalid", "unseen") else kind.replace("_", " ")
+    told = "numbers far beyond" if kind == "beyond" else told
     what = " of ".join(part for part in (told, level) if part)
     unit = "" if own or kind not in _NUMBERS else "χ²" if kind == "shape" else "sd"
     measure = "" if kind in _NUMBERS else "missing_rate" if kind in _FAULTS and not level else _measure(kind)

@@ -338,6 +338,22 @@ def test_a_number_without_cells_is_named_too() -> None:
     assert reasons == {"records": None, "log": None, "prediction": NotJudged.NOT_FOLLOWED}
 
 
+@pytest.mark.parametrize(("share", "factor"), [(0.03, 1_000.0), (0.03, -50.0), (0.015, 1e12)])
+def test_a_wrong_unit_in_few_numbers_is_a_fault_on_its_first_day(share: float, factor: float) -> None:
+    on, rng = counting(), np.random.default_rng(5)
+    usual = [rows(at, 400) for at in range(30)]
+    widths = rng.normal(size=400) + 4.0 * (rng.random(400) < 0.02)  # extreme ones are none
+    wrong = widths.copy()
+    wrong[: round(400 * share)] = factor * (2.0 + rng.random(round(400 * share)))
+
+    found = [judged_rows([*usual, rows(30, 400, width=each)], on)[30] for each in (widths, wrong)]
+
+    assert [[one.what for one in many if one.begins] for many in found] == [[], ["beyond"]]
+    (told,) = (one for one in found[1] if one.begins)
+    assert told.subject == "feature:width"
+    assert told.value == pytest.approx(share + 0.015, abs=0.016)
+
+
 def test_an_unknown_version_repeated_rows_and_late_rows_are_faults_of_the_log() -> None:
     on, usual = counting(), [rows(at, 100) for at in range(30)]
     late = (MONDAY + 30) * 86_400_000_000 + 3_600_000_000
@@ -455,6 +471,7 @@ def test_few_numbers_that_are_far_off_are_told_by_the_days_own_mean_or_in_deviat
     tables += [rows(at, 1_000, width=np.where(far, 5_000.0, rng.normal(size=1_000))) for at in range(35, 40)]
     parts = counted(tables, on)
     of = watch_of(on, Part.RECORDS, fold(on.records, [part.strata for part in parts[:28]]))
+    of = replace(of, faults=())  # one of which is told first: they are far beyond the reference's
     judged = run(of, [day_values(of, on, part.strata, MONDAY + at) for at, part in enumerate(parts)])[-1]
     subject = of.subjects.index("feature:width")
 

@@ -114,3 +114,39 @@ def test_without_edges_no_unit_is_known() -> None:
     cells = UsualCells(USUAL)
 
     assert cells.half_width(1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("far", "count"),
+    [
+        ([], 0),
+        ([10.5, 59.0], 0),  # extreme: less than fifty beyond ten
+        ([62.0] * 70, 0),  # not surely: the others may lie anywhere in their cells
+        ([63.0] * 70, 70),
+        ([1_000.0] * 75, 75),
+        ([1_000.0] * 76, 0),  # more than a fifth: the level tells
+        ([211.0], 1),
+        ([-250.0, -250.0], 2),
+        ([1_000.0, 10.1], 2),  # on average
+        ([-999.0, 1_018.9], 0),  # which is so for both sides together
+        ([1e300], 1),
+    ],
+)
+def test_numbers_are_far_beyond_if_they_surely_lie_five_times_as_far_off_as_the_edges_are_apart(
+    far: list[float], count: int
+) -> None:
+    edges = np.arange(11.0)
+    numbers = np.asarray([*np.tile(np.arange(10) + 0.5, 30), *far])
+    cells = UsualCells(np.full(12, 25), 0.0, 1.0, tuple(edges), scale=2.0, centre=5.0)
+
+    found = cells.beyond(cells_of(numbers, edges), float((numbers.mean() - 5.0) / 2.0))
+
+    assert found == count
+
+
+def test_numbers_that_no_sum_holds_are_far_beyond_and_without_edges_none_is() -> None:
+    counts = np.asarray([2, 30, 30, 1])  # of which 5 % lie beyond
+
+    assert UsualCells(counts, edges=(0.0, 1.0, 2.0)).beyond(counts, None) == 3
+    assert UsualCells(counts).beyond(counts, None) == 0
+    assert UsualCells(counts, edges=(0.0, 1.0, 2.0)).beyond(np.asarray([0, 30, 30, 0]), None) == 0
