@@ -142,7 +142,7 @@ def told_series(detail: Detail | None) -> ToldSeries | None:
     if not since or plain is None:
         return None
     told = f"{kind} values" if kind in ("missing", "invalid", "unseen") else kind.replace("_", " ")
-    told = "numbers far beyond" if kind == "beyond" else told
+    told = "far-off numbers" if kind == "beyond" else told
     what = " of ".join(part for part in (told, level) if part)
     unit = "" if own or kind not in _NUMBERS else "χ²" if kind == "shape" else "sd"
     measure = "" if kind in _NUMBERS else "missing_rate" if kind in _FAULTS and not level else _measure(kind)

@@ -59,6 +59,18 @@ def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_w
     )
 
 
+def test_numbers_far_beyond_the_references_are_told_by_their_share() -> None:
+    cells = {"what": "beyond", "value": 0.036, "expected_low": 0.0, "expected_high": 0.0}
+    detail = Detail(CHANGED, (tuple((USUAL | cells).get(name) for name in CHANGED),))
+
+    assert told(**cells).startswith(
+        "numbers far beyond all of the reference's in 3.6 % of the records, none on the days before; began "
+    )
+    found = told_series(detail)
+    assert found is not None
+    assert (found.what, found.measure, found.unit) == ("far-off numbers", "missing_rate", "")
+
+
 def test_shares_are_told_with_points_areas_with_their_difference_and_counts_with_their_ratio() -> None:
     share = told(what="share", level="blue", value=0.314, expected_low=0.2, expected_high=0.24)
     area = told(what="roc_auc", value=0.664, expected_low=0.72, expected_high=0.75)
