@@ -1,10 +1,11 @@
-"""Values that no reference has, by name: read from the source for `monitor alerts --explain`, never kept."""
+"""Values that no reference has: read from the source for `monitor alerts --explain`, never kept."""
 
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from monitor.alerts.lifecycle import State
 from monitor.app.kept import KeptRun
@@ -12,14 +13,14 @@ from monitor.app.pages.counting import KeptReferences, counting_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.errors import SourceError
 from monitor.measures.options import FEATURE
-from monitor.measures.worded import value_of
+from monitor.measures.worded import about, value_of
 from monitor.records.rows import read_rows
-from monitor.records.values import categories
+from monitor.records.values import categories, numbers
 from monitor.sentences.changed import told_series
 from monitor.sentences.known import few, named
 from monitor.show.alerts import ShownAlert
 from monitor.sources import open_source
-from monitor.states.grids import CategoryGrid
+from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.windows.days import days_from, zone_of_days
 from monitor.windows.units import number_of
 
@@ -27,7 +28,7 @@ _FEWEST = 3  # records of a value that is named, as of a fault that is told
 
 
 def with_unseen(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
-    """Alerts on unseen values that stand, with the most frequent ones; a source that is away adds none."""
+    """Alerts on unseen or far-off values that stand, with what these are; a source that is away adds none."""
     known: KeptReferences = {}
     return [
         shown if shown.alert.state is State.RESOLVED else replace(shown, unseen=_unseen(kept, shown, known))
@@ -36,16 +37,17 @@ def with_unseen(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAlert]
 
 
 def _unseen(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
-    change, subject = told_series(shown.alert.breach.cause), shown.alert.series.subject
+    change, name = told_series(shown.alert.breach.cause), shown.alert.series.subject.removeprefix(FEATURE)
     configured = kept.configured(shown.model)
-    if configured is None or change is None or change.kind != "unseen":
+    if configured is None or change is None or change.kind not in ("unseen", "beyond"):
         return ""
     spec, source = configured
     counting = counting_of(kept.store, spec, known)
-    grid = dict(counting.features).get(subject.removeprefix(FEATURE))
-    if not isinstance(grid, CategoryGrid):
+    grid = dict(counting.features).get(name)
+    if grid is None:
         return ""
-    one = replace(counting.reading, numeric=(), categorical=(subject.removeprefix(FEATURE),))
+    numeric = (name,) if isinstance(grid, NumericGrid) else ()
+    one = replace(counting.reading, numeric=numeric, categorical=() if numeric else (name,))
     zone, first = zone_of_days(one.zone, one.pane), from_iso(change.since)
     span = next(day for day in days_from(first - DAY, zone) if number_of(day[0], zone) == first // DAY)
     try:
@@ -53,11 +55,19 @@ def _unseen(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
             table = opened.records(replace(spec, reading=one), [span])
     except SourceError:
         return ""
-    if subject not in table.column_names:
+    if FEATURE + name not in table.column_names:
         return ""
     panes, as_of = np.arange(*span, one.pane, dtype=np.int64), kept.store.state(spec.name).as_of or span[1]
     rows = read_rows(table, replace(counting, reading=one), panes, as_of)
-    values = categories(table[subject]).take(rows.rows[rows.serves])
+    column = table[FEATURE + name].take(rows.rows[rows.serves])
+    if isinstance(grid, NumericGrid):
+        return _beyond(grid, column, change.since)
+    return _not_named(grid, column, change.since)
+
+
+def _not_named(grid: CategoryGrid, column: pa.ChunkedArray, since: str) -> str:
+    """The most frequent values that the reference does not have."""
+    values = categories(column)
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels)).tolist()
     unseen = [
         (count, level)
@@ -66,4 +76,19 @@ def _unseen(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
     ]
     n = max(len(values.codes), 1)
     told = [f"{named(level)} {value_of('unseen_rate', count / n)}" for count, level in sorted(unseen)[::-1]]
-    return f"Unseen on {change.since}, of all records: {few(told)}" if told else ""
+    return f"Unseen on {since}, of all records: {few(told)}" if told else ""
+
+
+def _beyond(grid: NumericGrid, column: pa.ChunkedArray, since: str) -> str:
+    """Between what the numbers beyond all of the reference's lie, and between what the reference's do."""
+    found = numbers(column)
+    values = found.values[found.finite & ~found.missing]
+    low, high = grid.edges[0], grid.edges[-1]
+    far = np.sort(values[(values < low) | (values >= high)]).tolist()
+    if len(far) < _FEWEST:
+        return ""
+    return (
+        f"Beyond the reference's on {since}: {len(far):,} numbers from {about(far[0])} to {about(far[-1])}, "
+        f"half of them above {about(far[len(far) // 2])}; "
+        f"all of the reference's lie from {about(low)} to {about(high)}"
+    )

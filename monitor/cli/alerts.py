@@ -34,7 +34,7 @@ _OF_ONE_ALERT = (
 @click.option("--history", is_flag=True, help="Also those that are over.")
 @click.option("--as-of", type=MomentType(), help="As they stood at that time.")
 @click.option(
-    "--explain", is_flag=True, help="Also what is behind them; unseen values are read from the source."
+    "--explain", is_flag=True, help="Also what is behind them; odd values are read from the source."
 )
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @options.exit_code

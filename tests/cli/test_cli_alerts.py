@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from row_examples import firing
-from serving import Bench, Monitor, model, predictions, sqlite_bench
+from serving import Bench, Monitor, Row, model, predictions, sqlite_bench
 from sqlalchemy import update
 
 from monitor.alerts.rules import Series
@@ -289,16 +289,12 @@ def test_a_feature_is_meant_by_its_own_name_too() -> None:
     assert not _is_meant("hum", "subject", "feature:humid")
 
 
-def test_explaining_names_values_that_no_reference_has_as_long_as_the_log_is_there(
-    tmp_path: Path,
-) -> None:
-    rows = predictions(100, START, END)
-    groups = [*12 * ["east\x1b[2J"], *6 * ["w" * 90], *4 * ["a2"], *3 * ["a3"], *2 * ["rare"]]
-    rows = [row | {"group": group} for row, group in zip(rows, [*groups, *73 * ["a"]], strict=True)]
-    bench = sqlite_bench(tmp_path, rows, model(options=OPTIONS))
+def told_of(directory: Path, rows: list[Row], kind: str, subject: str) -> Bench:
+    """A log, and an alert on odd values of a feature that stands since its first day."""
+    bench = sqlite_bench(directory, rows, model(options=OPTIONS))
     bench.cycle(END)
     told: dict[str, float | str | None] = {
-        "what": "unseen",
+        "what": kind,
         "level": "",
         "value": 0.5,
         "expected_low": 0,
@@ -306,9 +302,19 @@ def test_explaining_names_values_that_no_reference_has_as_long_as_the_log_is_the
     }
     cause = Detail(CHANGED, (tuple((told | {"since": "2024-03-01"}).get(name) for name in CHANGED),))
     verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=9.0, cause=cause)
-    alert = firing(Series("changed", window=CUMULATIVE, subject="feature:group"), verdict, END)
+    alert = firing(Series("changed", window=CUMULATIVE, subject=subject), verdict, END)
     with bench.app() as app, writing(app.store.engine) as connection:
         write(connection, "live", "late", [alert])
+    return bench
+
+
+def test_explaining_names_values_that_no_reference_has_as_long_as_the_log_is_there(
+    tmp_path: Path,
+) -> None:
+    rows = predictions(100, START, END)
+    groups = [*12 * ["east\x1b[2J"], *6 * ["w" * 90], *4 * ["a2"], *3 * ["a3"], *2 * ["rare"]]
+    rows = [row | {"group": group} for row, group in zip(rows, [*groups, *73 * ["a"]], strict=True)]
+    bench = told_of(tmp_path, rows, "unseen", "feature:group")
 
     shares = f"east\\x1b[2J~086c9b83 24.0 %, {'w' * 39}… 12.0 %, a2 8.0 % and 1 more"
     assert (
@@ -317,4 +323,22 @@ def test_explaining_names_values_that_no_reference_has_as_long_as_the_log_is_the
     assert "Unseen on" not in bench.monitor("alerts").stdout
     Path(bench.database.url.removeprefix("sqlite:///")).unlink()
     assert "Unseen on" not in bench.monitor("alerts", "--explain").stdout
-    assert bench.monitor("alerts", "--explain").exit_code == 0
+
+
+@pytest.mark.parametrize("far", [[], [-9_990.0, -9_990.0], [-9_990.0, 96_800.0, 98_000.0, 105_000.0]])
+def test_explaining_says_between_what_far_off_numbers_lie_if_they_are_three(
+    tmp_path: Path, far: list[float]
+) -> None:
+    rows = predictions(100, START, END)
+    rows = [row | {"amount": 100.0} for row in rows]
+    for row, amount in zip(rows, far, strict=False):
+        row["amount"] = amount
+
+    told = told_of(tmp_path, rows, "beyond", "feature:amount").monitor("alerts", "--explain").stdout
+
+    assert ("Beyond the reference's" in told) is (len(far) >= 3)
+    if len(far) >= 3:
+        assert (
+            "  Beyond the reference's on 2024-03-01: 4 numbers from −9,990 to 105,000, "
+            "half of them above 98,000; all of the reference's lie from "
+        ) in told
