@@ -63,6 +63,8 @@ class Seen:
         False: the last cycle was a replay's, and no daemon has run since.
     of_past
         the log is of the past on purpose: it ends, and no cycle is late.
+    heard
+        when the daemon of the last cycle was heard of last; None: one runs, or none is known of.
     """
 
     model: str
@@ -81,6 +83,7 @@ class Seen:
     past: bool = False
     followed: bool = True
     of_past: bool = False
+    heard: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +182,16 @@ def _rank(seen: Seen, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tu
 
 
 def _stale(seen: Seen) -> str | None:
-    """That no cycle ran for too long; None: one did, or the first one is still awaited."""
-    patience = _PATIENCE * seen.every + _SLACK
-    if not seen.followed:
-        patience = max(patience, _AFTER_REPLAY)
-    if seen.as_of is None or seen.past or seen.now - seen.as_of <= patience:
+    """That no cycle ran for too long, or none will; None: one did, or the first one is still awaited."""
+    patience = max(_PATIENCE * seen.every + _SLACK, 0 if seen.followed else _AFTER_REPLAY)
+    heard = seen.now if seen.heard is None else seen.heard
+    if seen.as_of is None or seen.past or (seen.now - heard <= _SLACK and seen.now - seen.as_of <= patience):
         return None
     lasting = duration((seen.now - seen.as_of) / SECOND)
-    return (
-        f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log. "
-        f"All that is said here is of {at(seen.as_of)}"
-    )
+    told = f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log"
+    if seen.heard is not None:
+        told = f"No daemon has been heard of since {at(heard)}: start it, or look at its log"
+    return f"{told}. All that is said here is of {at(seen.as_of)}"
 
 
 def _not_back(seen: Seen) -> Iterator[str]:

@@ -136,6 +136,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     replayed = {
         event.model for event in kept.store.events(model, REPLAYED) if event.at == last.get(event.model)
     }
+    heard = kept.store.last_heard() if kept.store.run == LIVE and as_of is None else {}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
         of_model.get(name, []).append((moment, row))
@@ -156,7 +157,8 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
             current = with_days_then(kept.store, kept.spec(name), counting, current, done)
         seen = _seen(kept.spec(name), current, seen_by, accepted_then, now=at, as_of=done)
         followed = name not in replayed or kept.store.run != LIVE
-        found.append(replace(seen, past=then is not None, followed=followed, of_past=name in past))
+        seen = replace(seen, past=then is not None, followed=followed, of_past=name in past)
+        found.append(seen if seen.of_past else replace(seen, heard=heard.get(name)))
     return found
 
 

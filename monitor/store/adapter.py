@@ -40,8 +40,6 @@ if TYPE_CHECKING:  # what only reads measurements does without NumPy and Arrow
     from monitor.records.labels.differences import Differences
     from monitor.records.reference import Reference
 
-_BATCH = 20_000  # rows of the kept measurements
-
 
 @dataclass(frozen=True, slots=True)
 class SqlStore:
@@ -248,14 +246,14 @@ class SqlStore:
             bounds (after, up to) of the windows' ends.
         """
         with reading(self.engine) as connection:
-            yield from snapshots.stream(connection, self.run, filters, ends=ends, as_of=as_of, size=_BATCH)
+            yield from snapshots.stream(connection, self.run, filters, ends=ends, as_of=as_of)
 
     def kept_of(
         self, model: str, measures: Iterable[str], span: tuple[int, int]
     ) -> Iterator[tuple[int, MeasurementRow]]:
         """(as of, row) of some measures that were kept within a span, in the order of as of."""
         with reading(self.engine) as connection:
-            yield from snapshots.of_measures(connection, self.run, model, measures, span, _BATCH)
+            yield from snapshots.of_measures(connection, self.run, model, measures, span)
 
     def provenance(self, model: str | None = None, last: int | None = None) -> list[tuple[str, Provenance]]:
         """(model, provenance) of what is kept, by model and as of; `last`: the newest by a moment alone."""
@@ -338,8 +336,7 @@ class SqlStore:
 
     def release(self, model: str, token: int) -> bool:
         """Give the lease back; False if it was taken over."""
-        with writing(self.engine) as connection:
-            return leases.release(connection, self.run, model, token)
+        return self.renew(model, token, 0)
 
     def hold(self, owner: str, ttl: int) -> int | None:
         """Token of the whole run, or None while a daemon or another such process has it."""
@@ -382,6 +379,11 @@ class SqlStore:
         """As of of the last cycle, last owner, its token, and whether it is released, by model."""
         with reading(self.engine) as connection:
             return daemons.progress(connection, self.run)
+
+    def last_heard(self) -> dict[str, int]:
+        """When the daemon of a model's last cycle was heard of last, by model; none while any daemon runs."""
+        with reading(self.engine) as connection:
+            return daemons.last_heard(connection, self.run)
 
     def close(self) -> None:
         """Close all connections."""

@@ -227,6 +227,17 @@ def test_a_change_that_is_not_told_any_longer_needs_somebody_until_it_is_back_or
     assert accepted(NOW - 40 * DAY).need is Need.NEEDED  # that was an earlier change
 
 
+def test_a_model_whose_daemon_is_gone_is_stale_after_a_minute_but_not_as_of_an_earlier_moment() -> None:
+    found = of(heard=NOW - 5 * 60_000_000)
+
+    assert (found.need, exit_code([found])) == (Need.NEEDED, 3)
+    assert found.because[0].startswith(
+        "No daemon has been heard of since 1971-02-04 23:55: start it, or look at its log. All that is "
+    )
+    for ago, past in ((5, True), (1, False)):  # minutes: one that is started again is none that is gone
+        assert "No daemon" not in " ".join(of(heard=NOW - ago * 60_000_000, past=past).because)
+
+
 @pytest.mark.parametrize(("late", "stale"), [(3 * HOUR, False), (3 * HOUR + 2 * 60_000_000, True)])
 def test_a_model_without_cycles_for_three_ticks_is_stale(late: int, *, stale: bool) -> None:
     found = of(as_of=NOW - late)

@@ -24,6 +24,7 @@ from serving import (
     quick,
 )
 
+from monitor.app.clocks import system_clock
 from monitor.app.running import cycle_once
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, floor_to, from_iso, to_iso
@@ -235,6 +236,24 @@ def test_a_second_daemon_takes_over_when_the_first_ends(running: Running) -> Non
         running.process.started()
 
     running.process.wait_cycle("late")
+
+
+def test_status_says_after_a_minute_that_no_daemon_runs_any_longer(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running.process.wait_cycle("late")
+    gone, asked = "No daemon has been heard of since", ("status", "--exit-code", "--all")
+
+    running.process.stop()
+    at_once = running.command(*asked)
+    with monkeypatch.context() as later:
+        later.setattr("monitor.app.clocks.system_clock", lambda: system_clock() + 2 * MINUTE)
+        stopped = running.command(*asked)
+        running.process.started()
+        again = running.command(*asked)
+
+    assert [gone in done.stdout for done in (at_once, stopped, again)] == [False, True, False]
+    assert stopped.exit_code == 3
 
 
 def test_a_replay_into_live_is_refused_beside_a_daemon_and_goes_under_another_name(running: Running) -> None:

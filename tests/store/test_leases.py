@@ -5,6 +5,7 @@ from functools import partial
 from store_examples import START, commit
 from waiting import at_once
 
+from monitor.app.clocks import system_clock
 from monitor.core.clock import MINUTE
 from monitor.store.adapter import SqlStore
 
@@ -61,6 +62,30 @@ def test_an_expired_lease_that_nobody_took_still_commits(store: SqlStore) -> Non
     store.commit("late", commit(), token=token)
 
     assert store.state("late").as_of == START
+
+
+def test_a_daemon_was_heard_of_last_if_it_ran_the_last_cycle_and_none_runs_now(store: SqlStore) -> None:
+    def ran(owner: str) -> None:
+        token = store.claim("late", owner, MINUTE)
+        assert token is not None
+        store.release("late", token)
+
+    ran("by hand")
+    assert store.last_heard() == {}
+    store.join("a", "config", MINUTE)
+    ran("a")
+    assert store.last_heard() == {}, "it runs"
+    store.leave("a")
+    assert abs(store.last_heard()["late"] - system_clock()) < MINUTE
+    store.join("b", "config", 1)
+    ran("b")
+    time.sleep(0.01)
+    assert list(store.last_heard()) == ["late"], "it was killed"
+    store.join("c", "config", MINUTE)
+    assert store.last_heard() == {}, "another one runs"
+    store.leave("c")
+    ran("by hand")
+    assert store.last_heard() == {}, "cycles are run by hand since"
 
 
 def test_of_many_claims_at_once_one_wins(store: SqlStore) -> None:

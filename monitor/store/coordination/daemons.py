@@ -181,6 +181,20 @@ def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, st
     }
 
 
+def last_heard(connection: Connection, run: str) -> dict[str, int]:
+    """When the daemon of a model's last cycle was heard of last, by model; none while any daemon runs.
+
+    A model whose last cycle was none of a daemon's is left out.
+    """
+    others = daemons.alias()
+    alive = select(others.c.owner).where(others.c.run == run, others.c.expires_at > database_now(connection))
+    last = select(held.c.model, daemons.c.expires_at).join(
+        daemons, (daemons.c.run == held.c.run) & (daemons.c.owner == held.c.owner)
+    )
+    rows = connection.execute(last.where(held.c.run == run, held.c.model != WHOLE_RUN, ~alive.exists()))
+    return {model: int(expires_at) for model, expires_at in rows}
+
+
 def schema_of(connection: Connection) -> str:
     """Version of the store's tables."""
     return str(connection.execute(_SCHEMA).scalar_one())

@@ -26,13 +26,8 @@ def claim(connection: Connection, run: str, model: str, owner: str, ttl: int) ->
 
 
 def renew(connection: Connection, run: str, model: str, token: int, ttl: int) -> bool:
-    """Move the expiry; False if the token is no longer the lease's."""
+    """Move the expiry, to now: others may claim at once; False if the token is no longer the lease's."""
     return _is_mine(connection, _moved(connection.dialect.name), run, model, token, ttl=ttl)
-
-
-def release(connection: Connection, run: str, model: str, token: int) -> bool:
-    """Let others claim at once; False if the token is no longer the lease's."""
-    return renew(connection, run, model, token, 0)
 
 
 def check(connection: Connection, run: str, model: str, token: int) -> None:

@@ -28,6 +28,7 @@ from monitor.store.tables import alerts, provenance, row_sets, snapshot_rows, sn
 
 Kept = tuple[str, int, MeasurementRow]
 
+_BATCH = 20_000  # rows in memory at once
 _KEY = ("model", "window", "window_end", "version", "segment", "measure", "subject", "against")
 
 _WHOLE_PERFORMANCE = (
@@ -142,7 +143,7 @@ def history(
 
 
 def of_measures(
-    connection: Connection, run: str, model: str, measures: Iterable[str], span: tuple[int, int], size: int
+    connection: Connection, run: str, model: str, measures: Iterable[str], span: tuple[int, int]
 ) -> Iterator[tuple[int, MeasurementRow]]:
     """(as of, row) of some measures that were kept within a span, in the order of as of, without details."""
     columns = (null() if column is snapshots.c.detail else column for column in columns_of(snapshots))
@@ -153,7 +154,7 @@ def of_measures(
         snapshots.c.as_of.between(*span),
     )
     order = (snapshots.c.as_of, *(column for column in snapshots.primary_key if column.name != "as_of"))
-    rows = connection.execution_options(yield_per=size).execute(query.order_by(*order))
+    rows = connection.execution_options(yield_per=_BATCH).execute(query.order_by(*order))
     for as_of, *row in rows:
         yield as_of, row_of(row)
 
@@ -165,9 +166,8 @@ def stream(
     *,
     ends: tuple[int | None, int | None],
     as_of: int | None,
-    size: int,
 ) -> Iterator[Sequence[Sequence[Any]]]:
-    """(model, as of, columns of a row) of the kept rows, `size` at a time, never all in memory.
+    """(model, as of, columns of a row) of the kept rows, some thousand at a time, never all in memory.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def stream(
     query = _kept(run, filters, as_of, ends)
     columns = query.selected_columns
     key = [columns[column.name] for column in snapshots.primary_key if column.name != "run"]
-    with connection.execution_options(yield_per=size).execute(query.order_by(*key)) as rows:
+    with connection.execution_options(yield_per=_BATCH).execute(query.order_by(*key)) as rows:
         yield from rows.partitions()
 
 
