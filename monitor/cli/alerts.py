@@ -68,9 +68,9 @@ def alerts(
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
         listing = listed(kept, **asked)
         if explain and form == "table":
-            from monitor.app.unseen import with_unseen
+            from monitor.app.odd_values import with_odd_values
 
-            listing = with_unseen(kept, listing)
+            listing = with_odd_values(kept, listing)
         models = [] if kept.is_history(name) else standings(kept, name, system_clock(), asked["as_of"])
     match form:
         case "json":

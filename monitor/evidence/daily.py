@@ -152,7 +152,7 @@ class _Day:
         values = _of_values(self.watch, subject, counts, Trait.SHARE, self.means.get(name))
         values[Trait.MISSING, REST] = (arcsine(missing, n), float(n))
         hits = {"missing": missing, "invalid": int(counts[-1]), "unseen": int(counts[-3])}
-        if name in self.counting.summed and name in self.watch.cells:
+        if name in self.watch.cells:
             hits["beyond"] = self.watch.cells[name].beyond(counts[:-EXTRA_CELLS], self.means.get(name))
         return values, {fault: (count, n) for fault, count in hits.items()}
 

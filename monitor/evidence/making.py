@@ -210,7 +210,7 @@ def _watch_records(made: _Made, counting: Counting, whole: Opened) -> None:
         made.fault("invalid")
         if not isinstance(grid, NumericGrid):
             made.fault("unseen")
-        elif group is WatchGroup.FEATURE and name in made.cells:
+        elif group is WatchGroup.FEATURE and name in made.cells and name in counting.summed:
             made.fault("beyond")
 
 

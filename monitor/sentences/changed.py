@@ -48,6 +48,12 @@ _FAULTS = {
     "corrected": "corrected labels: {} of all",
     "retracted": "labels taken back: {} of the records",
 }
+_CALLED = {
+    "missing": "missing values",
+    "invalid": "invalid values",
+    "unseen": "unseen values",
+    "beyond": "far-off numbers",
+}
 UNVALUED = {
     "learning": "fewer than 14 days are learned",
     "too_few": "fewer than 20 records",
@@ -141,8 +147,7 @@ def told_series(detail: Detail | None) -> ToldSeries | None:
     plain = _three(cells, "value", "expected_low", "expected_high")
     if not since or plain is None:
         return None
-    told = f"{kind} values" if kind in ("missing", "invalid", "unseen") else kind.replace("_", " ")
-    told = "far-off numbers" if kind == "beyond" else told
+    told = _CALLED.get(kind, kind.replace("_", " "))
     what = " of ".join(part for part in (told, level) if part)
     unit = "" if own or kind not in _NUMBERS else "χ²" if kind == "shape" else "sd"
     measure = "" if kind in _NUMBERS else "missing_rate" if kind in _FAULTS and not level else _measure(kind)

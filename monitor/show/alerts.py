@@ -67,13 +67,13 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ShownAlert:
-    """An alert, its rule, if there is one, what people decided of it, and which values of it are unseen."""
+    """An alert, its rule, if there is one, what people decided of it, and which of its values are odd."""
 
     model: str
     alert: Alert
     rule: Rule | None = None
     decisions: tuple[Decided, ...] = ()
-    unseen: str = ""
+    odd_values: str = ""
 
     @property
     def seen_by(self) -> str:
@@ -171,7 +171,7 @@ def _explained(shown: ShownAlert, width: int | None) -> str:
         f"  {said(shown.rule, alert.series, alert.breach)}.",
     ]
     lines += [f"  It is {kept}." for kept in (still(alert),) if kept]
-    lines += [f"  {readable(shown.unseen)}."] if shown.unseen else []
+    lines += [f"  {readable(shown.odd_values)}."] if shown.odd_values else []
     if cause is not None and cause.rows and not is_change(cause):  # of a change the sentence says it all
         lines += [f"  {readable(_title(cause))}:", indented(cause_table(shown.rule, cause), 4, width)]
     if shown.rule is not None and alert.state is not State.RESOLVED:

@@ -26,7 +26,7 @@ def claim(connection: Connection, run: str, model: str, owner: str, ttl: int) ->
 
 
 def renew(connection: Connection, run: str, model: str, token: int, ttl: int) -> bool:
-    """Move the expiry, to now: others may claim at once; False if the token is no longer the lease's."""
+    """Move the expiry to `ttl` from now; with 0 others may claim at once. False: another has taken over."""
     return _is_mine(connection, _moved(connection.dialect.name), run, model, token, ttl=ttl)
 
 

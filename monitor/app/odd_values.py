@@ -27,16 +27,18 @@ from monitor.windows.units import number_of
 _FEWEST = 3  # records of a value that is named, as of a fault that is told
 
 
-def with_unseen(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
+def with_odd_values(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
     """Alerts on unseen or far-off values that stand, with what these are; a source that is away adds none."""
     known: KeptReferences = {}
     return [
-        shown if shown.alert.state is State.RESOLVED else replace(shown, unseen=_unseen(kept, shown, known))
+        shown
+        if shown.alert.state is State.RESOLVED
+        else replace(shown, odd_values=_odd_values(kept, shown, known))
         for shown in alerts
     ]
 
 
-def _unseen(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
+def _odd_values(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
     change, name = told_series(shown.alert.breach.cause), shown.alert.series.subject.removeprefix(FEATURE)
     configured = kept.configured(shown.model)
     if configured is None or change is None or change.kind not in ("unseen", "beyond"):
@@ -82,7 +84,7 @@ def _not_named(grid: CategoryGrid, column: pa.ChunkedArray, since: str) -> str:
 def _beyond(grid: NumericGrid, column: pa.ChunkedArray, since: str) -> str:
     """Between what the numbers beyond all of the reference's lie, and between what the reference's do."""
     found = numbers(column)
-    values = found.values[found.finite & ~found.missing]
+    values = found.values[found.finite]
     low, high = grid.edges[0], grid.edges[-1]
     far = np.sort(values[(values < low) | (values >= high)]).tolist()
     if len(far) < _FEWEST:
