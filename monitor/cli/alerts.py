@@ -10,7 +10,7 @@ import click
 from monitor.cli import options
 from monitor.cli.options import MomentType, exit_on_error, read_settings, refuse_empty
 from monitor.core.text import readable
-from monitor.show.words import room, say_lines, width
+from monitor.show.words import room, say, say_lines, width
 
 _OF_ONE_ALERT = (
     options.config,
@@ -143,15 +143,18 @@ def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> Non
 @_on_one_alert
 @exit_on_error
 def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
-    """Acknowledge an alert: say who looks after it. It fires on; silence it in Alertmanager."""
+    """Acknowledge an alert: say who looks after it. It fires on; the command to silence it is printed."""
     from monitor.app.alert_decisions import Decision
     from monitor.app.alerts.accepting import acknowledge
     from monitor.app.clocks import system_clock
     from monitor.app.kept import to_read
 
     with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
-        lines = acknowledge(kept, Decision(system_clock(), who, why), **alert)
-    _say(lines)
+        told = acknowledge(kept, Decision(system_clock(), who, why), **alert)
+    _say(line for line, _ in told)
+    say("Alertmanager tells of it on, unless it is silenced:")
+    for _, command in told:
+        say(command)
 
 
 @click.command()

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 from functools import partial
 from pathlib import Path
 
@@ -121,6 +122,11 @@ def test_who_looks_after_an_alert_is_told_with_it(monitor: Monitor) -> None:
     assert "is acknowledged by ada. It fires on." in done.stdout
     (plain,) = json.loads(monitor("--format", "json").stdout)
     assert (plain["state"], plain["acknowledged"]) == ("firing", "ada: a campaign")
+    silence = shlex.split(done.stdout.splitlines()[-1])
+    assert silence[:3] == ["amtool", "silence", "add"]
+    assert silence[3:6] == ['model="late"', 'rule="busy"', 'version=""']
+    assert silence[6:9] == ['segment=""', f'window="{plain["window"]}"', 'subject=""']
+    assert silence[9:] == ["--duration=4h", "--author=ada", "--comment=a campaign"]
     (decided,) = plain["decisions"]
     assert (decided["decision"], decided["who"], decided["why"], decided["until"]) == (
         "acknowledged", "ada", "a campaign", None,

@@ -1,7 +1,8 @@
 """What people decide of alerts: that one is accepted, that it is so no longer, who looks after it."""
 
+import shlex
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TypeVar
 
 from monitor.alerts.lifecycle import Alert, Ended, State, accepted
@@ -11,6 +12,7 @@ from monitor.app.alert_decisions import Decision, daily_rules, refuse_rule, show
 from monitor.app.kept import KeptRun
 from monitor.core.clock import LAST
 from monitor.core.errors import MonitorError
+from monitor.core.text import double_quoted
 from monitor.measures.options import FEATURE
 from monitor.show.words import when
 from monitor.specs.rows import Event
@@ -105,8 +107,8 @@ def _accepting(
     return event, f"{model}: {called(alert.series)} is accepted. {begins} it is {judged}. {_ends(until)}"
 
 
-def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
-    """Keep that somebody looks after alerts; a line each, which says who had it before.
+def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[tuple[str, str]]:
+    """Keep that somebody looks after alerts; of each a line, and the command by which it is silenced.
 
     Raises
     ------
@@ -121,11 +123,23 @@ def acknowledge(kept: KeptRun, decision: Decision, *, model: str, **of: str | No
             for alert in meant
         ]
     )
-    return [
+    told = [
         f"{model}: {called(alert.series)}, found {when(alert.since)}, is acknowledged by {decision.who}. "
         f"It fires on.{f' Acknowledged before by {who}' if (who := before.get(alert.series)) else ''}"
         for alert in meant
     ]
+    return [(line, silence(model, one.series, decision)) for line, one in zip(told, meant, strict=True)]
+
+
+def silence(model: str, series: Series, decision: Decision) -> str:
+    """Command that silences one alert in Alertmanager, for four hours.
+
+    What is empty is said too: it tells the whole from its segments.
+    """
+    labels = {"model": model, **asdict(series)}
+    matchers = [f"{name}={double_quoted(value)}" for name, value in labels.items()]
+    said = f"--author={decision.who}", f"--comment={decision.why}"
+    return shlex.join(["amtool", "silence", "add", *matchers, "--duration=4h", *said])
 
 
 def _standing(kept: KeptRun, model: str, *, lasting: bool = False) -> dict[Series, Alert]:
