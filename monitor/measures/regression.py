@@ -22,13 +22,14 @@ _R2_MOMENTS = (
     "squared_error_label",
     "squared_error_squared_label",
 )
+_FINE, _COARSE = 1e-6, 0.1  # shares of a mean that its terms' rounding may be, unsaid; at all
 QUANTILES = {"error_p05": 5, "error_p25": 25, "error_median": 50, "error_p75": 75, "error_p95": 95}
 _RELATIVE = ("relative_absolute_error", "d2_absolute_error_score")
 
 
 def mean_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
     """Mean of (prediction - label)², with a normal interval by the fourth moment of the error."""
-    return mean(errors, "squared_error", "quartic_error", level)
+    return _resolved(mean(errors, "squared_error", "quartic_error", level), errors, "squared_error")
 
 
 def root(squared: Measurement) -> Measurement:
@@ -42,12 +43,34 @@ def root(squared: Measurement) -> Measurement:
     if squared.interval is not None and value > 0:
         half = (squared.interval.upper - squared.value) / (2 * value)
         interval = Interval(max(0.0, value - half), value + half, squared.interval.level)
-    return replace(squared, value=value, interval=interval)
+    resolution = min(
+        squared.resolution / (2 * value) if value > 0 else math.inf, math.sqrt(squared.resolution)
+    )
+    return replace(squared, value=value, interval=interval, resolution=resolution)
+
+
+def _resolved(mean: Measurement, errors: Sums, term: str) -> Measurement:
+    """A mean with the half unit that each term is rounded by, where that is more than a millionth of it.
+
+    So it is where errors are tiny beside the scale: beside the spread of the reference's labels. More than a
+    tenth: ``out_of_range``. Where no error is as large as half a unit, all are taken to be 0.
+    """
+    if mean.value is None or not errors.units("absolute_error"):
+        return mean
+    return _known_to(errors.scale(term) / (2 * HALF), mean, mean.value)
+
+
+def _known_to(resolution: float, mean: Measurement, size: float) -> Measurement:
+    if resolution <= _FINE * size:
+        return mean
+    if resolution > _COARSE * size:
+        return Measurement.absent(Reason.OUT_OF_RANGE, n=mean.n)
+    return replace(mean, resolution=resolution)
 
 
 def mean_absolute_error(errors: Sums, level: float = LEVEL) -> Measurement:
     """Mean of |prediction - label|, with a normal interval."""
-    return mean(errors, "absolute_error", "squared_error", level)
+    return _resolved(mean(errors, "absolute_error", "squared_error", level), errors, "absolute_error")
 
 
 def bias(errors: Sums, level: float = LEVEL) -> Measurement:
@@ -67,7 +90,8 @@ def sum_of(mean_of: Measurement, factor: float = 1.0) -> Measurement:
     """Sum that belongs to a mean, times a factor: of these records, hence without an interval."""
     if mean_of.value is None:
         return mean_of
-    return replace(mean_of, value=mean_of.value * mean_of.n * factor, interval=None)
+    times = mean_of.n * factor
+    return replace(mean_of, value=mean_of.value * times, interval=None, resolution=mean_of.resolution * times)
 
 
 def relative_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
@@ -89,10 +113,12 @@ def relative_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
         return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
     if equal_labels(errors):
         return Measurement.absent(Reason.UNDEFINED, n=n)
-    value, interval = errors.units("squared_error") * n * HALF / _spread(errors), None
+    spread, interval = _spread(errors), None
+    value = errors.units("squared_error") * n * HALF / spread
     if not any(errors.out_of_range(term) for term in _R2_MOMENTS):
         interval = normal(value, _ratio_variance(errors) / n, level, lowest=0.0)
-    return Measurement(value=value, n=n, interval=interval)
+    rounded = (1 + value) * n * n * HALF / 2 + value * n * abs(errors.units("label"))  # half a unit each term
+    return _known_to(rounded / spread, Measurement(value=value, n=n, interval=interval), 1.0)
 
 
 def complement(ratio: Measurement) -> Measurement:

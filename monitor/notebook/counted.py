@@ -25,12 +25,13 @@ from monitor.records.labels.differences import Differences
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading, Task, canonical
 from monitor.records.reference import Reference, counting_without_reference, reference_of
-from monitor.records.rows import times
+from monitor.records.rows import predicted_classes, times
+from monitor.records.values import categories, with_one_id
 from monitor.sentences.windows import THE_FRAME
 from monitor.sources.reference import from_columns, plain
 from monitor.sources.sql.scan import feature_column, of_challenger, outcome
 from monitor.sources.sql.statements import Want
-from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.model import ModelSpec
 from monitor.specs.rows import PaneFacts
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata
@@ -93,10 +94,14 @@ def counted_frames(
         if labels is None:
             predictions, unlabelled = _without_labels(spec, predictions, reference)
             early += unlabelled
-    counting = counting_without_reference(spec.reading) if counted is None else counted.counting
-    spec = replace(spec, reading=counting.reading)
+    reading = spec.reading if counted is None else counted.counting.reading
+    if counted is None:
+        reading = replace(reading, numeric=(), categorical=())
+    spec = replace(spec, reading=reading)
     records = _records(spec, predictions)
+    _require_classes(records, reading)
     with_labels, notes = _labelled(spec, records, predictions if labels is None else labels)
+    counting = counting_without_reference(reading, with_labels) if counted is None else counted.counting
     event = times(records, "event_time", spec.reading)
     known = event.us[event.known]
     first, width, panes = _panes(spec, records, known)
@@ -161,17 +166,22 @@ def _records(spec: ModelSpec, frame: pa.Table) -> pa.Table:
         "event_time": pa.chunked_array([pa.array(np.zeros(frame.num_rows, "datetime64[us]"))]),
     }
     absent = {role for role, name in (("id", NO_ID), ("event_time", NO_TIME)) if columns[role] == name}
-    made = {role: made[role] for role in absent}
-    return pa.table(
-        {role: _column(frame, role, name, reading) for role, name in columns.items() if role not in absent}
-        | made
-    )
+    given = {
+        role: _column(frame, role, name, reading) for role, name in columns.items() if role not in absent
+    }
+    records = with_one_id(pa.table(given | {role: made[role] for role in absent}))
+    if "id" in absent or "logged_at" in columns:
+        return records
+    # of an id that is repeated the first row counts: it is taken to be logged before those below it
+    event = times(records, "event_time", reading)
+    logged = pa.array(event.us + np.arange(frame.num_rows), pa.timestamp("us"), mask=~event.known)
+    return records.append_column("logged_at", logged)
 
 
 def _column(frame: pa.Table, role: str, name: str, reading: Reading, title: str = "frame") -> pa.ChunkedArray:
     require(frame, role, name, title)
     if role in _TIMES:
-        return frame[name]
+        return frame[name].cast(pa.timestamp("us")) if pa.types.is_null(frame[name].type) else frame[name]
     try:
         return plain(frame[name], _want(role, reading))
     except pa.ArrowException as error:
@@ -192,14 +202,16 @@ def _labelled(spec: ModelSpec, records: pa.Table, frame: pa.Table) -> tuple[pa.T
     narrow = records.select([name for name in records.column_names if not name.startswith("feature:")])
     if spec.labels is None:
         return narrow, []
-    roles = {role: name for role, name in spec.labels.columns if role != "id"}
+    roles = {role: name for role, name in spec.labels.columns if role not in dict(spec.labels.id_columns)}
     title = "frame" if spec.labels.table is None else "labels"
     columns = {role: _column(frame, role, name, spec.reading, title) for role, name in roles.items()}
     if spec.labels.table is None:
         for role, column in columns.items():
             narrow = narrow.append_column(role, column)
         return narrow, []
-    labels = pa.table({"id": _column(frame, "id", _id(spec.labels), spec.reading, title), **columns})
+    ids = spec.labels.id_columns or spec.predictions.id_columns
+    columns |= {role: _column(frame, role, name, spec.reading, title) for role, name in ids}
+    labels = with_one_id(pa.table(columns))
     known = pc.is_in(labels["id"], value_set=narrow["id"].combine_chunks())
     orphans = labels.num_rows - (pc.sum(known).as_py() or 0)
     if orphans == labels.num_rows > 0:
@@ -223,10 +235,6 @@ def _without_labels(
     return predictions.append_column(label, none), [
         f'There are no labels yet: only the reference has "{label}".'
     ]
-
-
-def _id(relation: Relation) -> str:
-    return relation.id_columns[0][1]
 
 
 def _panes(spec: ModelSpec, records: pa.Table, known: Ints) -> tuple[int, int, Ints]:
@@ -264,10 +272,29 @@ def _invalid(counting: Counting, caches: Caches, span: tuple[int, int], table: p
         return
     classes = listed(counting.reading.classes) or "numbers"
     if not tally.labelled:
-        got = listed(map(str, pc.unique(table["label"]).drop_null().slice(0, _EXAMPLES).to_pylist()))
-        keys = _NAMED_BY.get(counting.reading.task, "")
+        keys, got = _NAMED_BY.get(counting.reading.task, ""), _examples(table["label"])
         raise SourceError(f"label: all {tally.invalid:,} labels are none of {classes}: got {got}{keys}")
-    yield f"{tally.invalid:,} labels are none of {classes}: no measure of performance stands on them."
+    there = categories(table["label"]).levels if counting.reading.classes else ()
+    others = [name for name in there if name not in counting.reading.classes][:_EXAMPLES]
+    got = f", but {listed(others)}" if others else ""
+    yield f"{tally.invalid:,} labels are none of {classes}{got}: no measure of performance stands on them."
+
+
+def _require_classes(records: pa.Table, reading: Reading) -> None:
+    """Refuse predictions of which none is a class: each would count as a wrong answer."""
+    if "prediction" not in records.column_names or not reading.classes:
+        return
+    levels = predicted_classes(records["prediction"], reading).levels
+    if levels and not set(levels) & set(reading.classes):
+        got = _examples(records["prediction"])
+        raise SourceError(
+            f"prediction: no prediction is one of {listed(reading.classes)}: got {got}; "
+            f'say which words mean a class: names={{"{reading.classes[-1]}": ["…"]}}'
+        )
+
+
+def _examples(column: pa.ChunkedArray) -> str:
+    return listed(map(str, pc.unique(column).drop_null().slice(0, _EXAMPLES).to_pylist()))
 
 
 class _InMemory:

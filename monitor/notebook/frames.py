@@ -1,5 +1,6 @@
 """Data frames of any library as Arrow tables."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,7 +11,6 @@ from monitor.core.errors import SourceError
 if TYPE_CHECKING:
     import pandas as pd
 
-_INDEX = "__index_level_"  # of a pandas frame whose index has no name
 _FRAMES = ("__arrow_c_stream__", "__dataframe__", "columns")  # a frame has one of them
 _PLAIN = {pa.large_string(): pa.string(), pa.string_view(): pa.string()}
 
@@ -45,7 +45,7 @@ def to_arrow(frame: Any, title: str) -> pa.Table:
         raise SourceError(
             f"{title}: no table can be made of {type(frame).__name__}: {reason or type(error).__name__}"
         ) from error
-    names = [name for name in table.column_names if not name.startswith(_INDEX)]
+    names = table.column_names
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise SourceError(f'{title}: every column has a name of its own: got "{twice[0]}" twice')
@@ -61,15 +61,35 @@ def to_pandas(table: pa.Table) -> "pd.DataFrame":
 def _table(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
-    if hasattr(frame, "set_axis") and hasattr(
-        frame, "columns"
-    ):  # of pandas: a column may be called by a number
-        frame = frame.set_axis([str(name) for name in frame.columns], axis="columns")
-    if hasattr(frame, "__arrow_c_stream__") or isinstance(frame, dict) or not hasattr(frame, "__dataframe__"):
+    if hasattr(frame, "set_axis") and hasattr(frame, "columns"):  # of pandas
+        levels = [name for name in frame.index.names if name is not None]
+        columns = [*frame.items(), *((name, frame.index.get_level_values(name)) for name in levels)]
+        return pa.table([_array(column) for _, column in columns], [str(name) for name, _ in columns])
+    if isinstance(frame, dict):
+        return pa.table({name: _array(values) for name, values in frame.items()})
+    if hasattr(frame, "__arrow_c_stream__") or not hasattr(frame, "__dataframe__"):
         return pa.table(frame)
     from pyarrow.interchange import from_dataframe
 
     return from_dataframe(frame)
+
+
+def _array(values: Any) -> pa.Array | pa.ChunkedArray:
+    """Column as Arrow has it; values of several types, and of types that Arrow has not, as texts."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    try:
+        column = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        column = None
+    if column is None or isinstance(column.type, pa.BaseExtensionType):
+        texts = (None if one is None or _is_nan(one) else str(one) for one in values)
+        return pa.array(texts, pa.string())
+    return column
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

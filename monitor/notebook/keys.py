@@ -28,7 +28,7 @@ class ModelKeys(TypedDict, total=False):
     prediction: str
     probabilities: Mapping[str, str]
     label: str
-    id: str
+    id: str | Sequence[str]
     event_time: str
     event_time_unit: Literal["s", "ms", "us"]
     logged_at: str
@@ -170,4 +170,4 @@ def _plain(value: Any) -> Any:
         case Sequence():
             return [_plain(item) for item in value]
         case _:
-            return value.item() if hasattr(value, "item") else value  # a number of NumPy
+            return value.tolist() if hasattr(value, "tolist") else value  # a number of NumPy, or many

@@ -1,21 +1,28 @@
 """What looks wrong in frames, although it could be counted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from monitor.config.messages import listed
+from monitor.core.measurement import Measurement
+from monitor.core.text import number
+from monitor.measures.classification.confusion import UNSEEN
+from monitor.measures.options import FEATURE
 from monitor.measures.rows import MeasurementRow
 from monitor.measures.worded import with_interval
+from monitor.notebook.keys import NO_TIME
 from monitor.records.reading import Reading, Task
 from monitor.sentences.known import named
 from monitor.show.words import counted
 from monitor.specs.model import ModelSpec
 
 _WINS = {"revision": "the highest revision", "reported_at": "the latest report"}
+_Whole: TypeAlias = Mapping[tuple[str, str], Measurement]  # of the whole, by measure and subject
 _NO_SKILL = 0.5  # area under the ROC curve of scores that know nothing
 
 
 def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
-    """Sentences on answers that are no value or missing, and on scores that rank the wrong way round.
+    """Sentences on answers that are no value, no class or missing, and on scores that rank the wrong way.
 
     Parameters
     ----------
@@ -23,6 +30,27 @@ def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
         all measurements of the frames.
     """
     whole = {(row.measure, row.subject): row.measurement for row in rows if row.of_whole and not row.against}
+    yield from _no_values(reading, whole)
+    unseen, labels = _unseen_labels(whole)
+    yield from _no_classes(reading, "label", unseen, labels)
+    if (predicted := whole.get(("unseen_rate", "prediction"))) is not None and predicted.value:
+        yield from _no_classes(reading, "prediction", round(predicted.value * predicted.n), predicted.n)
+    sums = whole.get(("unusable_probabilities", ""))
+    if sums is not None and sums.value and (count := round(sums.value) - unseen) > 0:
+        yield (
+            f"The probabilities of {count:,} of {sums.n:,} labelled predictions are incomplete, "
+            "or do not add up to 1: they are not measured."
+        )
+    error = whole.get(("root_mean_squared_error", ""))
+    if error is not None and error.resolution:
+        yield (
+            f"root_mean_squared_error is known to within {number(error.resolution)} alone: the labels of the "
+            "reference spread over far more than these errors. Is one of them a code, as 999999999?"
+        )
+    yield from _wrong_way_round(reading, whole)
+
+
+def _no_values(reading: Reading, whole: _Whole) -> Iterator[str]:
     for subject in ("score",) if reading.threshold is not None else ("score", "prediction"):
         for fault in ("invalid", "missing"):
             found = whole.get((f"{fault}_rate", subject))
@@ -32,12 +60,27 @@ def oddities(reading: Reading, rows: Sequence[MeasurementRow]) -> Iterator[str]:
                 yield (
                     f"{count:,} of {counted(found.n, subject)} {_verb(count, 'are')} {what}: not measured."
                 )
-    sums = whole.get(("unusable_probabilities", ""))
-    if sums is not None and sums.value:
-        yield (
-            f"The probabilities of {sums.value:,.0f} of {sums.n:,} labelled predictions are incomplete, "
-            "or do not add up to 1: they are not measured."
-        )
+    for (measure, subject), found in whole.items():
+        if measure == "invalid_rate" and subject.startswith(FEATURE) and found.value == 1:
+            yield f"All {found.n:,} values of {named(subject)} are no numbers: is it categorical?"
+
+
+def _no_classes(reading: Reading, subject: str, count: int, n: int) -> Iterator[str]:
+    if count:
+        is_none = f"{_verb(count, 'are')} none of {listed(reading.classes)}"
+        yield f"{count:,} of {counted(n, subject)} {is_none}: each counts as a wrong answer."
+
+
+def _unseen_labels(whole: _Whole) -> tuple[int, int]:
+    """Labels of no class, and all labels."""
+    tables = [
+        (subject, found) for (measure, subject), found in whole.items() if measure == "confusion_records"
+    ]
+    count = sum(found.value or 0 for subject, found in tables if subject.startswith(f"actual:{UNSEEN},"))
+    return round(count), max((found.n for _, found in tables), default=0)
+
+
+def _wrong_way_round(reading: Reading, whole: _Whole) -> Iterator[str]:
     for subject in ("", *(f"class:{name}" for name in reading.classes)):
         area = whole.get(("roc_auc", subject))
         if area is not None and area.interval is not None and area.interval.upper < _NO_SKILL:
@@ -59,7 +102,11 @@ def partial(spec: ModelSpec, rows: Sequence[MeasurementRow]) -> Iterator[str]:
         have = f"{_verb(labelled.value, 'have')} a label: performance is of these alone."
         yield f"{labelled.value:,.0f} of {counted(labelled.n, 'prediction')} {have}"
     if (repeats := whole.get("duplicate_records")) is not None and repeats.value:
-        first = "the first that was logged" if spec.predictions.column("logged_at") else "one"
+        orders = {"logged_at": "the first that was logged", "event_time": "the earliest, then the first row,"}
+        known = [
+            told for role, told in orders.items() if spec.predictions.column(role) not in (None, NO_TIME)
+        ]
+        first = [*known, "the first row"][0]
         repeating = f"{counted(int(repeats.value), 'prediction')} {_verb(repeats.value, 'repeat')}"
         yield f"{repeating} an id: of each id {first} counts."
     if (differ := whole.get("corrected_labels")) is not None and differ.value and spec.labels is not None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from monitor.app.alert_decisions import shown_alerts
 from monitor.app.exports.files import When, moment_of, read_snapshots
 from monitor.config.load import settings_of
+from monitor.core.errors import ConfigurationError
 from monitor.core.text import json_text
 from monitor.measures.rows import CUMULATIVE
 from monitor.notebook.frames import to_pandas
@@ -58,6 +59,10 @@ def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Opened
     StoreError
         if there is no store of this version.
     """
+    if not isinstance(config, str | os.PathLike):
+        raise ConfigurationError(
+            [f"a store is named by its URL, its file or a configuration: got {type(config).__name__}"]
+        )
     url = str(config)
     if "://" not in url:
         file = Path(config)

@@ -44,6 +44,7 @@ _FINAL = {  # reasons, of which a service says what to wait for
     "one_class": "all labels are of one class",
     "too_few": "there are too few rows or labels",
 }
+_NONE_GIVEN = "Whether inputs or outputs moved is not known: give reference"
 _TABLE = re.compile(r"\[models\.(?:\w+\] (?=\w+ = )|(\w+)\])")  # of a configuration, before a key or alone
 _CURVES = {"roc_auc": "ROC", "ks_separation": "K-S chart", "average_precision": "Precision and recall"}
 _TALL = 1_400  # pixels of a report in a notebook
@@ -108,20 +109,24 @@ def report_page(frames: CountedFrames, rows: Sequence[MeasurementRow], notes: Se
 
 def said(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[Section]:
     """What is said of a frame: of performance, inputs, data; keys by the names that a call has for them."""
-    known = _known(frames, rows)
+    known, compared = _known(frames, rows), frames.model.reference is not None
     told = sections(
         (
             ("performance", performance.performance(known, labels=frames.model.counting.label is not None)),
-            ("inputs", inputs.inputs(known)),
-            ("data", inputs.faulty_values(known)),
+            ("inputs", inputs.inputs(known) if compared else iter([_NONE_GIVEN])),
+            ("data", inputs.faulty_values(known) if compared else iter(())),
         )
     )
-    return [replace(section, sentences=tuple(map(_of_frame, section.sentences))) for section in told]
+    final = _FINAL | {"no_reference": "the reference has none" if compared else "give reference"}
+    return [
+        replace(section, sentences=tuple(_of_frame(one, final) for one in section.sentences))
+        for section in told
+    ]
 
 
-def _of_frame(sentence: str) -> str:
+def _of_frame(sentence: str, final: Mapping[str, str]) -> str:
     """Sentence for a call: keys by the names that it has for them, and nothing is waited for."""
-    for reason, told in _FINAL.items():
+    for reason, told in final.items():
         sentence = sentence.replace(why(reason), told)
     return _TABLE.sub(r"\1", sentence)
 

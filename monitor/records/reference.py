@@ -44,9 +44,17 @@ class Reference:
         return int(self.records.block("volume")[VOLUME.index("records")])
 
 
-def counting_without_reference(reading: Reading) -> Counting:
-    """Grids of a model without a reference: classes, scores on a uniform grid; no features."""
-    bare = replace(reading, numeric=(), categorical=(), segments=())
+def counting_without_reference(reading: Reading, table: pa.Table | None = None) -> Counting:
+    """Grids of a model without a reference: classes, scores on a uniform grid; no features.
+
+    Parameters
+    ----------
+    table
+        all rows, role-named, where they are at hand: of them the scale and the segments' values are taken.
+        None: the scale is the configured one, and there are no segments.
+    """
+    segments = () if table is None else _segments(table, reading)
+    bare = replace(reading, numeric=(), categorical=(), segments=tuple(column for column, _ in segments))
     regression = reading.task is Task.REGRESSION
     outcome: Grid = number_grid(None) if regression else class_grid(reading.classes)
     return Counting(
@@ -55,7 +63,8 @@ def counting_without_reference(reading: Reading) -> Counting:
         score=grids.score_grid(None, *reading.score_range) if reading.has_score else None,
         prediction=outcome,
         label=outcome if reading.labelled else None,
-        scale=sums.power_of_two(reading.scale),
+        scale=sums.power_of_two(reading.scale) if table is None else _scale(table, reading),
+        segments=segments,
     )
 
 
@@ -94,7 +103,7 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
         prediction=_outcome_grid(prediction, reading),
         label=_outcome_grid(_label(table, reading), reading) if reading.labelled else None,
         scale=_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
-        segments=tuple((column, _segment_values(table, column)) for column in reading.segments),
+        segments=_segments(table, reading),
     )
     return counted_on(table, counting)
 
@@ -130,10 +139,10 @@ def _category_grid(column: pa.ChunkedArray) -> CategoryGrid:
     return grids.category_grid(list(values.levels), counts.tolist())
 
 
-def _segment_values(table: pa.Table, column: str) -> tuple[str, ...]:
-    """The most frequent values, of at least 10 records; the others are one stratum."""
-    named = _category_grid(table[f"segment:{column}"]).levels
-    return tuple(level for level in named if level)[:SEGMENTS]
+def _segments(table: pa.Table, reading: Reading) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Columns with their most frequent values, of at least 10 records; the others are one stratum."""
+    named = ((column, _category_grid(table[f"segment:{column}"]).levels) for column in reading.segments)
+    return tuple((column, tuple(level for level in levels if level)[:SEGMENTS]) for column, levels in named)
 
 
 def _score_grid(score: Numbers | None, reading: Reading) -> NumericGrid | None:

@@ -336,7 +336,9 @@ def test_labels_that_are_no_value_are_told_of() -> None:
 
     notes = evaluate(frame).notes
 
-    assert notes[0] == '1 labels are none of "0", "1": no measure of performance stands on them.'
+    assert (
+        notes[0] == '1 labels are none of "0", "1", but "perhaps": no measure of performance stands on them.'
+    )
 
 
 @pytest.mark.parametrize(
@@ -373,7 +375,8 @@ def test_answers_of_other_tasks_that_are_no_value_are_told_of() -> None:
     )
 
     assert texts.notes[0] == "600 of 600 predictions are no number: not measured."
-    assert "are incomplete, or do not add up to 1" in halves.notes[0]
+    assert halves.notes[0].endswith('labels are none of "a", "b": each counts as a wrong answer.')
+    assert "are incomplete, or do not add up to 1" in halves.notes[1]
 
 
 def several(**changed: Any) -> monitor.Evaluation:
@@ -463,7 +466,7 @@ def test_ids_with_several_rows_are_told_of() -> None:
     dated = evaluate(frame, twice, id="id", event_time="at", reported_at="told").notes
 
     differ = "5 labels differ from another of the same id:"
-    assert notes[-2] == "3 predictions repeat an id: of each id one counts."
+    assert notes[-2] == "3 predictions repeat an id: of each id the first row counts."
     assert notes[-1] == f"{differ} the smallest value counts (give revision or reported_at for another)."
     assert dated[-1] == f"{differ} the latest report, then the smallest value counts."
     assert evaluate(frame, twice, id="id").value("base_rate") == (

@@ -200,7 +200,7 @@ def moment_of(when: When) -> int:
     ConfigurationError
         if a text is no date or time.
     """
-    text = when if isinstance(when, str) else when.isoformat()
+    text = when.isoformat() if hasattr(when, "isoformat") else str(when)
     try:
         return from_iso(text)
     except ValueError as error:
