@@ -34,9 +34,9 @@ class CountedWindow:
     reference
         on the same grids; None: there is none.
     panes
-        that were added up, by start.
+        that were added up, by start: the newest of them, at most as many as are held at once.
     lost
-        how many others there are, which were counted on other grids, or are too many.
+        how many others there are, which were counted on other grids.
     """
 
     counting: Counting
@@ -73,7 +73,7 @@ class Placed:
     main: str
 
 
-MOST_PANES = 1_500  # that a page reads at once; of more the newest
+MOST_PANES = 1_500  # that a page holds in memory at once
 
 
 class Surroundings(Protocol):

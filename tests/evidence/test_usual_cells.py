@@ -116,6 +116,7 @@ def test_without_edges_no_unit_is_known() -> None:
     assert cells.half_width(1.0) is None
 
 
+@pytest.mark.parametrize("at", [0.0, 100.0])
 @pytest.mark.parametrize(
     ("far", "count"),
     [
@@ -133,13 +134,13 @@ def test_without_edges_no_unit_is_known() -> None:
     ],
 )
 def test_numbers_are_far_beyond_if_they_surely_lie_five_times_as_far_off_as_the_edges_are_apart(
-    far: list[float], count: int
+    far: list[float], count: int, at: float
 ) -> None:
-    edges = np.arange(11.0)
-    numbers = np.asarray([*np.tile(np.arange(10) + 0.5, 30), *far])
-    cells = UsualCells(np.full(12, 25), 0.0, 1.0, tuple(edges), scale=2.0, centre=5.0)
+    edges = at + np.arange(11.0)
+    numbers = at + np.asarray([*np.tile(np.arange(10) + 0.5, 30), *far])
+    cells = UsualCells(np.full(12, 25), 0.0, 1.0, tuple(edges), scale=2.0, centre=at + 5.0)
 
-    found = cells.beyond(cells_of(numbers, edges), float((numbers.mean() - 5.0) / 2.0))
+    found = cells.beyond(cells_of(numbers, edges), float((numbers.mean() - at - 5.0) / 2.0))
 
     assert found == count
 

@@ -13,7 +13,8 @@ from serving import Bench
 
 from monitor.alerts.defaults import NAMES
 from monitor.alerts.links import link
-from monitor.app.pages.counting import KeptReferences, counted
+from monitor.app.pages import counting
+from monitor.app.pages.counting import KeptReferences, counted, spans
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.exposition.forwarding import OWN_RULE
@@ -23,6 +24,7 @@ from monitor.measures.worded import with_interval
 from monitor.pages.moments import day
 from monitor.records.pane import Part
 from monitor.specs.rows import Drawn
+from monitor.states.strata import Strata
 from monitor.store.connections import writing
 
 ADDRESSES = [
@@ -425,6 +427,25 @@ def test_references_that_another_page_lets_go_are_read_again(bench: Bench) -> No
 
     assert windows[0].reference is not None
     assert windows[0].reference == windows[1].reference
+
+
+def test_a_window_of_more_panes_than_are_held_at_once_is_counted_whole(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounds = [END - 7 * DAY, END - 3 * DAY, END]
+    with bench.app() as app:
+        spec = app.spec("late")
+
+        def read() -> tuple[Strata, int, list[list[int] | None]]:
+            window = counted(app.store, spec, bounds[0], bounds[-1], Part.RECORDS, {})
+            parts = spans(app.store, spec.name, window, "score", bounds)
+            return window.strata, window.lost, [None if one is None else one.tolist() for one in parts]
+
+        whole = read()
+        for most in (1, 5, 24, 167, 168):
+            monkeypatch.setattr(counting, "MOST_PANES", most)
+            assert read() == whole
+    assert whole[1] == 0
 
 
 def test_a_page_that_the_client_has_is_not_sent_again(pages: Pages) -> None:

@@ -1,7 +1,7 @@
 """Counts of a window from the store alone: its panes, added up, on the grids of the kept reference."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -14,9 +14,9 @@ from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.reference import Reference, counting_without_reference
 from monitor.specs.model import ModelSpec
-from monitor.states.counters import Counters, Layout
-from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.states.strata import WHOLE, Strata
 from monitor.store.adapter import SqlStore
+from monitor.windows.fold import fold
 
 KeptReferences: TypeAlias = dict[tuple[str, Reading], Reference]
 """By their key, under which they never change. Several threads share it."""
@@ -28,16 +28,26 @@ def counted(
 ) -> CountedWindow:
     """Counts of a part of all panes between two moments as they are now, without panes on other grids."""
     reference, counting = _reference(store, spec, known), counting_of(store, spec, known)
-    starts = list(range(start, end, counting.reading.pane)[-MOST_PANES:])
-    panes = store.load_panes(spec.name, part, starts, counting)
-    there = {fact.start for fact in store.facts(spec.name, start) if fact.start < end}
+    lost = {fact.start for fact in store.facts(spec.name, start) if fact.start < end}
+    strata: list[Strata] = []
+    panes: dict[int, PanePart] = {}
+    for starts in _at_once(range(start, end, counting.reading.pane)):
+        panes = store.load_panes(spec.name, part, starts, counting)
+        strata.append(fold(counting.layout(part), (pane.strata for pane in panes.values())))
+        lost -= panes.keys()
     return CountedWindow(
         counting=counting,
-        strata=_added(panes.values(), counting.layout(part)),
+        strata=fold(counting.layout(part), strata),
         reference=reference,
         panes=panes,
-        lost=len(there - set(panes)),
+        lost=len(lost),
     )
+
+
+def _at_once(starts: range) -> Iterator[list[int]]:
+    """Starts of panes that are held in memory together, the newest ones last, as many as may be."""
+    for last in range(len(starts) % MOST_PANES or MOST_PANES, len(starts) + MOST_PANES, MOST_PANES):
+        yield list(starts[max(0, last - MOST_PANES) : last])
 
 
 def counting_of(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> Counting:
@@ -50,16 +60,15 @@ def spans(
     store: SqlStore, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
 ) -> list[Ints | None]:
     """Counts of a block of the records between each two of the bounds; None: none of it is there."""
-    starts = list(range(bounds[0], bounds[-1], counted.counting.reading.pane)[-MOST_PANES:])
-    unread = [start for start in starts if start not in counted.panes]
-    read = store.load_panes(model, Part.RECORDS, unread, counted.counting)
-    panes = {**read, **counted.panes}
     sums: list[Ints | None] = [None] * (len(bounds) - 1)
-    for start in starts:
-        if start in panes and WHOLE in panes[start].strata:  # an hour without records has no counts
-            at = bisect_right(bounds, start) - 1
-            counts, before = panes[start].strata[WHOLE].block(block), sums[at]
-            sums[at] = counts if before is None else before + counts
+    for starts in _at_once(range(bounds[0], bounds[-1], counted.counting.reading.pane)):
+        unread = [start for start in starts if start not in counted.panes]
+        panes = {**store.load_panes(model, Part.RECORDS, unread, counted.counting), **counted.panes}
+        for start in starts:
+            if start in panes and WHOLE in panes[start].strata:  # an hour without records has no counts
+                at = bisect_right(bounds, start) - 1
+                counts, before = panes[start].strata[WHOLE].block(block), sums[at]
+                sums[at] = counts if before is None else before + counts
     return sums
 
 
@@ -81,12 +90,3 @@ def _reference(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> Refer
             known.clear()
         known[place] = found
     return found
-
-
-def _added(parts: Iterable[PanePart], layout: Layout) -> Strata:
-    """Sums by stratum."""
-    by_stratum: dict[Stratum, list[Counters]] = {}
-    for part in parts:
-        for stratum, counters in part.strata.items():
-            by_stratum.setdefault(stratum, []).append(counters)
-    return {stratum: Counters.merge_all(layout, many) for stratum, many in by_stratum.items()}
