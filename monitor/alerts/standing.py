@@ -9,7 +9,7 @@ from monitor.alerts.phrases import called, figures, still
 from monitor.alerts.rules import Accepted, Rule, Series, Severity
 from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, needed
 from monitor.core.clock import DAY, SECOND, from_iso
-from monitor.core.measurement import Detail, Reason
+from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
 from monitor.measures.catalogue.daily import EVIDENCE, REMEMBERED
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
@@ -18,7 +18,9 @@ from monitor.sentences.accepted import accepted_change
 from monitor.sentences.changed import is_change, whose
 from monitor.sentences.known import Known, Section, few, named, sections, sentence
 from monitor.sentences.reasons import why
+from monitor.sentences.troubles import trouble_told
 from monitor.sentences.windows import at
+from monitor.specs.rows import Trouble
 
 _NAMED = 5  # subjects of which the same is said
 _SLACK = 60 * SECOND
@@ -65,6 +67,8 @@ class Seen:
         the log is of the past on purpose: it ends, and no cycle is late.
     heard
         when the daemon of the last cycle was heard of last; None: one runs, or none is known of.
+    trouble
+        what stands in the way of its cycles.
     """
 
     model: str
@@ -84,6 +88,7 @@ class Seen:
     followed: bool = True
     of_past: bool = False
     heard: int | None = None
+    trouble: Trouble | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +126,13 @@ def standing(seen: Seen) -> Standing:
     """How a model stands: who is needed, why, and what is known."""
     known = Known(seen.rows, seen.window, seen.main)
     unjudged = list(_unjudged(seen, known))
-    firing = sorted(_firing(seen), key=lambda pair: _urgency(pair[0]))
+    firing = _firing(seen)
     open_ = [alert for alert, seen_by in firing if not seen_by]
-    stale = [] if (late := _stale(seen)) is None else [late]
+    stale = list(filter(None, [trouble_told(seen.trouble, seen.as_of), _stale(seen)]))
     blind = list(_blind(seen, known, unjudged))
     lasting = list(_not_back(seen))
-    causes = list(changes.causes(seen.rows, [_change(alert) for alert, _ in firing]))
+    told = [(alert.breach.cause, alert.series.subject, alert.series.segment) for alert, _ in firing]
+    causes = list(changes.causes(seen.rows, told))
     if open_ or stale or lasting:
         critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
         others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
@@ -162,16 +168,13 @@ def exit_code(models: Iterable[Standing]) -> int:
 
 
 def _firing(seen: Seen) -> list[tuple[Alert, str]]:
-    """Alerts that call for somebody: what is for information alone does not."""
-    return [
+    """Alerts that call for somebody, the most urgent first: what is for information alone does not."""
+    firing = [
         (alert, seen_by)
         for alert, seen_by in seen.alerts
         if alert.state is State.FIRING and alert.severity is not Severity.INFO
     ]
-
-
-def _urgency(alert: Alert) -> tuple[int, int, Series]:
-    return (_SEVERITIES.index(alert.severity), -alert.since, alert.series)
+    return sorted(firing, key=lambda one: (_SEVERITIES.index(one[0].severity), -one[0].since, one[0].series))
 
 
 def _rank(seen: Seen, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tuple[int, int]:
@@ -230,10 +233,6 @@ def _told(seen: Seen, alert: Alert, seen_by: str) -> str:
     found = "" if is_change(alert.breach.cause) else f", found {at(alert.since)}"
     told = (still(alert), f"acknowledged by {seen_by}" if seen_by else "")
     return "; ".join([f": {figures(rule, alert.breach)}{found}", *filter(None, told)])
-
-
-def _change(alert: Alert) -> tuple[Detail | None, str, str]:
-    return alert.breach.cause, alert.series.subject, alert.series.segment
 
 
 def _subject(alert: Alert) -> str:

@@ -31,6 +31,7 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.rows import REPLAYED, Drawn, Event
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
+from monitor.store.coordination.troubles import SqlTroubles
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
 
@@ -137,6 +138,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         event.model for event in kept.store.events(model, REPLAYED) if event.at == last.get(event.model)
     }
     heard = kept.store.last_heard() if kept.store.run == LIVE and as_of is None else {}
+    troubles = SqlTroubles(kept.store.engine, kept.store.run).by_model() if as_of is None else {}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
         of_model.get(name, []).append((moment, row))
@@ -158,6 +160,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         seen = _seen(kept.spec(name), current, seen_by, accepted_then, now=at, as_of=done)
         followed = name not in replayed or kept.store.run != LIVE
         seen = replace(seen, past=then is not None, followed=followed, of_past=name in past)
+        seen = replace(seen, trouble=troubles.get(name))
         found.append(seen if seen.of_past else replace(seen, heard=heard.get(name)))
     return found
 

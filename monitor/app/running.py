@@ -98,12 +98,14 @@ def _under(
             url=app.settings.http.url or "",
         )
         report, _ = run_cycle(model, caches, tick)
+        app.note_trouble(report)
     except Stopped:
         app.forget(name)
         report = replace(report, error="stopped between two chunks")
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         app.forget(name)
         report = replace(report, error=described(error))
+        app.note_trouble(report)
     except BaseException:
         app.forget(name)
         raise

@@ -28,12 +28,13 @@ from monitor.sources import SqlSource, open_source
 from monitor.sources.meter import UNUSED, Usage
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec, ReferenceSpec, SourceSpec
-from monitor.specs.protocols import Lease, Source
+from monitor.specs.protocols import CycleReport, Lease, Source
 from monitor.specs.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.coordination.daemons import WHOLE_RUN
+from monitor.store.coordination.troubles import SqlTroubles
 from monitor.store.engine import open_store, open_to_read
 
 
@@ -53,6 +54,7 @@ class App(KeptRun):
     _models: dict[str, tuple[tuple[ModelSpec, SourceSpec], Model, Caches]] = field(default_factory=dict)
     _tokens: dict[str, int] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
+    _untroubled: set[str] = field(default_factory=set)
     _opening: threading.Lock = field(default_factory=threading.Lock)
 
     def source(self, name: str) -> SqlSource:
@@ -112,6 +114,24 @@ class App(KeptRun):
     def forget(self, name: str) -> None:
         """Drop a model's caches, so that the next use starts from the store."""
         self._models.pop(name, None)
+
+    def note_trouble(self, report: CycleReport) -> None:
+        """Keep what stood in the way of a cycle, for `status` and the pages; or that nothing does any more.
+
+        A cycle without new rows cannot say that columns are back.
+        """
+        columns = ", ".join(f'"{name}"' for name in report.missing_columns)
+        told = report.error or (f"Columns are missing: {columns}" if columns else "")
+        if not self.keeps or (not told and (report.model in self._untroubled or not report.rows_read)):
+            return
+        troubles = SqlTroubles(self.store.engine, self.store.run)
+        with suppress(StoreError):  # which is told of elsewhere, and why the cycle failed, if it did
+            if told:
+                self._untroubled.discard(report.model)
+                troubles.note(report.model, report.as_of, failed=report.error is not None, told=told)
+            else:
+                troubles.clear(report.model)
+                self._untroubled.add(report.model)
 
     def forget_removed(self) -> None:
         """Drop the models that are configured no more, and close such sources; what runs comes to its end."""

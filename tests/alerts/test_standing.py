@@ -16,6 +16,7 @@ from monitor.measures.against import FIGURES, segment_columns
 from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.show.alerts import ShownAlert, alerts_as_table
+from monitor.specs.rows import Trouble
 
 NOW = 400 * DAY
 NOWCAST = cast("Truth", "nowcast")
@@ -236,6 +237,29 @@ def test_a_model_whose_daemon_is_gone_is_stale_after_a_minute_but_not_as_of_an_e
     )
     for ago, past in ((5, True), (1, False)):  # minutes: one that is started again is none that is gone
         assert "No daemon" not in " ".join(of(heard=NOW - ago * 60_000_000, past=past).because)
+
+
+SINCE = "since 1971-02-04 23:00"
+
+
+@pytest.mark.parametrize(
+    ("failed", "as_of", "said"),
+    [
+        (2, NOW - HOUR, f"times {SINCE}, and all that is said here is of 1971-02-04 23:00: no table."),
+        (3, None, f"Cycles have failed 3 times {SINCE}, and none has succeeded yet: no table."),
+        (1, NOW - HOUR, None),  # it is tried again at once
+        (2, NOW, None),  # which has succeeded since
+        (0, NOW, f"no table, {SINCE}: bring them back, or take them out of the configuration."),
+    ],
+)
+def test_what_stands_in_the_way_of_cycles_is_told_first(
+    failed: int, as_of: int | None, said: str | None
+) -> None:
+    trouble = Trouble(as_of=NOW - HOUR // 2, since=NOW - HOUR, failed=failed, told="no table")
+    found = of(trouble=trouble, as_of=as_of, alerts=[(FIRING, "ada")])
+
+    assert (found.need is Need.NEEDED) == (said is not None)
+    assert said is None or said in found.because[0]
 
 
 @pytest.mark.parametrize(("late", "stale"), [(3 * HOUR, False), (3 * HOUR + 2 * 60_000_000, True)])

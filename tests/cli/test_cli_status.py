@@ -105,3 +105,21 @@ def test_what_was_known_then_is_told_of_then(tmp_path: Path) -> None:
     assert "busy: records" in then
     assert "is not kept" not in then
     assert "As of 2024-03-03 UTC" in then
+
+
+def test_cycles_that_fail_need_somebody_until_one_succeeds(tmp_path: Path) -> None:
+    bench = bench_of(tmp_path, 1_000)
+
+    def cycled(days: int) -> str:
+        bench.cycle(END + days * DAY)
+        (plain,) = json.loads(bench.monitor("status", "--format", "json").stdout)
+        return " ".join(plain["because"])
+
+    bench.database.run("ALTER TABLE predictions RENAME TO gone")
+    assert "Cycles have failed" not in cycled(1)
+    said = cycled(2)
+    assert "Cycles have failed 2 times since 2024-03-04, and all that is said here is of 2024-03-03" in said
+    assert 'there is no table or view "predictions"' in said
+
+    bench.database.run("ALTER TABLE gone RENAME TO predictions")
+    assert "Cycles have failed" not in cycled(2)

@@ -284,6 +284,7 @@ def test_a_dropped_feature_takes_its_own_measures_with_it_and_brings_them_back(r
         assert daemon.value("missing_columns", model="late") == 1
         assert daemon.logged("columns are missing", model="late")[-1]["columns"] == ["group"]
         assert daemon.value("cycles_total", model="late", outcome="failure") == 0
+        assert 'Columns are missing: "group", since ' in running.command("status", "--all").stdout
     finally:
         database.run('ALTER TABLE predictions RENAME COLUMN gone TO "group"')
 
@@ -292,6 +293,7 @@ def test_a_dropped_feature_takes_its_own_measures_with_it_and_brings_them_back(r
 
     daemon.wait_cycle("late")
     assert daemon.value("missing_columns", model="late") == 0
+    assert "Columns are missing" not in running.command("status", "--all").stdout
 
 
 def test_a_dropped_id_column_fails_its_model_alone_until_it_is_back(running: Running) -> None:

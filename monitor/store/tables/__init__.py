@@ -35,6 +35,7 @@ from monitor.store.tables.service import (
     panes,
     provenance,
     references,
+    troubles,
     waiting,
     windows,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "series",
     "snapshot_rows",
     "snapshots",
+    "troubles",
     "waiting",
     "windows",
 ]

@@ -193,6 +193,18 @@ daemons = Table(
     comment="which daemons share a run, and whose configuration is the newest",
 )
 
+troubles = Table(
+    "troubles",
+    METADATA,
+    *owner(),
+    time("as_of", "of its last cycle"),
+    time("since", "as of of the first"),
+    count("failed", "cycles that failed in a row; 0: none did"),
+    Column("told", Text, nullable=False, comment="what it is, in words"),
+    PrimaryKeyConstraint("run", "model"),
+    comment="what stands in the way of a model's cycles, as long as it does",
+)
+
 events = Table(
     "events",
     METADATA,
