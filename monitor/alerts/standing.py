@@ -18,9 +18,8 @@ from monitor.sentences.accepted import accepted_change
 from monitor.sentences.changed import is_change, whose
 from monitor.sentences.known import Known, Section, few, named, sections, sentence
 from monitor.sentences.reasons import why
-from monitor.sentences.troubles import trouble_told
+from monitor.sentences.troubles import CycleTrouble, trouble_told
 from monitor.sentences.windows import at
-from monitor.specs.rows import Trouble
 
 _NAMED = 5  # subjects of which the same is said
 _SLACK = 60 * SECOND
@@ -88,7 +87,7 @@ class Seen:
     followed: bool = True
     of_past: bool = False
     heard: int | None = None
-    trouble: Trouble | None = None
+    trouble: CycleTrouble | None = None
 
 
 @dataclass(frozen=True, slots=True)

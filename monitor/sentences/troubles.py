@@ -1,13 +1,34 @@
 """What stands in the way of a model's cycles, in words."""
 
+from dataclasses import dataclass
+
 from monitor.core.text import brief
 from monitor.sentences.windows import at
-from monitor.specs.rows import Trouble
 
 _ONCE = 1  # failure that is tried again before anybody is told
 
 
-def trouble_told(trouble: Trouble | None, as_of: int | None) -> str | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleTrouble:
+    """What stands in the way of a model's cycles.
+
+    Parameters
+    ----------
+    as_of, since
+        of the last cycle that met it, and of the first.
+    failed
+        cycles that failed in a row; 0: they succeed, but not all can be measured.
+    told
+        what it is, in words.
+    """
+
+    as_of: int
+    since: int
+    failed: int
+    told: str
+
+
+def trouble_told(trouble: CycleTrouble | None, as_of: int | None) -> str | None:
     """What somebody is needed for; None: nothing, or what failed has succeeded since.
 
     Parameters

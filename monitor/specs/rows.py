@@ -130,26 +130,6 @@ class ModelState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
-    """What stands in the way of a model's cycles.
-
-    Parameters
-    ----------
-    as_of, since
-        of the last cycle that met it, and of the first.
-    failed
-        cycles that failed in a row; 0: they succeed, but not all can be measured.
-    told
-        what it is, in words.
-    """
-
-    as_of: int
-    since: int
-    failed: int
-    told: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowState:
     """What has happened to one kept window: when it was first measured, settled, last measured.
 

@@ -15,8 +15,8 @@ from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, segment_columns
 from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
+from monitor.sentences.troubles import CycleTrouble
 from monitor.show.alerts import ShownAlert, alerts_as_table
-from monitor.specs.rows import Trouble
 
 NOW = 400 * DAY
 NOWCAST = cast("Truth", "nowcast")
@@ -255,7 +255,7 @@ SINCE = "since 1971-02-04 23:00"
 def test_what_stands_in_the_way_of_cycles_is_told_first(
     failed: int, as_of: int | None, said: str | None
 ) -> None:
-    trouble = Trouble(as_of=NOW - HOUR // 2, since=NOW - HOUR, failed=failed, told="no table")
+    trouble = CycleTrouble(as_of=NOW - HOUR // 2, since=NOW - HOUR, failed=failed, told="no table")
     found = of(trouble=trouble, as_of=as_of, alerts=[(FIRING, "ada")])
 
     assert (found.need is Need.NEEDED) == (said is not None)

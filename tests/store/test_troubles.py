@@ -3,7 +3,7 @@
 from store_examples import START
 
 from monitor.core.clock import HOUR
-from monitor.specs.rows import Trouble
+from monitor.sentences.troubles import CycleTrouble
 from monitor.store.adapter import SqlStore
 from monitor.store.coordination.troubles import SqlTroubles
 
@@ -17,10 +17,10 @@ def test_what_goes_on_began_when_it_began_and_what_is_of_another_kind_begins_ane
     other.note("late", START, failed=True, told="of another run")
     troubles.note("early", START, failed=False, told="columns")
 
-    failing = Trouble(as_of=START + HOUR, since=START, failed=2, told="no table")
+    failing = CycleTrouble(as_of=START + HOUR, since=START, failed=2, told="no table")
     assert troubles.by_model() == {
         "late": failing,
-        "early": Trouble(as_of=START, since=START, failed=0, told="columns"),
+        "early": CycleTrouble(as_of=START, since=START, failed=0, told="columns"),
     }
 
     troubles.note("late", START + 2 * HOUR, failed=False, told="columns")
@@ -28,6 +28,6 @@ def test_what_goes_on_began_when_it_began_and_what_is_of_another_kind_begins_ane
     troubles.clear("early")
 
     assert troubles.by_model() == {
-        "late": Trouble(as_of=START + 3 * HOUR, since=START + 2 * HOUR, failed=0, told="other columns")
+        "late": CycleTrouble(as_of=START + 3 * HOUR, since=START + 2 * HOUR, failed=0, told="other columns")
     }
     assert other.by_model()["late"].told == "of another run"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Engine, delete, select
 
-from monitor.specs.rows import Trouble
+from monitor.sentences.troubles import CycleTrouble
 from monitor.store.connections import reading, writing
 from monitor.store.statements import put
 from monitor.store.tables import troubles
@@ -17,7 +17,7 @@ class SqlTroubles:
     engine: Engine = field(repr=False)
     run: str
 
-    def by_model(self) -> dict[str, Trouble]:
+    def by_model(self) -> dict[str, CycleTrouble]:
         """What stands in the way now."""
         with reading(self.engine) as connection:
             return _standing(connection, self.run)
@@ -45,7 +45,7 @@ class SqlTroubles:
             connection.execute(delete(troubles).where(troubles.c.run == self.run, troubles.c.model == model))
 
 
-def _standing(connection: Connection, run: str) -> dict[str, Trouble]:
+def _standing(connection: Connection, run: str) -> dict[str, CycleTrouble]:
     rows = connection.execute(select(troubles).where(troubles.c.run == run)).mappings()
-    names = Trouble.__dataclass_fields__
-    return {row["model"]: Trouble(**{name: row[name] for name in names}) for row in rows}
+    names = CycleTrouble.__dataclass_fields__
+    return {row["model"]: CycleTrouble(**{name: row[name] for name in names}) for row in rows}
