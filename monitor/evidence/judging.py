@@ -107,7 +107,7 @@ def step(
         gathered,
         weighed,
         faults,
-        usual_since([*rows, stands]),
+        usual_since(watch, [*rows, stands]),
     )
 
 

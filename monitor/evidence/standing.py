@@ -98,10 +98,11 @@ def with_standing(
     )
 
 
-def usual_since(rows: Sequence[DayRow]) -> Ints:
+def usual_since(watch: Watch, rows: Sequence[DayRow]) -> Ints:
     """First day of the change that is now what is expected, by subject: it did not go back. 0: there is none.
 
-    A change that goes back ends too, but what is learned does not begin anew with it.
+    A change that goes back ends too, but what is learned does not begin anew with it. A fault that goes away
+    later is no change: it is looked at itself.
 
     Parameters
     ----------
@@ -115,7 +116,25 @@ def usual_since(rows: Sequence[DayRow]) -> Ints:
     taken = (since == NEVER) & (restart != np.concatenate([restart[:1], restart[:-1]]))
     ended = taken | ((reset == days) & (days > days[0]))
     last, columns = len(rows) - 1 - np.argmax(ended[::-1], axis=0), np.arange(since.shape[1])
-    return np.where(taken[last, columns], restart[last, columns], NEVER).astype(np.int64)
+    lasts = taken[last, columns] & ~_is_gone(watch, rows, np.maximum(last - 1, 0))
+    return np.where(lasts, restart[last, columns], NEVER).astype(np.int64)
+
+
+def _is_gone(watch: Watch, rows: Sequence[DayRow], stood: Ints) -> Bools:
+    """Subjects whose fault has gone away: the last days have less than half of the share that was found.
+
+    Parameters
+    ----------
+    stood
+        of each subject the position of a day on which its change stood.
+    """
+    columns, series = np.arange(len(stood)), len(watch.series)
+    by, size = (np.stack([getattr(row, name) for row in rows])[stood, columns] for name in ("by", "size"))
+    hits, trials = (sum(getattr(row, name) for row in rows[-BACK:]) for name in ("hits", "trials"))
+    share = np.append(np.where(trials > 0, hits / np.maximum(trials, 1), np.nan), np.nan)
+    at = np.where((by >= series) & (by < series + len(watch.faults)), by - series, len(watch.faults))
+    gone: Bools = share[at] < np.abs(size) / 2
+    return gone
 
 
 def _found(

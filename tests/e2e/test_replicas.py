@@ -229,7 +229,8 @@ def test_daemons_of_an_older_configuration_stand_aside_and_serve_on(replicas: Re
     new.wait(lambda: len(replicas.cycles("late")) > done + 1, "cycles of the new one")
     newest = replicas.cycles("late")[-1]
     for daemon in old:
-        assert from_iso(daemon.logged("cycle", model="late")[-1]["as_of"]) < newest
+        ran = daemon.logged("cycle", model="late")  # none, where the others were quicker
+        assert all(from_iso(one["as_of"]) < newest for one in ran)
         daemon.wait(
             partial(_serves, daemon, "late", newest / SECOND),
             "what the new one measured",

@@ -436,6 +436,20 @@ def test_a_category_that_is_missing_at_first_is_followed_once_it_has_values() ->
     assert found[-1] in (60, 61)
 
 
+def test_a_fault_that_goes_away_after_it_was_expected_is_not_said_to_be_still_there() -> None:
+    few = np.where(np.arange(400) < 60, None, "blue")
+    kept = np.full(400, "blue")
+    tables = [rows(at, 400, color=few if 30 <= at < 60 else kept) for at in range(70)]
+
+    told = [said(of_day, "feature:color") for of_day in judged_rows(tables, counting())]
+
+    assert (told[30].begins, told[30].what, told[57].stands) == (True, "missing", True)
+    since = [None if one.usual_since is None else one.usual_since - MONDAY for one in told]
+    assert since[:58] == [None] * 58
+    assert since[58:61] == [30] * 3  # it lasts, and is expected
+    assert since[-8:] == [None] * 8  # most of three days are without it
+
+
 def test_a_shift_tells_how_many_values_are_missing_besides() -> None:
     """By the fault where none were missing before, by the series where some are."""
     followed = watch((Trait.LEVEL, Trait.MISSING))
