@@ -6,7 +6,7 @@ from monitor.core.measurement import Measurement
 from monitor.measures.against import contributes_to, difference
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.worded import CHANCE, compared, surely, value_of, with_interval
+from monitor.measures.worded import CHANCE, cell_of, compared, surely, value_of, with_interval
 from monitor.sentences.known import NOWCAST, Known, capital, named
 from monitor.sentences.labels import none_settled
 from monitor.sentences.reasons import why, why_absent
@@ -170,9 +170,8 @@ def _where(known: Known, row: MeasurementRow) -> str:
     detail = None if worst is None else worst.measurement.detail
     if detail is None or not detail.rows:
         return ""
-    mean = contributes_to(detail)
-    of = "of it" if mean == row.measure else f"of the difference in {mean}"
-    return f", most {of} in {named(str(detail.rows[0][0]))}"
+    (segment, added, *_), mean = detail.rows[0], contributes_to(detail)
+    return f"; {named(str(segment))} contributes most, {cell_of('contribution', added, mean)} of {mean}"
 
 
 def _sure(measure: str, step: Measurement) -> str:

@@ -354,7 +354,7 @@ def test_the_segment_that_a_fall_comes_from_is_named() -> None:
     rows.append(replace(worst, window_end=rows[0].window_end, against="reference"))
 
     text = said(replace(HEALTHY, rows=rows), "performance")
-    assert "]: surely worse, most of the difference in accuracy in region=North." in text
+    assert "]: surely worse; region=North contributes most, −2.0 points of accuracy." in text
 
 
 def test_coverage_is_told_by_predicted_class() -> None:
