@@ -309,9 +309,9 @@ def _told_of(seen: Seen) -> list[Rule]:
 
 def _no_row(rule: Rule, known: Known) -> str:
     """Why a rule has nothing to judge."""
-    row = known.newest(rule.measure, rule.truth)
-    if rule.truth and row is not None and row.window == rule.window and row.measurement.value is None:
-        return performance.lacks(known, row)
+    of = (rule.measure, rule.truth, rule.window, rule.against)
+    if rule.truth and (told := performance.not_judged(known, *of)) is not None:
+        return told
     if rule.truth == "settled":
         return labels.none_settled(known, "" if rule.window == CUMULATIVE else rule.window)
     if rule.truth == "nowcast":

@@ -126,6 +126,23 @@ def lacks(known: Known, row: MeasurementRow) -> str:
     return base.removesuffix(": ") if base and not row.measurement.n else why_absent(row.measurement)
 
 
+def not_judged(known: Known, measure: str, truth: str, window: str, against: str) -> str | None:
+    """Why nothing can be judged of a window that was measured; None: it was not measured yet."""
+    of = (measure, truth, window, "", "")
+    rows = [
+        row
+        for row in known.rows
+        if row.of_whole and (row.measure, str(row.truth), row.window, row.subject, row.against) == of
+    ]
+    row = max(rows, key=lambda one: one.window_end, default=None)
+    if row is None:
+        return None
+    if row.measurement.value is None:
+        return lacks(known, row)
+    of_what = "the reference" if against == _REFERENCE else against
+    return f"there is no {measure} of {of_what} to compare that of {window} with" if against else None
+
+
 def _told(known: Known, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference."""
     base, few = _base(known, row)

@@ -8,7 +8,7 @@ _RUNBOOK = ': see "Why is there no value?" in the runbook'
 _REASONS = {
     "no_records": "the window has no records: look whether the log is written",
     "no_labels": "no label has come for the window: wait for labels, or look at their feed",
-    "no_reference": "there is nothing to compare with: give [models.reference]",
+    "no_reference": "there is nothing to compare with: give a [models.reference] that has it",
     "too_few": "too few records or labels: wait, or take a longer window",
     "one_class": "only one class has been seen: wait for labels of the others, or take a longer window",
     "undefined": "the formula has no value for these records: see docs/measures.md",
@@ -47,6 +47,6 @@ def why(reason: str) -> str:
     """Reason in words, and what would help; one that is not listed here is quoted.
 
     >>> why("no_reference")
-    'there is nothing to compare with: give [models.reference]'
+    'there is nothing to compare with: give a [models.reference] that has it'
     """
     return _REASONS.get(reason, f'the reason is "{reason}"{_RUNBOOK}')

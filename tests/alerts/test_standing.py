@@ -275,7 +275,7 @@ def test_a_model_without_cycles_for_three_ticks_is_stale(late: int, *, stale: bo
     [
         ({"as_of": None, "rows": ()}, "No cycle has run yet: start the daemon"),
         ({"rows": ()}, "Nothing has been measured yet"),
-        ({"reference": False}, "give [models.reference]"),
+        ({"reference": False}, "give a [models.reference] that has it"),
         ({"rules": ()}, "No rule is configured"),
         ({"rows": [*shift_of("age", 0.001)]}, "Performance is not known: nothing has settled"),
         ({"rows": SETTLED}, "feature_shift is not judged: what it judges of the window 7d is not there yet"),
@@ -324,6 +324,24 @@ def test_rules_that_are_unknown_for_one_reason_are_told_in_one_sentence() -> Non
     assert found.because == (
         "one, two, three, four and 1 more are not judged: no window of 7d has settled yet.",
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"measurement": Measurement.absent(Reason.ONE_CLASS, n=9)}, ONE_CLASS),
+        ({}, "there is no roc_auc of the reference to compare that of 7d with"),
+        ({"window": "30d"}, "no window of 7d has settled yet"),
+    ],
+)
+def test_a_window_that_has_settled_is_not_said_to_be_still_to_settle(
+    changed: dict[str, Any], why: str
+) -> None:
+    rows = [replace(row, **changed) for row in SETTLED if not row.against]
+    rows += [replace(row, window="30d") for row in SETTLED if not row.against]  # which has a value
+    found = of(rows=[*rows, *shift_of("age", 0.001)], rules=(FALL,))
+
+    assert f"performance is not judged: {why}." in found.because
 
 
 def test_what_cannot_be_told_is_told_where_somebody_is_needed_too() -> None:
