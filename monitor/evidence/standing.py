@@ -9,7 +9,7 @@ from monitor.core.typing import Bools, Floats, Ints
 from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.faults import Faulty
 from monitor.evidence.gathering import Gathered
-from monitor.evidence.watched import Watch
+from monitor.evidence.watched import Trait, Watch
 
 LONGEST = 28  # days that a change stands, before it is what is expected
 BACK = 3  # days, of which most must be back
@@ -50,8 +50,10 @@ class WeighedEvidence:
 
 
 def _most_of_series(watch: Watch, told: Floats, by: Ints) -> Ints:
+    """Series that tells each subject's change: the level, where it suffices alone: it is read first."""
     most = by.copy()
-    order = np.argsort(told, kind="stable")
+    is_level = np.asarray([one.trait is Trait.LEVEL for one in watch.series], dtype=bool)
+    order = np.lexsort((told, is_level & (told > 1.0)))
     most[watch.subject[order]] = order
     return most
 
