@@ -21,6 +21,7 @@ _WEEK = 7
 _MUCH = 2  # times the smallest size that is told
 _BAND = 2.0  # standard deviations
 _FITS = 0.1  # standard deviations by which a day's mean may differ from what its level says
+_NEAR = 1.0  # standard deviations from usual days, within which the mean of several days is told
 _LARGEST = 1e6  # of evidence that is told: more says no more
 
 
@@ -59,10 +60,18 @@ class Means:
         """Mean of a day that is expected to have a level."""
         return self.mean + (level - self.level) * self.deviation
 
-    def of_several(self, level: float) -> "Means | None":
-        """What levels of several days mean; None: the judged day has another mean, as numbers are clipped."""
+    def of_several(self, level: float, several: float) -> "Means | None":
+        """What levels of several days mean; None: numbers are clipped, so it is not known.
+
+        Parameters
+        ----------
+        level, several
+            of the judged day, whose mean shows whether they are; of the days together. Far from usual numbers
+            may be clipped on any of these.
+        """
         off = math.inf if self.now is None else abs(self.at(level) - self.now)
-        return replace(self, now=None) if off <= _FITS * self.deviation else None
+        sure = off <= _FITS * self.deviation and abs(several - self.level) <= _NEAR
+        return replace(self, now=None) if sure else None
 
 
 KnownMeans: TypeAlias = tuple[Mapping[str, Means], Mapping[str, float]]
@@ -285,7 +294,7 @@ def _of_series(watch: Watch, judged: Judged, at: int, means: Means | None, as_fo
     band = sorted(plain(one.trait, bound) for bound in (low, high))
     worse = one.trait is Trait.AUC
     if means is not None and over > 1:
-        means = means.of_several(float(row.values[at]))
+        means = means.of_several(float(row.values[at]), value)
     figures = value, low, high
     own = in_unit(watch, row, judged.expectation.level, at, figures, means) if np.isfinite(value) else None
     return _Said(

@@ -77,6 +77,7 @@ _RATIOS = ("records", "root_mean_squared_error")
 _MILLION = 1_000_000.0
 _MISSING = 0.01  # of the values, from which on it is told that more are missing than is usual
 _MOST_MOVED = 1.0  # sd of the robust level, below which a mean that is a multiple is that by few numbers
+_AS_FAR = 2.0  # times its level that a mean moved, up to which all numbers moved with it
 _THURSDAY = 3  # 1970-01-01
 
 
@@ -232,8 +233,10 @@ def _now(cells: _Cells, end: int) -> str:
     own = _three(cells, "own", "own_low", "own_high")
     if what in _OWN and own is not None:
         told, *bounds = (about(one) for one in own)
-        few_of = what == "level" and abs(value - (low + high) / 2) < _MOST_MOVED
-        factor = factor_of(own[0], (own[1] + own[2]) / 2 if own[1] * own[2] > 0 else 0.0, of_few=few_of)
+        moved, middle = abs(value - (low + high) / 2), (own[1] + own[2]) / 2
+        alike = abs(own[0] - middle) * (high - low) <= _AS_FAR * moved * (own[2] - own[1])
+        few_of = what == "level" and moved < _MOST_MOVED and not alike
+        factor = factor_of(own[0], middle if own[1] * own[2] > 0 else 0.0, of_few=few_of)
         told = f"{_OWN[what]} {told} ({factor or f'{_signed(value - (low + high) / 2)} sd'})"
     elif what in _NUMBERS:
         unit = "" if what == "shape" else " sd"

@@ -59,6 +59,23 @@ def test_a_lasting_shift_is_found_once_stands_28_days_and_is_then_what_is_expect
     assert judged[-1].expectation.level[0] == pytest.approx(0.8, abs=0.1)
 
 
+@pytest.mark.parametrize(("level", "what"), [(1.0, "level"), (0.05, "spread")])
+def test_a_change_is_told_by_its_level_where_that_suffices_else_by_what_is_most_evident(
+    level: float, what: str
+) -> None:
+    both = watch((Trait.LEVEL, Trait.SPREAD))
+    levels, spreads = quiet(61, 3), quiet(61, 4) / 4.0
+    levels[60], spreads[60] = levels[60] + level, spreads[60] + 1.0
+
+    (*_, newest) = run(
+        both, [day(at, *values) for at, values in enumerate(zip(levels, spreads, strict=True))]
+    )
+
+    told = said(judgements(both, newest, budget=BUDGET), "feature:width")
+    assert (told.begins, told.what) == (True, what)
+    assert newest.weighed.told[1] > newest.weighed.told[0]
+
+
 def test_a_change_that_became_what_is_expected_is_told_apart_from_one_that_went_back() -> None:
     """The one is still there: it must not be said to be over."""
 
@@ -471,10 +488,11 @@ def test_a_mean_of_several_days_is_told_where_levels_say_the_mean_alone() -> Non
     """Levels are of clipped numbers: of few that are far off they say next to nothing."""
     usual = Means(50.0, 40.0, level=0.1)
 
-    assert replace(usual, now=54.5).of_several(0.2) == usual
-    assert replace(usual, now=471.0).of_several(0.9) is None
-    assert replace(usual, now=50.0).of_several(math.nan) is None
-    assert usual.of_several(0.2) is None, "the mean of the judged day is not known"
+    assert replace(usual, now=54.5).of_several(0.2, 0.3) == usual
+    assert replace(usual, now=54.5).of_several(0.2, 3.7) is None, "on other days numbers may be clipped"
+    assert replace(usual, now=471.0).of_several(0.9, 0.9) is None
+    assert replace(usual, now=50.0).of_several(math.nan, 0.9) is None
+    assert usual.of_several(0.2, 0.2) is None, "the mean of the judged day is not known"
 
 
 def test_few_numbers_that_are_far_off_are_told_by_the_days_own_mean_or_in_deviations() -> None:

@@ -49,6 +49,9 @@ def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_w
     assert told(value=0.83, own=471.0, own_low=45.0, own_high=55.0).startswith(
         "mean 471 (×9.4 by some of the numbers) on 2024-03-04, expected 45 to 55 on"
     )
+    assert told(value=0.94, own=0.479, own_low=0.249, own_high=0.329).startswith(
+        "mean 0.479 (×1.7) on 2024-03-04, expected 0.249 to 0.329 on"  # all of the numbers moved as far
+    )
     assert told(what="spread", own=0.0101, own_low=9.8, own_high=10.2).startswith(
         "spread about 0.0101 (×0.001, as"
     )

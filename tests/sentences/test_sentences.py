@@ -12,6 +12,7 @@ from monitor.sentences.inputs import inputs, quality
 from monitor.sentences.known import Known
 from monitor.sentences.labels import labels
 from monitor.sentences.performance import performance
+from monitor.sentences.reasons import why
 
 PLACE: dict[str, Any] = {"window_end": 0}
 SETTLED: dict[str, Any] = {"window_end": 0, "truth": Truth.SETTLED}
@@ -51,9 +52,7 @@ def test_scores_that_moved_stand_before_those_that_did_not_and_those_that_are_un
 
 
 def test_without_a_reference_it_is_said_that_nothing_is_known_of_shifts() -> None:
-    assert list(inputs(known())) == [
-        "Whether features moved is not known: there is nothing to compare with: give a [models.reference] that has it"
-    ]
+    assert list(inputs(known())) == [f"Whether features moved is not known: {why('no_reference')}"]
 
 
 def test_features_that_nothing_is_known_of_are_named() -> None:
@@ -118,9 +117,7 @@ def test_a_value_without_what_it_is_compared_with_says_why() -> None:
 
     for rows in ([now], [now, no_reference]):
         told = next(iter(performance(known(*rows), labels=True)))
-        assert told.endswith(
-            "[0.690, 0.710]; not compared: there is nothing to compare with: give a [models.reference] that has it"
-        )
+        assert told.endswith(f"[0.690, 0.710]; not compared: {why('no_reference')}")
     told = next(iter(performance(known(now, bare), labels=True)))
     assert told.endswith("reference 0.800, difference −0.100: without an interval nothing is sure")
 
