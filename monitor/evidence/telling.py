@@ -20,8 +20,7 @@ from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
 _WEEK = 7
 _MUCH = 2  # times the smallest size that is told
 _BAND = 2.0  # standard deviations
-_FITS = 0.1  # standard deviations by which a day's mean may differ from what its level says
-_NEAR = 1.0  # standard deviations from usual days, within which the mean of several days is told
+_FITS, _NEAR = 0.1, 1.0  # sd by which a day's mean may differ from its level; within which several days' is told
 _LARGEST = 1e6  # of evidence that is told: more says no more
 
 
@@ -61,17 +60,9 @@ class Means:
         return self.mean + (level - self.level) * self.deviation
 
     def of_several(self, level: float, several: float) -> "Means | None":
-        """What levels of several days mean; None: numbers are clipped, so it is not known.
-
-        Parameters
-        ----------
-        level, several
-            of the judged day, whose mean shows whether they are; of the days together. Far from usual numbers
-            may be clipped on any of these.
-        """
-        off = math.inf if self.now is None else abs(self.at(level) - self.now)
-        sure = off <= _FITS * self.deviation and abs(several - self.level) <= _NEAR
-        return replace(self, now=None) if sure else None
+        """What levels of several days mean; None: numbers of the judged day, or of others, may be clipped."""
+        off = math.inf if self.now is None or abs(several - self.level) > _NEAR else self.at(level) - self.now
+        return replace(self, now=None) if abs(off) <= _FITS * self.deviation else None
 
 
 KnownMeans: TypeAlias = tuple[Mapping[str, Means], Mapping[str, float]]

@@ -454,8 +454,9 @@ def test_a_category_that_is_missing_at_first_is_followed_once_it_has_values() ->
 
 
 def test_a_fault_that_goes_away_after_it_was_expected_is_not_said_to_be_still_there() -> None:
-    few = np.where(np.arange(400) < 60, None, "blue")
-    kept = np.full(400, "blue")
+    kept = np.full(400, "blue", dtype=object)
+    few = kept.copy()
+    few[:60] = None
     tables = [rows(at, 400, color=few if 30 <= at < 60 else kept) for at in range(70)]
 
     told = [said(of_day, "feature:color") for of_day in judged_rows(tables, counting())]

@@ -1,7 +1,7 @@
 """Frames as they come: ids of several columns, words that are no classes, columns of several types."""
 
 import uuid
-from typing import Any
+from typing import Any, cast
 
 import made_frames
 import numpy as np
@@ -64,7 +64,8 @@ def test_some_predictions_and_labels_of_no_class_are_told_of() -> None:
 
 
 def test_of_a_repeated_id_the_first_row_counts_whatever_its_values() -> None:
-    twice = {"id": [0, 0, 1, 1], "score": [0.9, 0.1, 0.8, 0.2], "truth": ["yes"] * 2 + ["no"] * 2}
+    truth = ["yes"] * 2 + ["no"] * 2
+    twice: dict[str, list[Any]] = {"id": [0, 0, 1, 1], "score": [0.9, 0.1, 0.8, 0.2], "truth": truth}
     turned = {name: values[::-1] for name, values in twice.items()}
     dated = twice | {"at": ["2026-01-02", "2026-01-01"] * 2}
 
@@ -174,7 +175,7 @@ def test_a_reference_without_labels_is_said_to_have_none_not_to_be_missing() -> 
             lambda: monitor.evaluate({"score": SCORE}, **SCORED | {"label": pd.Series(TRUTH)}),
             "label: must be",
         ),
-        (lambda: monitor.open(pd.DataFrame()), "got DataFrame"),
+        (lambda: monitor.open(cast("str", pd.DataFrame())), "got DataFrame"),
     ],
 )
 def test_what_is_no_name_is_refused(call: Any, said: str) -> None:

@@ -14,7 +14,7 @@ from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import SqlSource, open_source
 from monitor.sources.engines import mysql
-from monitor.sources.engines.readers import adbc
+from monitor.sources.engines.readers import postgresql
 from monitor.specs import deadlines
 from monitor.specs.model import SourceSpec
 
@@ -29,7 +29,7 @@ KINDS = [
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (deadlines, adbc, mysql):
+    for module in (deadlines, postgresql, mysql):
         monkeypatch.setattr(module, "CONNECTED", 1.0)
     monkeypatch.setitem(deadlines._OPTIONS, "connect_timeout", "2")
 

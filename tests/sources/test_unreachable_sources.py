@@ -17,7 +17,7 @@ from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.sources import SqlSource, open_source
 from monitor.sources.engines import sqlite
-from monitor.sources.engines.readers import adbc, fetchmany
+from monitor.sources.engines.readers import fetchmany, postgresql
 from monitor.specs.model import Relation, SourceSpec
 
 WEEK = [(START, START + 7 * DAY)]
@@ -236,8 +236,8 @@ def test_the_url_chooses_the_reader(tmp_path: Path) -> None:
     readers = {
         f"sqlite:///{tmp_path}/a.db": sqlite.SqliteReader,
         f"sqlite:///{tmp_path}/a.db?reader=fetchmany": fetchmany.FetchmanyReader,
-        "postgresql://h/d": adbc.PostgresReader,
-        "postgresql+psycopg://h/d": adbc.PostgresReader,
+        "postgresql://h/d": postgresql.PostgresReader,
+        "postgresql+psycopg://h/d": postgresql.PostgresReader,
         "postgresql+psycopg://h/d?reader=fetchmany": fetchmany.FetchmanyReader,
     }
 

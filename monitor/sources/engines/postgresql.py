@@ -13,7 +13,7 @@ from sqlalchemy import URL
 from monitor.core.errors import SourceError
 from monitor.sources.address import Address
 from monitor.sources.engines.engine import Engine, refusal
-from monitor.sources.engines.readers.adbc import PostgresReader
+from monitor.sources.engines.readers.postgresql import PostgresReader, settings
 from monitor.sources.sql.names import text
 from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Output, Session, Want, has_equality
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
@@ -195,7 +195,7 @@ class Postgresql(Engine):
     def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
         """Settings of the transaction that SQLAlchemy begins."""
         snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        return snapshot, f"SET LOCAL statement_timeout = {limit_ms}", "SET LOCAL TIME ZONE 'UTC'"
+        return snapshot, *settings(limit_ms)
 
     def arguments(self, url: URL, limit: float) -> Mapping[str, Any]:  # noqa: ARG002
         """What libpq is told beside the URL."""
