@@ -26,10 +26,10 @@ from sim_samples import (
 
 from monitor.measures.against import difference, is_comparable
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.estimates import error_results
 from monitor.measures.evaluate import (
     challenge,
     comparison,
-    estimate_errors,
     estimates,
     learned,
     performance,
@@ -200,7 +200,7 @@ def _estimates(name: str, told: str, table: pa.Table, reading: Reading, rarest: 
             )
             for taught, labels, records in zip(*sides, strict=True):
                 found = estimates(counting, learned(counting, taught), records, ASK)
-                errors = estimate_errors(found, performance(counting, labels, HEADLINES))
+                errors = error_results(found, performance(counting, labels, HEADLINES))
                 yield _covered(errors, dict.fromkeys((one.measure for one in errors), 0.0))
 
     return Case(name, told, rarest, simulate)

@@ -87,7 +87,7 @@ def linear(
     return Axis(first * step, last * step, ticks, title=title)
 
 
-def logarithmic(values: Iterable[float], *, title: str = "") -> Axis:
+def logarithmic(values: Iterable[float]) -> Axis:
     """Logarithmic axis from a power of ten to another, with ticks at some; what is not positive is left out.
 
     >>> [tick.label for tick in logarithmic([0.03, 8.0]).ticks]
@@ -99,7 +99,7 @@ def logarithmic(values: Iterable[float], *, title: str = "") -> Axis:
     each = -(-(last - first + 1) // MOST)
     first, last = max(first, -307), min(last, 308)
     ticks = tuple(AxisTick(10.0**at, f"{10.0**at:g}") for at in range(first, last + 1, each))
-    return Axis(10.0**first, 10.0**last, ticks, log=True, title=title)
+    return Axis(10.0**first, 10.0**last, ticks, log=True)
 
 
 def _room(values: list[float]) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
 _WEEK = 7
 _MUCH = 2  # times the smallest size that is told
 _BAND = 2.0  # standard deviations
-_FITS, _NEAR = 0.1, 1.0  # sd by which a day's mean may differ from its level; within which several days' is told
+_FITS, _NEAR = 0.1, 1.0  # sd by which a day's mean may differ from its level; a mean of days from usual ones
 _LARGEST = 1e6  # of evidence that is told: more says no more
 
 

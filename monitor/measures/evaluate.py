@@ -12,7 +12,7 @@ from monitor.measures import regression
 from monitor.measures.against import NO_RECORDS, SegmentMean
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.class_estimates import class_results, largest_result
-from monitor.measures.classification import confusion, probabilities, scores
+from monitor.measures.classification import confusion, gains, probabilities, scores
 from monitor.measures.classification.confusion import Margins, shares
 from monitor.measures.classification.scores import Scored
 from monitor.measures.comparison import arms, challenger
@@ -24,7 +24,6 @@ from monitor.measures.estimates import (
     Learned,
     absent_results,
     binary_results,
-    error_results,
     number_results,
 )
 from monitor.measures.labels import class_coverage
@@ -34,6 +33,7 @@ from monitor.measures.regression import mean_absolute_error
 from monitor.measures.shift import season, stability_index, values
 from monitor.measures.shift.cells import Expected, Mixture, Subject
 from monitor.measures.statistics.intervals import mixed, moments_of
+from monitor.measures.statistics.ranked import Ranked
 from monitor.measures.volume import log_delays, volume_results
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.labels import pairing
@@ -101,12 +101,11 @@ def whole_cells(
 
 def best_threshold(counting: Counting, labels: Counters, options: Options) -> float | None:
     """Threshold on the score that would have given the largest profit; None where nothing tells."""
-    if not counting.scored:
+    if not (counting.scored and options.profit):
         return None
     _require(counting.labels, labels)
-    table = counting.score_table(labels)
-    scored = Scored(table, counting.score_bounds, counting.reading.classes, None, 0)
-    return scores.best_threshold(scored, options)
+    ranked = Ranked.of(counting.score_table(labels), counting.score_bounds)
+    return gains.best_threshold(ranked, gains.amounts_of(counting.reading.classes, options.profit))
 
 
 def expectation(
@@ -337,11 +336,6 @@ def estimates(
             return list(number_results(taught, predictions, options.level))
         case Reason():
             return list(absent_results(names, taught, _records(records)))
-
-
-def estimate_errors(estimated: list[Result], realised: list[Result]) -> list[Result]:
-    """Estimates less what labels gave."""
-    return list(error_results(estimated, realised))
 
 
 def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:

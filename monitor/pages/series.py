@@ -59,9 +59,7 @@ def readings(
     ]
 
 
-def line(
-    series: Sequence[WindowReading], window: Window, *, gaps: bool = True
-) -> list[tuple[float, float | None]]:
+def line(series: Sequence[WindowReading], window: Window) -> list[tuple[float, float | None]]:
     """Points of a line; a window without a value, or that is not there, is a gap.
 
     Ends lie as far apart as they mostly do: one that is kept for an alert makes no gaps around it.
@@ -69,7 +67,7 @@ def line(
     points: list[tuple[float, float | None]] = []
     step = max(window.step, median_low([b.end - a.end for a, b in pairwise(series)] or [0]))
     for at, reading in enumerate(series):
-        if gaps and at and not window.calendar and reading.end - series[at - 1].end > 1.5 * step:
+        if at and not window.calendar and reading.end - series[at - 1].end > 1.5 * step:
             points.append((reading.middle - step, None))
         points.append((reading.middle, reading.value))
     return points

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from monitor.core.text import brief
+from monitor.core.text import brief, readable
 from monitor.sentences.windows import at
 
 _ONCE = 1  # failure that is tried again before anybody is told
@@ -38,7 +38,7 @@ def trouble_told(trouble: CycleTrouble | None, as_of: int | None) -> str | None:
     """
     if trouble is None:
         return None
-    told = brief(trouble.told)
+    told = brief(readable(trouble.told))
     if trouble.failed:
         if trouble.failed <= _ONCE or (as_of is not None and trouble.as_of <= as_of):
             return None

@@ -173,7 +173,7 @@ def _explained(shown: ShownAlert, width: int | None) -> str:
     lines += [f"  It is {kept}." for kept in (still(alert),) if kept]
     lines += [f"  {readable(shown.odd_values)}."] if shown.odd_values else []
     if cause is not None and cause.rows and not is_change(cause):  # of a change the sentence says it all
-        lines += [f"  {readable(_title(cause))}:", indented(cause_table(shown.rule, cause), 4, width)]
+        lines += [f"  {readable(_title(cause))}:", indented(cause_table(shown.rule, cause), width)]
     if shown.rule is not None and alert.state is not State.RESOLVED:
         action = annotations(shown.rule, alert.breach).get("action", "")
         lines += [f"  What to do: {readable(line)}" for line in action.split("\n") if line]

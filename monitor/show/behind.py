@@ -62,7 +62,7 @@ def _table(name: str, detail: Detail, width: int | None) -> str:
     columns = _COLUMNS.get(name, detail.columns)
     places = [detail.columns.index(column) for column in columns]
     cells = [[_cell(detail.columns[at], row[at]) for at in places] for row in detail.rows]
-    return indented([list(columns), *cells], 4, width)
+    return indented([list(columns), *cells], width)
 
 
 def _cell(column: str, value: float | str | None) -> str:
@@ -88,4 +88,4 @@ def _matrix(rows: Sequence[MeasurementRow], width: int | None) -> Iterator[str]:
     for name in names:
         records = [counts.get((name, said), 0.0) for said in names]
         table.append([name, *(f"{count:,.0f}" for count in records), f"{sum(records):,.0f}"])
-    yield f"{indented(table, 4, width)}\n"
+    yield f"{indented(table, width)}\n"

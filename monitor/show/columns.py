@@ -72,10 +72,10 @@ def rows_of(lines: Cells, width: int | None = None) -> list[str]:
     return ["\n".join(_lines(row, sizes, right, names if at else (), width)) for at, row in enumerate(rows)]
 
 
-def indented(lines: Cells, by: int, width: int | None = None) -> str:
-    """Columns as `aligned` has them, each line some characters further in."""
-    text = aligned(lines, None if width is None else width - by)
-    return textwrap.indent(text, by * " ")
+def indented(lines: Cells, width: int | None = None) -> str:
+    """Columns as `aligned` has them, each line four characters further in."""
+    text = aligned(lines, None if width is None else width - 4)
+    return textwrap.indent(text, 4 * " ")
 
 
 def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:

@@ -80,5 +80,5 @@ def _table(detail: Detail, width: int | None) -> str:
         for row in detail.rows[:_MOST]
     ]
     more = len(detail.rows) - len(cells)
-    table = indented([list(detail.columns), *cells], 4, width)
+    table = indented([list(detail.columns), *cells], width)
     return f"{table}\n    … {more} more: --format json" if more else table

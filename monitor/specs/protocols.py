@@ -328,10 +328,6 @@ class Store(PaneStore, Protocol):
         """A kept reference by the hash of its specification."""
         ...
 
-    def save_reference(self, key: str, model: str, reference: Reference) -> None:
-        """Keep a reference."""
-        ...
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleReport:

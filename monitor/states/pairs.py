@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from monitor.core.typing import Floats, Ints
+from monitor.core.typing import Ints
 from monitor.states.views import ScoreTable
 
 
@@ -44,15 +44,12 @@ class PairedLosses:
 
     Parameters
     ----------
-    edges
-        float64, ascending: cells of the size; cell 0 lies below the first edge.
     zero
         records whose losses are equal.
     smaller, larger
-        int64, shape (len(edges) + 1,): records of which the champion's loss is smaller, larger.
+        int64, shape (LOSS_EDGES + 1,): records of which the champion's loss is smaller, larger.
     """
 
-    edges: Floats
     zero: int
     smaller: Ints
     larger: Ints

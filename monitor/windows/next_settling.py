@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.windows.ends import Window
 from monitor.windows.settling import (
-    HEARD_OF_AFTER,
     Ages,
     LabelledPanes,
     SettlingRule,
     coverage_of,
+    given_up_after,
     heard_enough,
     heard_for,
 )
@@ -97,7 +97,7 @@ def _overdue(
     if coverage >= rule.share * usual and coverage > 0.0:
         return Forecast(None, "some of its panes wait to be counted, or its last day lacks labels")
     low = f"{100 * coverage:.0f} % of its records have a label, where {100 * usual:.0f} % are usual"
-    needed = ages.nearly_all if rule.after is None else int(HEARD_OF_AFTER * rule.after)
+    needed = given_up_after(ages, rule)
     if end + needed > as_of:
         return Forecast(end + needed, f"{low}; by then it settles with the warning low_coverage")
     return Forecast(None, f"{low}, and the feed has reported nothing since {_day(rule.heard)}")

@@ -241,8 +241,12 @@ def settled(
     expected = rule.share * usual
     if not unlabelled and all(_covered(panes, some, expected, slack) for some in (inside, last_day)):
         return Settled.FEW_DELAYS if ages.few and rule.after is None else Settled.YES
-    heard = ages.nearly_all if rule.after is None else int(HEARD_OF_AFTER * rule.after)
-    return Settled.LOW_COVERAGE if rule.heard - end >= heard else Settled.NO
+    return Settled.LOW_COVERAGE if rule.heard - end >= given_up_after(ages, rule) else Settled.NO
+
+
+def given_up_after(ages: Ages, rule: SettlingRule) -> int:
+    """How long after its end a feed must be heard of before a window settles without its usual labels."""
+    return ages.nearly_all if rule.after is None else int(HEARD_OF_AFTER * rule.after)
 
 
 def uneven(

@@ -239,6 +239,12 @@ def test_a_model_whose_daemon_is_gone_is_stale_after_a_minute_but_not_as_of_an_e
         assert "No daemon" not in " ".join(of(heard=NOW - ago * 60_000_000, past=past).because)
 
 
+def test_what_stands_in_the_way_stays_text() -> None:
+    trouble = CycleTrouble(as_of=NOW, since=NOW, failed=0, told='Columns are missing: "a\x1b[2J"')
+
+    assert 'Columns are missing: "a\\x1b[2J", since ' in of(trouble=trouble).because[0]
+
+
 SINCE = "since 1971-02-04 23:00"
 
 

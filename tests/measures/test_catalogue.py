@@ -19,11 +19,11 @@ from monitor.measures.comparison.arms import mean_of as mean_of_arm
 from monitor.measures.comparison.arms import outcomes, rates_of
 from monitor.measures.comparison.challenger import evidence_results
 from monitor.measures.comparison.sequential import outcome_results, ratio_results
+from monitor.measures.estimates import error_results
 from monitor.measures.evaluate import (
     best_threshold,
     challenge,
     comparison,
-    estimate_errors,
     estimates,
     expectation,
     label_quality,
@@ -140,7 +140,7 @@ def measured(case: Example) -> dict[Key, Measurement]:
     results = [
         *found,
         *estimated,
-        *estimate_errors(estimated, found),
+        *error_results(estimated, found),
         *shift(counting, expectation(counting, case.reference.records), case.records, options),
         *quality(counting, case.records),
         *label_quality(counting, case.labels, options),

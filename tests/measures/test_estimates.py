@@ -22,8 +22,8 @@ from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_a
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
-from monitor.measures.estimates import Calibration
-from monitor.measures.evaluate import estimate_errors, estimates, learned, performance
+from monitor.measures.estimates import Calibration, error_results
+from monitor.measures.evaluate import estimates, learned, performance
 from monitor.measures.options import Options
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference
@@ -113,7 +113,7 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs(shape: tuple[floa
         known = learned(counting, labels_part(rows_of(*drawn(rng, 2000)), counting))
         window = rows_of(*drawn(rng, 800, *shape))
         found = estimates(counting, known, records_part(window, counting), ASK)
-        errors = estimate_errors(found, performance(counting, labels_part(window, counting), ASK))
+        errors = list(error_results(found, performance(counting, labels_part(window, counting), ASK)))
         assert len(errors) == 4
         for at, error in enumerate(errors):
             interval = error.measurement.interval
@@ -132,7 +132,7 @@ def test_labels_that_no_longer_follow_the_scores_show_in_the_error() -> None:
     window = rows_of(scores, labels)
 
     found = estimates(counting, known, records_part(window, counting), ASK)
-    errors = by_name(estimate_errors(found, performance(counting, labels_part(window, counting), ASK)))
+    errors = by_name(list(error_results(found, performance(counting, labels_part(window, counting), ASK))))
 
     interval = errors["estimated_roc_auc_error"].interval
     assert interval is not None

@@ -18,7 +18,8 @@ from sklearn.metrics import precision_score, recall_score, roc_auc_score
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import estimate_errors, estimates, learned, performance
+from monitor.measures.estimates import error_results
+from monitor.measures.evaluate import estimates, learned, performance
 from monitor.measures.options import Options
 
 ASK = Options(resamples=0, families=frozenset(Family))
@@ -118,7 +119,7 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs() -> None:
         known = learned(of, labels_part(rows_of(*drawn(rng, 3000)), of))
         window = rows_of(*drawn(rng, 800))
         found = estimates(of, known, records_part(window, of), ASK)
-        errors = estimate_errors(found, performance(of, labels_part(window, of), ASK))
+        errors = list(error_results(found, performance(of, labels_part(window, of), ASK)))
         by_key = {(one.measure, one.subject): one.measurement for one in errors}
         assert len(by_key) == 1 + 3 * 4
         for name in MEASURES:
@@ -136,7 +137,7 @@ def test_the_error_of_a_class_is_its_estimate_less_what_its_labels_gave() -> Non
     window = rows_of(shares, labels)
 
     found = estimates(of, known, records_part(window, of), ASK)
-    errors = estimate_errors(found, performance(of, labels_part(window, of), ASK))
+    errors = list(error_results(found, performance(of, labels_part(window, of), ASK)))
 
     by_key = {(one.measure, one.subject): one.measurement.value for one in (*found, *errors)}
     actual = recall_score(labels, shares.argmax(axis=1), average=None)[1]

@@ -89,7 +89,7 @@ def test_the_sizes_of_differing_losses_are_counted_by_sign() -> None:
     for counts, size in ((losses.larger, np.log(1.6)), (losses.smaller, np.log(2.5))):
         assert counts.sum() == 1
         cell = int(np.flatnonzero(counts)[0])
-        assert losses.edges[cell - 1] <= size < losses.edges[cell]
+        assert pairing.LOSS_EDGES[cell - 1] <= size < pairing.LOSS_EDGES[cell]
 
 
 def test_the_largest_difference_of_losses_has_a_cell() -> None:

@@ -106,14 +106,6 @@ def whole_details(
     return found
 
 
-def best_threshold(scored: Scored, options: Options) -> float | None:
-    """Threshold of the largest profit on these labelled scores; None without amounts, or without labels."""
-    if not options.profit:
-        return None
-    ranked = Ranked.of(scored.table, scored.bounds)
-    return gains.best_threshold(ranked, gains.amounts_of(scored.classes, options.profit))
-
-
 def _statistics(
     ranked: Ranked,
     resamples: Resamples | None,

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import estimate_errors, estimates
+from monitor.measures.estimates import error_results
+from monitor.measures.evaluate import estimates
 from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Estimates
@@ -40,7 +41,7 @@ def estimate_error_rows(
     whole = [row for row in rows if row.of_whole and not row.against]
     realised = [Result(row.measure, row.subject, row.measurement) for row in whole]
     estimated = _estimates(target, labels, Truth.SETTLED, strata=False).get(WHOLE, [])
-    errors = estimate_errors(estimated, realised)
+    errors = error_results(estimated, realised)
     coverage = whole[0].coverage if whole else None
     made = [target.row(result, Truth.SETTLED, WHOLE, coverage) for result in errors]
     classes = preferred(target.model.counting, labels[WHOLE])  # an estimate is of all predictions

@@ -131,7 +131,7 @@ def paired_scores(counters: Counters | Opened) -> PairedScores:
 def paired_losses(counters: Counters | Opened) -> PairedLosses:
     """View of the differences of the log losses, which only probabilities have."""
     block, k = counters.block("paired_losses"), len(LOSS_EDGES) + 1
-    return PairedLosses(np.asarray(LOSS_EDGES), int(block[0]), block[1 : 1 + k], block[1 + k :])
+    return PairedLosses(int(block[0]), block[1 : 1 + k], block[1 + k :])
 
 
 @lru_cache(maxsize=64)
