@@ -80,14 +80,14 @@ def listed_alerts(
     *,
     zone: str = "UTC",
 ) -> AlertList:
-    """Alerts in their order: of a span those that stood in it.
+    """Alerts in their order: of a span those that stood in it, or are of its days.
 
     Parameters
     ----------
     span
         None: all.
     """
-    alerts = sorted((shown for shown in alerts if span is None or stood(shown.alert, span)), key=_place)
+    alerts = sorted((shown for shown in alerts if span is None or is_about(shown.alert, span)), key=_place)
     over = [shown for shown in alerts if shown.alert.state is State.RESOLVED]
     standing = [shown for shown in alerts if shown.alert.state is not State.RESOLVED]
     return AlertList(
@@ -96,6 +96,12 @@ def listed_alerts(
         over=tuple(alert_line(asked, shown, zone) for shown in over[:_MOST]),
         left_out=max(len(over) - _MOST, 0),
     )
+
+
+def is_about(alert: Alert, span: tuple[int, int]) -> bool:
+    """Whether an alert stood in a span, or was told later of windows that end in it, as late labels came."""
+    told = [alert.breach, *(breach for _, breach in alert.told)] if alert.fired_at is not None else []
+    return stood(alert, span) or any(span[0] < breach.window_end <= span[1] for breach in told)
 
 
 def alert_line(asked: Asked, shown: ShownAlert, zone: str) -> AlertLine:

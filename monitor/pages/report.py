@@ -14,7 +14,7 @@ from monitor.core.errors import AddressError
 from monitor.measures.against import REFERENCE
 from monitor.measures.rows import Revision, newest
 from monitor.measures.worded import with_interval
-from monitor.pages.alerts import listed_alerts, rules_of, stood
+from monitor.pages.alerts import is_about, listed_alerts, rules_of, stood
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.model import Overview, events_of, overview, spec_of
 from monitor.pages.moments import called, day
@@ -167,7 +167,7 @@ def _told(
 
 
 def _alerts(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
-    """Which alerts were told, ended or stood in a period; those for information alone are counted."""
+    """Which alerts were told, ended or stood in a period, or are of its days; of some how many."""
     there = [
         (shown.alert, shown.alert.fired_at, shown.alert.resolved_at or _FAR)
         for shown in alerts
@@ -180,7 +180,17 @@ def _alerts(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> I
     ended = [text for one, text in past if one.ended is not Ended.USUAL]
     usual = [text for one, text in past if one.ended is Ended.USUAL]
     stayed = [_name(one) for one, at, end in told if at < start and end >= last]
+    later = [
+        f"{_name(shown.alert)} ({shown.alert.severity}, {day(shown.alert.fired_at, zone)})"
+        for shown in alerts
+        if shown.alert.fired_at is not None
+        and shown.alert.fired_at >= last
+        and shown.alert.severity is not Severity.INFO
+        and is_about(shown.alert, (start, last))
+    ]
     yield f"Told: {few(new, _MOST)}" if new else "No alert that calls for somebody was told"
+    if later:
+        yield f"Told after it, of days in it: {few(later, _MOST)}"
     if ended:
         yield f"Ended: {few(ended, _MOST)}"
     if usual:

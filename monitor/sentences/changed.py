@@ -1,7 +1,7 @@
 """What changed, in words: from the detail of the evidence of days. Pure."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -249,13 +249,19 @@ def _now(cells: _Cells, end: int) -> str:
     if over == 0:
         why = _unvalued(cells)
         return f"{told} when it was found, expected {bounds[0]} to {bounds[1]}; now not known{why}"
-    if isinstance(over, float | int) and over > 1:
-        return (
-            f"{told} on average over {over:.0f} days to {day}, though a single {weekday.removesuffix('s')} "
-            f"may be from {bounds[0]} to {bounds[1]}"
-        )
-    as_expected = "as is expected again:" if low <= value <= high else "expected"
-    return f"{told} on {day}, {as_expected} {bounds[0]} to {bounds[1]} on {weekday}"
+    return f"{told} {_beside(cells, day, weekday, bounds)}"
+
+
+def _beside(cells: _Cells, day: str, weekday: str, bounds: Sequence[str]) -> str:
+    """Of which days a value is, and what was expected of one. What several days show, none may show alone."""
+    over, figures = cells.get("over"), _three(cells, "expected_low", "value", "expected_high")
+    several = over if isinstance(over, float | int) and over > 1 else 0
+    within = figures is not None and sorted(figures) == list(figures)
+    on = f"on average over {several:.0f} days to {day}" if several else f"on {day}"
+    if several or (within and cells.get("since") == day):
+        return f"{on}, though a single {weekday[:-1]} may be from {bounds[0]} to {bounds[1]}"
+    expected = "as is expected again:" if within else "expected"
+    return f"{on}, {expected} {bounds[0]} to {bounds[1]} on {weekday}"
 
 
 def _unvalued(cells: _Cells) -> str:

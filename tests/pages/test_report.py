@@ -177,7 +177,7 @@ def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(
     assert early.count("How the model stood after 29 Feb – 6 Mar 2024, on 10 Apr 2024: ") == 1
     assert "<h2>As of" not in early
     assert "<h2>Alerts of 29 Feb – 6 Mar 2024</h2>" in early
-    assert "No alert of 29 Feb – 6 Mar 2024 still stands." in early
+    assert "Still standing on 10 Apr 2024" in early  # of its last day, and told after it
     assert "<h2>As of 10 Apr 2024</h2>" in newest
     assert "<dt>Nowcast</dt>" in newest
 
@@ -255,6 +255,12 @@ def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) ->
         _alerts([usual], day, day + DAY, "UTC")
     )
     assert list(_alerts([over], day + DAY, day + 2 * DAY, "UTC")) == told[:1]
+    breach = replace(over.alert.breach, window_end=day + 2 * DAY)
+    late = replace(over, alert=replace(over.alert, breach=breach, fired_at=day + 9 * DAY, resolved_at=None))
+    assert list(_alerts([late], day + DAY, day + 2 * DAY, "UTC")) == [
+        *told[:1], f"Told after it, of days in it: busy ({over.alert.severity}, 30 Mar 2024)",
+    ]  # fmt: skip
+    assert list(_alerts([late], day + 2 * DAY, day + 3 * DAY, "UTC")) == told[:1]
 
 
 @pytest.mark.parametrize(("share", "words"), [(0.3922, "39.2 % missing"), (0.004, "")])

@@ -112,6 +112,9 @@ def test_a_change_that_only_several_days_show_is_told_as_their_mean() -> None:
 
 def test_a_day_that_is_back_while_the_alert_stands_is_told_as_expected() -> None:
     assert "as is expected again: −0.20 to +0.20" in told(value=0.1)
+    assert "on 2024-03-04, though a single Monday may be from −0.20 to +0.20 sd" in told(
+        value=0.1, since="2024-03-04"
+    )  # it is found of several together, so it is not back
 
 
 def test_the_segment_that_holds_it_is_named_or_that_none_stands_out_or_nothing_where_none_is_known() -> None:
