@@ -144,7 +144,7 @@ def standing(seen: Seen) -> Standing:
     elif blind:
         need, because = Need.CANNOT_TELL, blind
     else:
-        need, because = Need.NOTHING, list(_quiet(seen))
+        need, because = Need.NOTHING, [*_quiet(seen), *performance.segments_worse(known)]
     return Standing(
         model=seen.model,
         as_of=seen.as_of,

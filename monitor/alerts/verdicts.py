@@ -192,7 +192,7 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
             bases,
             expected,
             beside=chance if then is None else then,
-            cause=_cause(row.measurement.detail, cause),
+            cause=_cause(row.measurement.detail, None if segment else cause),
         )
         if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from monitor.alerts.defaults import Watched, default_rules, main_window, patience
+from monitor.alerts.defaults import MAIN, Watched, default_rules, main_window, patience
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Faults, Loc
@@ -139,8 +139,11 @@ def _limits(alert: AlertTable) -> Faults:
 
 
 def _slices(model: ModelTable, alert: AlertTable) -> Faults:
-    if (alert.version or alert.segment) and alert.against is not None:
-        yield ("against",), "versions and segments are not compared with other windows: leave it out"
+    main = MAIN[Task(model.task)] if model.predictions.score or model.task != "binary" else "accuracy"
+    if alert.version and alert.against is not None:
+        yield ("against",), "versions are not compared with other windows: leave it out"
+    elif alert.segment and alert.against is not None and (alert.against, alert.measure) != (REFERENCE, main):
+        yield ("against",), f'of segments {quoted(main)} is compared, with "reference": leave it out'
     if alert.version and model.predictions.version is None:
         yield ("version",), "needs predictions.version"
     column = alert.segment.partition("=")[0]

@@ -4,16 +4,19 @@ from collections.abc import Iterator
 
 from monitor.core.measurement import Measurement
 from monitor.measures.against import contributes_to, difference
+from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
+from monitor.measures.catalogue.measure import Direction
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import CHANCE, cell_of, compared, surely, value_of, with_interval
-from monitor.sentences.known import NOWCAST, Known, capital, named
+from monitor.sentences.known import NOWCAST, Known, capital, few, named
 from monitor.sentences.labels import none_settled
 from monitor.sentences.reasons import why, why_absent
 from monitor.sentences.windows import THE_FRAME, window_of
 
 _REFERENCE = "reference"
 _GUESS = "estimated_"
+_SURE = 0.05  # of the reference's value, as the rule on performance asks for
 _FEW = 0.01  # share of the labelled records below which nothing is judged
 _CONSTANT = {  # of a constant answer: nothing became worse
     "surely better": "surely better than",
@@ -41,12 +44,48 @@ def performance(known: Known, *, labels: bool, unsettled: str = "") -> Iterator[
         yield unsettled or capital(none_settled(known))
     else:
         yield f"{_when('Settled', settled)}{_told(known, settled)}"
+    yield from segments_worse(known)
     if nowcast is not None and not (settled and _says_again(known, settled, nowcast)):
         yield f"Nowcast, {window_of(nowcast)}: {_told(known, nowcast)}"
     if not is_known(known):
         yield from _estimated(known)
     yield from wrong_way(known)
     yield from _constant(known)
+
+
+def segments_worse(known: Known) -> Iterator[str]:
+    """A sentence on segments whose main measure is surely worse than the reference's, by a twentieth of it.
+
+    Of each segment the settled window with most labels.
+    """
+    settled = [
+        row
+        for row in known.rows
+        if row.segment and (row.measure, row.version, row.subject) == (known.main, None, "")
+        if row.truth == Truth.SETTLED
+    ]
+    values = {(row.segment, row.window, row.window_end): row for row in settled if not row.against}
+    worse: dict[str, tuple[int, str]] = {}
+    for row in settled:
+        now, segment = values.get((row.segment, row.window, row.window_end)), str(row.segment)
+        then = None if now is None or row.against != _REFERENCE else _surely_fell_from(now, row.measurement)
+        if then is not None and worse.get(segment, (0, ""))[0] < row.measurement.n:
+            value = value_of(known.main, values[row.segment, row.window, row.window_end].measurement.value)
+            told = f"{named(segment)} {value}, reference {value_of(known.main, then)}, {window_of(row)}"
+            worse[segment] = row.measurement.n, told
+    if worse:
+        by = f"by more than {100 * _SURE:.0f} % than the same segment of the reference"
+        yield f"Surely worse in {known.main} {by}: {few(told for _, told in worse.values())}"
+
+
+def _surely_fell_from(now: MeasurementRow, step: Measurement) -> float | None:
+    """The reference's value, where a value is surely worse by a twentieth of it."""
+    if step.interval is None or step.value is None or now.measurement.value is None:
+        return None
+    higher = BY_NAME[now.measure].direction is Direction.HIGHER
+    fell = -step.interval.upper if higher else step.interval.lower
+    then = now.measurement.value - step.value
+    return then if fell > _SURE * abs(then) else None
 
 
 def _says_again(known: Known, settled: MeasurementRow, nowcast: MeasurementRow) -> bool:

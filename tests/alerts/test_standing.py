@@ -381,6 +381,35 @@ def test_the_segment_that_a_fall_comes_from_is_named() -> None:
     assert "]: surely worse; region=North contributes most, −2.0 points of accuracy." in text
 
 
+def test_segments_that_are_surely_worse_than_in_the_reference_are_told_though_nothing_alerts() -> None:
+    def segment(name: str, step: float, half: float, window: str, n: int) -> list[MeasurementRow]:
+        place: dict[str, Any] = {"segment": name, "truth": Truth.SETTLED, "window": window}
+        figures = {"": measured(0.75 + step), "reference": measured(step, half)}
+        return [
+            row_of("roc_auc", replace(one, n=n), window_end=NOW - 9 * DAY, against=against, **place)
+            for against, one in figures.items()
+        ]
+
+    quiet = [*SETTLED, *shift_of("age", 0.001)]
+    rows = [
+        *quiet,
+        *segment("region=South", -0.13, 0.05, "7d", 90),
+        *segment("region=South", -0.12, 0.02, "30d", 400),
+        *segment("region=West", -0.13, 0.12, "7d", 90),  # perhaps
+        *segment("region=East", -0.03, 0.01, "30d", 400),  # less than 5 %
+    ]
+
+    found = of(rows=rows)
+
+    told = (
+        "Surely worse in roc_auc by more than 5 % than the same segment of the reference: "
+        "region=South 0.630, reference 0.750, 30d to 1971-01-27."
+    )
+    assert (found.need, found.because[-1]) == (Need.NOTHING, told)
+    assert told in said(replace(HEALTHY, rows=rows), "performance")
+    assert "the same segment" not in said(replace(HEALTHY, rows=quiet), "performance")
+
+
 def test_coverage_is_told_by_predicted_class() -> None:
     place: dict[str, Any] = {"truth": Truth.SETTLED, "window_end": NOW}
     rows = [

@@ -165,6 +165,16 @@ def test_a_share_is_one_of_the_earlier_value(file: File) -> None:
     assert (found.against, found.truth, found.window) == ("reference", "settled", "7d")
 
 
+def test_segments_are_judged_against_the_same_ones_of_the_reference(file: File) -> None:
+    text = (
+        RULE.replace("stability_index", "roc_auc").replace("score", "")
+        + '\nagainst = "reference"\nsegment = "*"'
+    )
+    found = rules(file, LABELS, REFERENCE, text, 'below = "-5%"')["moved"]
+
+    assert (found.against, found.segment) == ("reference", "*")
+
+
 def test_a_rule_waits_and_is_routed_as_it_says(file: File) -> None:
     found = rules(
         file,
@@ -235,6 +245,11 @@ def test_a_measure_that_the_model_does_not_have_is_named(file: File, measure: st
             'measure = "volume_ratio"\nbelow = 0.5\nagainst = "reference"',
             ".against",
             '"volume_ratio" is not compared with that: got "reference"',
+        ),
+        (
+            'measure = "accuracy"\nbelow = 0\nsegment = "*"\nagainst = "reference"',
+            ".against",
+            'of segments "roc_auc" is compared, with "reference": leave it out',
         ),
         (
             'measure = "missing_rate"\nsubject = "score"\nabove = 0.1\nagainst = "28d"',

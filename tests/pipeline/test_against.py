@@ -16,10 +16,14 @@ from monitor.alerts.phrases import said
 from monitor.alerts.rules import Condition, Limit, Rule
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.measurement import Reason
+from monitor.measures.against import difference
 from monitor.measures.catalogue.shift import DISTANCE_ROWS
+from monitor.measures.evaluate import performance
+from monitor.measures.options import Options
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.stability_index import NAMES
 from monitor.pipeline.windows import window_rows
+from monitor.states.strata import Stratum
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -146,6 +150,11 @@ def test_only_headlines_that_do_not_grow_with_the_records_are_compared(
     assert {"accuracy", "roc_auc", "log_loss", "profit_per_record"} <= compared
     assert not {"profit", "confusion_records", "segment_contribution", "average_precision"} & compared
     assert {row.against for row in rows} == {"", "reference"}
+    of_segments = [row for row in rows if row.against and row.segment]
+    rows = [row for row in rows if row not in of_segments]
+    assert {(row.measure, row.version, row.segment) for row in of_segments} == {
+        ("roc_auc", None, f"town={town}") for town in TOWNS
+    }
     assert {(row.version, row.segment) for row in rows if row.against} == {(None, None)}
     whole = [row for row in rows if not row.against and row.segment is None]
     plain = {(row.measure, row.subject, row.truth): row for row in whole}
@@ -153,6 +162,27 @@ def test_only_headlines_that_do_not_grow_with_the_records_are_compared(
         if row.against:
             assert row.measurement.n == plain[row.measure, row.subject, row.truth].measurement.n
             assert row.measurement.interval is not None
+
+
+def test_a_segment_is_compared_with_the_same_one_of_the_reference(
+    fresh_store: SqlStore, collapsed: pd.DataFrame
+) -> None:
+    monitored = model(collapsed, fresh_store, "7d")
+
+    monitored.cycle(COLLAPSE + 7 * DAY)
+
+    reference = monitored.model.reference
+    assert reference is not None
+    _, rows = monitored.cycle(COLLAPSE + 8 * DAY)
+    settled = [row for row in rows if row.measure == "roc_auc" and row.truth is Truth.PROVISIONAL]
+    for town in TOWNS:
+        of = {row.against: row for row in settled if row.segment == f"town={town}"}
+        now, step = of[""], of["reference"]
+        labels = reference.label_segments[Stratum(segment=f"town={town}")]
+        figures = {one.measure: one.measurement for one in performance(reference.counting, labels, Options())}
+        assert step.measurement == replace(
+            difference(now.measurement, figures["roc_auc"]), detail=step.measurement.detail
+        )
 
 
 def test_against_the_logs_own_past_every_measure_of_performance_is_compared(

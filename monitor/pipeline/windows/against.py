@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from monitor.alerts.defaults import MAIN
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
@@ -30,8 +31,9 @@ from monitor.pipeline.windows.target import Target, folded_part
 from monitor.pipeline.windows.window_references import WindowReferences
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
+from monitor.records.reference import Reference
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Strata, segments_of
+from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
 from monitor.windows.ends import FEWEST_PERIODS, WEEK, seasonal_reach, weeks_of
 from monitor.windows.fold import fold
 
@@ -74,15 +76,15 @@ def accepted_spans(target: Target, part: Part) -> list[Earlier]:
 def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: Strata) -> list[MeasurementRow]:
     """Differences from the reference's performance, and the segment that contributes most to a fall.
 
-    Where labels come for some predictions only, and the reference's for all, no difference has a value:
-    ``selective_labels``. None where the reference has no labels, or versions have references of their own:
-    what a mixture of their performances leads one to expect is not known. Cost: the reference is measured
-    once.
+    Of segments the main measure's alone, each from the same segment of the reference. Where labels come for
+    some predictions only, and the reference's for all, no difference has a value: ``selective_labels``. None
+    where the reference has no labels, or versions have references of their own: what a mixture of their
+    performances leads one to expect is not known. Cost: the reference and its segments are measured once.
 
     Parameters
     ----------
     rows
-        performance of the whole.
+        performance of the whole and of segments.
     folded
         labels part by stratum; of the whole alone, or of nothing, there is no contribution.
     """
@@ -99,10 +101,46 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
     if classes:
         return refused(differences, classes)
     fall = _fall(target, differences)
+    differences += _of_segments(target, measured, reference)
     if fall is None:
         return differences
     labels = {WHOLE: reference.labels, **reference.label_segments}
     return differences + _contribution(target, fall, folded, labels)
+
+
+def _of_segments(
+    target: Target, rows: Sequence[MeasurementRow], reference: Reference
+) -> list[MeasurementRow]:
+    """Differences of the main measure, of each segment from the same one of the reference."""
+    main = MAIN[target.model.counting.reading.task]
+    if all(row.measure != main for row in rows):
+        main = "accuracy"  # of a binary model without a score
+
+    def measured() -> Mapping[str | None, Measurement]:
+        options = replace(target.options, resamples=0, whole=False)
+        strata = reference.label_segments.items()
+        parts = {of.segment: performance(target.model.counting, labels, options) for of, labels in strata}
+        return {
+            segment: one.measurement
+            for segment, results in parts.items()
+            for one in results
+            if (one.measure, one.subject) == (main, "") and one.measurement.value is not None
+        }
+
+    then = target.caches.once(("segments", reference.labels), measured)
+    return [
+        target.row(
+            Result(main, "", difference(row.measurement, then[row.segment])),
+            row.truth,
+            Stratum(segment=row.segment),
+            row.coverage,
+            against=REFERENCE,
+        )
+        for row in rows
+        if (row.measure, row.subject, row.against, row.version) == (main, "", "", None)
+        and row.segment in then
+        and row.measurement.interval is not None
+    ]
 
 
 def quality_against_reference(
