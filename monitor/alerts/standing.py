@@ -66,6 +66,8 @@ class Seen:
         the log is of the past on purpose: it ends, and no cycle is late.
     heard
         when the daemon of the last cycle was heard of last; None: one runs, or none is known of.
+    worked
+        when a daemon that lives ended its last cycle, or went on, whatever the as of; None: not known.
     trouble
         what stands in the way of its cycles.
     """
@@ -87,6 +89,7 @@ class Seen:
     followed: bool = True
     of_past: bool = False
     heard: int | None = None
+    worked: int | None = None
     trouble: CycleTrouble | None = None
 
 
@@ -187,7 +190,8 @@ def _stale(seen: Seen) -> str | None:
     """That no cycle ran for too long, or none will; None: one did, or the first one is still awaited."""
     patience = max(_PATIENCE * seen.every + _SLACK, 0 if seen.followed else _AFTER_REPLAY)
     heard = seen.now if seen.heard is None else seen.heard
-    if seen.as_of is None or seen.past or (seen.now - heard <= _SLACK and seen.now - seen.as_of <= patience):
+    done = max(seen.as_of or 0, seen.worked or 0)  # a daemon that makes up for missed ticks works
+    if seen.as_of is None or seen.past or (seen.now - heard <= _SLACK and seen.now - done <= patience):
         return None
     lasting = duration((seen.now - seen.as_of) / SECOND)
     told = f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log"
@@ -219,7 +223,8 @@ def _fire(seen: Seen, firing: Iterable[tuple[Alert, str]]) -> Iterator[str]:
     for alert, seen_by in firing:
         place = tuple(named(part) for part in (alert.series.version, alert.series.segment) if part)
         subjects = groups.setdefault((alert.series.rule, place, _told(seen, alert, seen_by)), [])
-        subjects += [named(subject)] if (subject := _subject(alert)) else []
+        if alert.series.subject and not alert.series.subject.endswith("*"):
+            subjects.append(named(alert.series.subject))
     for (rule, place, told), subjects in groups.items():
         of = ", ".join([*place, *([few(subjects, _NAMED)] if subjects else [])])
         yield readable(f"{rule} ({of}){told}" if of else f"{rule}{told}")
@@ -232,10 +237,6 @@ def _told(seen: Seen, alert: Alert, seen_by: str) -> str:
     found = "" if is_change(alert.breach.cause) else f", found {at(alert.since)}"
     told = (still(alert), f"acknowledged by {seen_by}" if seen_by else "")
     return "; ".join([f": {figures(rule, alert.breach)}{found}", *filter(None, told)])
-
-
-def _subject(alert: Alert) -> str:
-    return "" if alert.series.subject.endswith("*") else alert.series.subject
 
 
 def _quiet(seen: Seen) -> Iterator[str]:
@@ -394,4 +395,6 @@ def _next(seen: Seen) -> Iterator[str]:
     if not seen.followed and not seen.past:
         yield f"As of {at(seen.as_of or 0)} UTC, the last cycle of a replay: monitor run goes on from there"
         return
-    yield f"As of {at(seen.as_of or 0)} UTC; the next cycle is due at {at(due)}"
+    behind = not seen.past and seen.now - due > _PATIENCE * seen.every
+    what = "missed ticks are being made up for" if behind else f"the next cycle is due at {at(due)}"
+    yield f"As of {at(seen.as_of or 0)} UTC; {what}"

@@ -138,6 +138,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         event.model for event in kept.store.events(model, REPLAYED) if event.at == last.get(event.model)
     }
     heard = kept.store.last_heard() if kept.store.run == LIVE and as_of is None else {}
+    worked = {name: last for name, (*_, last) in kept.store.progress().items()} if as_of is None else {}
     troubles = SqlTroubles(kept.store.engine, kept.store.run).by_model() if as_of is None else {}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
@@ -160,7 +161,7 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         seen = _seen(kept.spec(name), current, seen_by, accepted_then, now=at, as_of=done)
         followed = name not in replayed or kept.store.run != LIVE
         seen = replace(seen, past=then is not None, followed=followed, of_past=name in past)
-        seen = replace(seen, trouble=troubles.get(name))
+        seen = replace(seen, trouble=troubles.get(name), worked=worked.get(name))
         found.append(seen if seen.of_past else replace(seen, heard=heard.get(name)))
     return found
 

@@ -72,9 +72,12 @@ class StoreWatch:
         """Publish what is new."""
         progress = self.app.store.progress()
         for name in self.app.names():
-            now, before = progress.get(name), self._seen.get(name)
-            if now is None:
+            if name not in progress:
                 continue
+            now, before = (
+                progress[name][:4],
+                self._seen.get(name),
+            )  # a lease that is renewed shows nothing new
             others = now != before and now[1] != self.app.owner
             if others or name in self._unshown:
                 self._show_if_sound(name)

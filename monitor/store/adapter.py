@@ -375,8 +375,8 @@ class SqlStore:
         with reading(self.engine) as connection:
             return daemons.aside(connection, self.run, generation, self.schema)
 
-    def progress(self) -> dict[str, tuple[int | None, str, int, bool]]:
-        """As of of the last cycle, last owner, its token, and whether it is released, by model."""
+    def progress(self) -> dict[str, tuple[int | None, str, int, bool, int]]:
+        """By model the last cycle's as of, owner and token, whether it is released, when it worked last."""
         with reading(self.engine) as connection:
             return daemons.progress(connection, self.run)
 

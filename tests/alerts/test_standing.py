@@ -268,6 +268,17 @@ def test_what_stands_in_the_way_of_cycles_is_told_first(
     assert said is None or said in found.because[0]
 
 
+def test_a_daemon_that_makes_up_for_missed_ticks_is_none_that_stands_still() -> None:
+    behind: dict[str, Any] = {"as_of": NOW - 20 * HOUR, "rows": [*SETTLED, *shift_of("age", 0.001)]}
+
+    found = of(worked=NOW - 60_000_000, **behind)
+
+    assert found.need is Need.NOTHING
+    assert "; missed ticks are being made up for." in said(replace(HEALTHY, **behind), "next")
+    assert of(worked=NOW - 4 * HOUR, **behind).need is Need.NEEDED
+    assert of(worked=NOW, heard=NOW - 2 * 60_000_000, **behind).need is Need.NEEDED
+
+
 @pytest.mark.parametrize(("late", "stale"), [(3 * HOUR, False), (3 * HOUR + 2 * 60_000_000, True)])
 def test_a_model_without_cycles_for_three_ticks_is_stale(late: int, *, stale: bool) -> None:
     found = of(as_of=NOW - late)

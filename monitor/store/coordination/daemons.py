@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from sqlalchemy import Connection, delete, select, text, union, update
+from sqlalchemy import Connection, case, delete, select, text, union, update
 
 from monitor.core.clock import DAY
 from monitor.core.errors import StoreError
@@ -162,22 +162,30 @@ def aside(connection: Connection, run: str, generation: int, schema: str) -> Asi
     return Aside.HELD if _is_held(connection, run) else None
 
 
-def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, str, int, bool]]:
-    """As of of the last cycle, last owner, its token, and whether it is released, by model."""
+def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, str, int, bool, int]]:
+    """By model: as of of the last cycle, last owner, its token, whether it is released, when it worked last.
+
+    The last is the lease's expiry, of a daemon that lives: when it was released, or until when a cycle that
+    goes on has it. 0: the last owner is none, or has died.
+    """
+    now = database_now(connection)
+    mine = (daemons.c.run == held.c.run) & (daemons.c.owner == held.c.owner) & (daemons.c.expires_at > now)
     rows = connection.execute(
         select(
             models.c.model,
             models.c.as_of,
             held.c.owner,
             held.c.token,
-            held.c.expires_at <= database_now(connection),
+            held.c.expires_at <= now,
+            case((daemons.c.owner.is_not(None), held.c.expires_at), else_=0),
         )
         .outerjoin(held, (held.c.run == models.c.run) & (held.c.model == models.c.model))
+        .outerjoin(daemons, mine)
         .where(models.c.run == run)
     )
     return {
-        model: (as_of, owner or "", token or 0, bool(released))
-        for model, as_of, owner, token, released in rows
+        model: (as_of, owner or "", token or 0, bool(released), worked or 0)
+        for model, as_of, owner, token, released, worked in rows
     }
 
 
