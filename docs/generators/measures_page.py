@@ -71,11 +71,11 @@ There is a reason, never NaN and never a made-up 0:
 """
 _FOOT = """
 Sums are exact but for the rounding of each term to a fixed unit, 2⁻⁴⁰ of its scale. Where that is more than
-a millionth of a mean error it is its `resolution`; where it is more than a tenth there is no value. Bootstraps resample the
-counts, not the records (`resamples`, 400), and are seeded by the counts: equal counts have equal intervals.
-Records are taken as independent; with `dependence = "day"` the intervals of windows of 20 days or more are
-made of how much their days differ, but for those that say *none by days*. Where the estimated variance is 0
-there is no normal interval.
+a millionth of a mean error it is its `resolution`; where it is more than a tenth there is no value.
+Bootstraps resample the counts, not the records (`resamples`, 400), and are seeded by the counts: equal
+counts have equal intervals. Records are taken as independent; with `dependence = "day"` the intervals of
+windows of 20 days or more are made of how much their days differ, but for those that say *none by days*.
+Where the estimated variance is 0 there is no normal interval.
 """
 _PUBLISHED = """
 ## Where a published figure differs

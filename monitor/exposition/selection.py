@@ -166,7 +166,7 @@ def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[ExposedSe
 def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[ExposedSeries]:
     """What the reference's labels gave, from the figures behind the newest differences from it."""
     newest: dict[tuple[str, tuple[str, ...]], tuple[int, float]] = {}
-    for row in (row for row in rows if row.against == names.REFERENCE):
+    for row in (row for row in rows if row.against == names.REFERENCE and row.of_whole):
         measure, detail = BY_NAME.get(row.measure), row.measurement.detail
         if measure is None or detail is None or not names.has_reference(measure):
             continue

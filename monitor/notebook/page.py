@@ -17,8 +17,7 @@ from monitor.core.errors import AddressError, ConfigurationError
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Ints
 from monitor.core.version import DISTRIBUTION, VERSION
-from monitor.measures.against import REFERENCE, difference
-from monitor.measures.evaluate import performance as performance_of
+from monitor.measures.against import REFERENCE
 from monitor.measures.rows import MeasurementRow, Revision
 from monitor.measures.worded import SIZES, band_of, bounds_of, difference_of, value_of, with_interval
 from monitor.notebook.counted import CountedFrames
@@ -209,33 +208,26 @@ def _heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
 
 def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[tuple[str, ...]]:
     """Segment, labelled records, main measure with its interval, its difference from the reference, shift."""
-    main, model = MAIN[frames.model.reading.task], frames.model
-    of_main = {
-        str(row.segment): row.measurement
-        for row in rows
-        if row.measure == main and row.segment and not row.subject
-    }
+    main = MAIN[frames.model.reading.task]
+    of_main, steps = (
+        {
+            str(row.segment): row.measurement
+            for row in rows
+            if (row.measure, row.subject, row.against) == (main, "", against) and row.segment
+        }
+        for against in ("", REFERENCE)
+    )
     shifts = {
         str(row.segment): value_of(INDEX, row.measurement.value)
         for row in rows
         if row.measure == INDEX and row.subject == _output(frames) and row.segment and not row.against
     }
-    steps: dict[str, str] = {}
-    if model.reference is not None:
-        options = replace(model.spec.options, resamples=0, whole=False)
-        for stratum, labels in model.reference.label_segments.items():
-            if (name := str(stratum.segment)) in of_main:
-                then = next(
-                    one for one in performance_of(model.counting, labels, options) if one.measure == main
-                )
-                step = difference(of_main[name], then.measurement)
-                steps[name] = _difference(main, step)
     return [
         (
             name,
             f"{found.n:,}",
             str(found.reason) if found.value is None else with_interval(main, found),
-            steps.get(name, ""),
+            _difference(main, steps[name]) if name in steps else "",
             shifts.get(name, ""),
         )
         for name, found in of_main.items()

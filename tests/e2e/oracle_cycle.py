@@ -213,7 +213,9 @@ class WindowOracle:
             return
         if against == "reference":
             then = self.run.reference
-            self._differences(against, whole, rows, (self.run.performed, then))
+            plain = [row for row in rows if row.segment is None]
+            self._differences(against, whole, plain, (self.run.performed, then))
+            self._segments_against(whole, [row for row in rows if row.segment])
             return
         spans = self._earlier(against)
         if spans[-1][0] < self.run.ledgers.first:
@@ -228,6 +230,19 @@ class WindowOracle:
             segments = segments_of(self.run.log, known)
             then = Moment(told, {name: told.loc[part["row"]] for name, part in segments})
             self._differences(against, whole, rows, (performed, then))
+
+    def _segments_against(self, whole: Rows, rows: Rows) -> None:
+        """The main measure of each segment less that of the same segment of the reference."""
+        log = self.run.log
+        main = "roc_auc" if log.binary and log.scored else "accuracy"
+        key = (main if log.classes else "root_mean_squared_error", "")
+        for name, part in self.run.reference.segments.items():
+            now = [row for row in whole if (row.measure, row.segment, row.version) == (key[0], name, None)]
+            then = oracle_labels.performance(log, part, whole=False)[key]
+            has = now and now[0].measurement.interval is not None and then.value is not None
+            expected = {key: less(self.labelled[None, name][key], then)} if has else {}
+            mine = [row for row in rows if row.segment == name]
+            self.run.result.compare(f"{self._where} reference {name}", mine, expected)
 
     def _faulty_values(self, rows: Rows) -> None:
         """Missing, invalid and unseen values less those of the reference, as default rules ask."""
