@@ -77,7 +77,8 @@ def report(data: PageData, model: str, window: str | None, end: int | None, as_o
     spec, span, period = spec_of(data, model), (of.start(last), last), called(of, last)
     alerts = data.alerts(model, as_of, ended=True)  # with what was decided of them since the last cycle
     rows = _rows(data, model, of, last, Asked((), asked).as_of)
-    opening = sections(_told(seen, rows, alerts, of, last))
+    in_segments = _rows(data, model, of, last, Asked((), asked).as_of, measure=seen.main)
+    opening = sections(_told(seen, [*rows, *in_segments], alerts, of, last))
     since = (
         None if as_of is None else _since(spec, seen.main, rows, _rows(data, model, of, last, None), of.zone)
     )
@@ -147,10 +148,15 @@ def _of_address(data: PageData, asked: Asked, name: str) -> tuple[str, str | Non
     return spec_of(data, name).name, asked.query.get("window"), asked.moment("end"), asked.as_of
 
 
-def _rows(data: PageData, model: str, of: Window, last: int, as_of: int | None) -> list[Revision]:
-    """Rows of a period as they were known at a moment; None: now."""
+def _rows(
+    data: PageData, model: str, of: Window, last: int, as_of: int | None, measure: str | None = None
+) -> list[Revision]:
+    """Rows of a period as they were known at a moment (None: now); of a measure alone those of segments."""
     which = Drawn(window=of.name, after=last - 1, until=last, as_of=as_of, details=True)
-    return newest(data.rows(model, which))
+    if measure is None:
+        return newest(data.rows(model, which))
+    of_all = data.rows(model, replace(which, measures=(measure,), segment=None))
+    return newest([each for each in of_all if each[1].segment])
 
 
 def _told(

@@ -25,6 +25,7 @@ from monitor.measures.rows import newest
 from monitor.measures.worded import difference_of, value_of, with_interval
 from monitor.pages.asked import Asked
 from monitor.pages.moments import called
+from monitor.pages.report import _period, _rows
 from monitor.pages.slices.segments import segments_page
 from monitor.pages.window.classes import MOST, class_rows, confusion_table
 from monitor.specs.rows import Drawn
@@ -424,3 +425,15 @@ def test_a_segment_without_a_row_of_the_window_is_none_of_it(tasks: Bench) -> No
         ]
 
     assert there[0] - there[1] == {"region=north"}
+
+
+@pytest.mark.parametrize("name", ["flight", "animal", "basket"])
+def test_a_report_reads_the_main_measure_of_segments_with_its_difference(pages: Pages, name: str) -> None:
+    data = pages.kept.data
+    _, of, last, seen = _period(data, name, "1d", NOW - 2 * DAY, None)
+
+    rows = [row for _, row in _rows(data, name, of, last, None, measure=seen.main)]
+
+    assert {(row.measure, row.window_end) for row in rows} == {(seen.main, last)}
+    assert all(row.segment for row in rows)
+    assert {row.against for row in rows} == {"", "reference"}
