@@ -17,7 +17,7 @@ from monitor.app.provenance import running_code
 from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import LeaseLost, SourceError, StoreError
 from monitor.core.secrets import hide
-from monitor.core.text import content_hash
+from monitor.core.text import brief, content_hash
 from monitor.core.version import VERSION
 from monitor.pipeline.caches import Caches
 from monitor.pipeline.model import Model
@@ -54,7 +54,6 @@ class App(KeptRun):
     _models: dict[str, tuple[tuple[ModelSpec, SourceSpec], Model, Caches]] = field(default_factory=dict)
     _tokens: dict[str, int] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
-    _untroubled: set[str] = field(default_factory=set)
     _opening: threading.Lock = field(default_factory=threading.Lock)
 
     def source(self, name: str) -> SqlSource:
@@ -121,17 +120,15 @@ class App(KeptRun):
         A cycle without new rows cannot say that columns are back.
         """
         columns = ", ".join(f'"{name}"' for name in report.missing_columns)
-        told = report.error or (f"Columns are missing: {columns}" if columns else "")
-        if not self.keeps or (not told and (report.model in self._untroubled or not report.rows_read)):
+        told = hide(brief(report.error or (f"Columns are missing: {columns}" if columns else "")))
+        if not self.keeps or not (told or report.rows_read):
             return
         troubles = SqlTroubles(self.store.engine, self.store.run)
         with suppress(StoreError):  # which is told of elsewhere, and why the cycle failed, if it did
             if told:
-                self._untroubled.discard(report.model)
                 troubles.note(report.model, report.as_of, failed=report.error is not None, told=told)
-            else:
+            elif report.model in troubles.by_model():  # noted by any of the daemons
                 troubles.clear(report.model)
-                self._untroubled.add(report.model)
 
     def forget_removed(self) -> None:
         """Drop the models that are configured no more, and close such sources; what runs comes to its end."""

@@ -21,8 +21,10 @@ from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
 from monitor.core.errors import StoreError
 from monitor.daemon.service import signals
+from monitor.specs.protocols import CycleReport
 from monitor.store.coordination.daemons import Aside
 from monitor.store.coordination.outbox import SqlOutbox
+from monitor.store.coordination.troubles import SqlTroubles
 from monitor.store.engine import open_store
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -59,6 +61,20 @@ def test_what_another_process_counted_is_seen(bench: Bench) -> None:
         assert report.error is None
         assert before == 50
         assert records(one) == records(other) == 52  # three left the window's old end
+
+
+def test_what_one_process_met_another_says_is_over(bench: Bench) -> None:
+    met = CycleReport(model="late", as_of=END, rows_read=5, missing_columns=("age",))
+    with bench.app() as one, bench.app() as other:
+        troubles = SqlTroubles(one.store.engine, one.store.run)
+        other.note_trouble(CycleReport(model="late", as_of=END, rows_read=5))
+        one.note_trouble(met)
+        other.note_trouble(CycleReport(model="late", as_of=END + HOUR))  # nothing came: columns may lack yet
+        assert troubles.by_model()["late"].told == 'Columns are missing: "age"'
+
+        other.note_trouble(CycleReport(model="late", as_of=END + HOUR, rows_read=5))
+
+        assert troubles.by_model() == {}
 
 
 def test_a_model_whose_cycle_another_process_runs_is_left_to_it(bench: Bench) -> None:
