@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import LEVEL
-from monitor.measures.against import SEASON
+from monitor.measures.against import FALL, SEASON
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
 from monitor.measures.worded import SIZES
@@ -21,7 +21,6 @@ MAIN = {
     Task.MULTICLASS: "accuracy",
     Task.REGRESSION: "root_mean_squared_error",
 }
-FALL = 0.05  # of the reference's own value: by so much performance is surely worse
 SIZE, FAR = SIZES  # of a stability index: the classical bands, below which a shift is small, or is not large
 MISSING = 0.05  # by so much more of the values are missing, invalid or unseen than in the reference
 INVALID = 0.01  # of the labels: a feed that writes what is no label goes on doing so
@@ -83,6 +82,11 @@ class Watched:
 def main_window(names: Sequence[str]) -> str:
     """Window that rules judge unless they name another: seven days if the model has it, else its first."""
     return "7d" if "7d" in names else next(iter(names), "")
+
+
+def main_measure(task: Task, *, scored: bool) -> str:
+    """Measure that stands for the others; scored: whether a binary model has scores."""
+    return MAIN[task] if scored or task is not Task.BINARY else "accuracy"
 
 
 def longest_window(windows: Sequence[tuple[str, int, int]]) -> str:

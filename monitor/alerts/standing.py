@@ -395,6 +395,6 @@ def _next(seen: Seen) -> Iterator[str]:
     if not seen.followed and not seen.past:
         yield f"As of {at(seen.as_of or 0)} UTC, the last cycle of a replay: monitor run goes on from there"
         return
-    behind = not seen.past and seen.now - due > _PATIENCE * seen.every
+    behind = seen.now - due > _PATIENCE * seen.every and not (seen.past or seen.trouble or _stale(seen))
     what = "missed ticks are being made up for" if behind else f"the next cycle is due at {at(due)}"
     yield f"As of {at(seen.as_of or 0)} UTC; {what}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
-from monitor.alerts.defaults import MAIN, main_window
+from monitor.alerts.defaults import main_measure, main_window
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.rules import (
     ACCEPTED,
@@ -24,7 +24,6 @@ from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue.daily import DAILY, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.rows import newest as newest_revisions
-from monitor.records.reading import Task
 from monitor.show.alerts import Decided, ShownAlert
 from monitor.show.budget import Spent
 from monitor.specs.model import ModelSpec
@@ -240,7 +239,7 @@ def _seen(
         as_of=as_of,
         every=spec.every,
         window=main_window([window.name for window in spec.windows]),
-        main=main_measure(spec),
+        main=main_measure(spec.reading.task, scored=spec.reading.has_score),
         labels=spec.labels is not None,
         reference=spec.reference is not None,
         rows=rows,
@@ -249,12 +248,6 @@ def _seen(
         never=dict(never_judged(spec)),
         accepted=accepted,
     )
-
-
-def main_measure(spec: ModelSpec) -> str:
-    """Measure that stands for the others: that of the default rule on performance."""
-    task = spec.reading.task
-    return "accuracy" if task is Task.BINARY and not spec.reading.has_score else MAIN[task]
 
 
 def refuse_rule(rule: str, names: Iterable[str]) -> None:

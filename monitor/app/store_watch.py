@@ -74,10 +74,8 @@ class StoreWatch:
         for name in self.app.names():
             if name not in progress:
                 continue
-            now, before = (
-                progress[name][:4],
-                self._seen.get(name),
-            )  # a lease that is renewed shows nothing new
+            now = progress[name][:4]  # a lease that is renewed shows nothing new
+            before = self._seen.get(name)
             others = now != before and now[1] != self.app.owner
             if others or name in self._unshown:
                 self._show_if_sound(name)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from monitor.alerts.defaults import MAIN, Watched, default_rules, main_window, patience
+from monitor.alerts.defaults import Watched, default_rules, main_measure, main_window, patience
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Faults, Loc
@@ -139,7 +139,8 @@ def _limits(alert: AlertTable) -> Faults:
 
 
 def _slices(model: ModelTable, alert: AlertTable) -> Faults:
-    main = MAIN[Task(model.task)] if model.predictions.score or model.task != "binary" else "accuracy"
+    scored = model.predictions.score is not None or bool(probabilities_of(model))
+    main = main_measure(Task(model.task), scored=scored)
     if alert.version and alert.against is not None:
         yield ("against",), "versions are not compared with other windows: leave it out"
     elif alert.segment and alert.against is not None and (alert.against, alert.measure) != (REFERENCE, main):

@@ -13,6 +13,7 @@ REFERENCE, SEASON = "reference", "season"
 OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 FIGURES = ("value", "lower", "upper", "n")
 _OF_PERFORMANCE = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)
+FALL = 0.05  # of the reference's own value: by so much performance is surely worse
 MEANS = {  # means over records: what segments contribute to their differences adds up
     Task.BINARY: "accuracy",
     Task.MULTICLASS: "accuracy",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from monitor.core.measurement import Measurement
-from monitor.measures.against import contributes_to, difference
+from monitor.measures.against import FALL, contributes_to, difference
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Direction
@@ -16,7 +16,6 @@ from monitor.sentences.windows import THE_FRAME, window_of
 
 _REFERENCE = "reference"
 _GUESS = "estimated_"
-_SURE = 0.05  # of the reference's value, as the rule on performance asks for
 _FEW = 0.01  # share of the labelled records below which nothing is judged
 _CONSTANT = {  # of a constant answer: nothing became worse
     "surely better": "surely better than",
@@ -74,7 +73,7 @@ def segments_worse(known: Known) -> Iterator[str]:
             told = f"{named(segment)} {value}, reference {value_of(known.main, then)}, {window_of(row)}"
             worse[segment] = row.measurement.n, told
     if worse:
-        by = f"by more than {100 * _SURE:.0f} % than the same segment of the reference"
+        by = f"by more than {100 * FALL:.0f} % than the same segment of the reference"
         yield f"Surely worse in {known.main} {by}: {few(told for _, told in worse.values())}"
 
 
@@ -85,7 +84,7 @@ def _surely_fell_from(now: MeasurementRow, step: Measurement) -> float | None:
     higher = BY_NAME[now.measure].direction is Direction.HIGHER
     fell = -step.interval.upper if higher else step.interval.lower
     then = now.measurement.value - step.value
-    return then if fell > _SURE * abs(then) else None
+    return then if fell > FALL * abs(then) else None
 
 
 def _says_again(known: Known, settled: MeasurementRow, nowcast: MeasurementRow) -> bool:

@@ -274,7 +274,11 @@ def test_a_daemon_that_makes_up_for_missed_ticks_is_none_that_stands_still() -> 
     found = of(worked=NOW - 60_000_000, **behind)
 
     assert found.need is Need.NOTHING
-    assert "; missed ticks are being made up for." in said(replace(HEALTHY, **behind), "next")
+    works = replace(HEALTHY, worked=NOW - 60_000_000, **behind)
+    assert "; missed ticks are being made up for." in said(works, "next")
+    failing = CycleTrouble(as_of=NOW, since=NOW, failed=2, told="no table")
+    for other in (replace(works, worked=None), replace(works, trouble=failing)):
+        assert "made up for" not in said(other, "next")
     assert of(worked=NOW - 4 * HOUR, **behind).need is Need.NEEDED
     assert of(worked=NOW, heard=NOW - 2 * 60_000_000, **behind).need is Need.NEEDED
 

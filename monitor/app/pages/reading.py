@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from monitor.alerts.defaults import main_window
+from monitor.alerts.defaults import main_measure, main_window
 from monitor.alerts.standing import Seen
-from monitor.app.alert_decisions import listed, main_measure, seen_models
+from monitor.app.alert_decisions import listed, seen_models
 from monitor.app.pages.counting import KeptReferences, counted, counting_of, spans
 from monitor.app.pages.days import followed_days
 from monitor.app.wiring import App
@@ -75,7 +75,11 @@ class StoreData:
         if as_of is not None and as_of < (last or 0):
             (seen,) = self.seen(model, as_of)
             last = seen.as_of
-        return Placed(last, main_window([window.name for window in spec.windows]), main_measure(spec))
+        return Placed(
+            last,
+            main_window([window.name for window in spec.windows]),
+            main_measure(spec.reading.task, scored=spec.reading.has_score),
+        )
 
     def rows(self, model: str, which: Drawn) -> list[Revision]:
         """(as of, row) of all kept revisions of a window's ends."""

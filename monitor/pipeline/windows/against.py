@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from monitor.alerts.defaults import MAIN
+from monitor.alerts.defaults import main_measure
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
@@ -112,9 +112,8 @@ def _of_segments(
     target: Target, rows: Sequence[MeasurementRow], reference: Reference
 ) -> list[MeasurementRow]:
     """Differences of the main measure, of each segment from the same one of the reference."""
-    main = MAIN[target.model.counting.reading.task]
-    if all(row.measure != main for row in rows):
-        main = "accuracy"  # of a binary model without a score
+    reading = target.model.counting.reading
+    main = main_measure(reading.task, scored=reading.has_score)
 
     def measured() -> Mapping[str | None, Measurement]:
         options = replace(target.options, resamples=0, whole=False)
