@@ -279,9 +279,6 @@ class FileLock:
 
 def lock_of(store: SqlStore) -> FileLock | None:
     """Lock of a run in a SQLite file; None: the store is shared by leases."""
-    if not store.in_one_file:
+    if store.file is None:
         return None
-    name = store.engine.url.database or ":memory:"
-    if name == ":memory:":
-        return None
-    return FileLock(Path(f"{name.removeprefix('file:')}.{quote(store.run, safe='')}{LOCK}"))
+    return FileLock(Path(f"{store.file}.{quote(store.run, safe='')}{LOCK}"))

@@ -21,13 +21,13 @@ from monitor.show.alerts import plain_alert
 from monitor.show.behind import BEHIND
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
+from monitor.store.connections import is_database
 from monitor.store.engine import open_to_read, require_kept
 from monitor.store.measurements.columns import detail_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SQLITE = b"SQLite format 3\0"
 _TIME, _TEXT, _NUMBER = pa.timestamp("us", "UTC"), pa.string(), pa.float64()
 _WINDOWS = {
     "model": _TEXT, "window": _TEXT, "window_end": _TIME, "first_as_of": _TIME, "measured_as_of": _TIME,
@@ -66,7 +66,7 @@ def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Opened
     url = str(config)
     if "://" not in url:
         file = Path(config)
-        url = f"sqlite:///{file.absolute()}" if _is_sqlite(file) else _configured(file)
+        url = f"sqlite:///{file.absolute()}" if is_database(file) else _configured(file)
     require_kept(url)
     return OpenedStore(url, run)
 
@@ -213,14 +213,6 @@ class OpenedStore:
 
     def _chosen(self, store: SqlStore, model: str | None) -> list[str]:
         return sorted(store.progress()) if model is None else [model]
-
-
-def _is_sqlite(file: Path) -> bool:
-    """Whether a file is a database of SQLite: its first bytes say so."""
-    if not file.is_file():
-        return False
-    with file.open("rb") as opened:
-        return opened.read(len(_SQLITE)) == _SQLITE
 
 
 def _configured(file: Path) -> str:

@@ -16,7 +16,7 @@ from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source import SqlSource
 from monitor.sources.spark_source import SparkSource
 from monitor.specs.model import SourceSpec
-from monitor.specs.urls import has_files
+from monitor.specs.urls import has_files, same_file
 
 
 def open_source(
@@ -79,9 +79,14 @@ def address_of(url: str, *, store_url: str | None = None, reader: str | None = N
     if fault := engine.fault_of(parsed):
         raise SourceError(f"{shown}: {fault}")
     file = engine.file_of(parsed)
+    store = None if store_url is None else _parse(store_url)
+    kept = None if store is None else engine_of(store).file_of(store)
+    shared = file is not None and kept is not None and same_file(file, kept)
+    if shared and asked == How.ADBC:
+        raise SourceError(
+            f"{shown}: the file is also the store, whose locks ADBC would drop: take reader=adbc away"
+        )
     if asked is None:
-        store = None if store_url is None else _parse(store_url)
-        shared = file is not None and store is not None and file == engine_of(store).file_of(store)
         asked = How.ADBC if engine.has_arrow and not shared else How.FETCHMANY
     if asked not in tuple(How) or (asked == How.ADBC and not engine.has_arrow):
         raise SourceError(

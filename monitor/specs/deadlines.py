@@ -4,7 +4,6 @@ A limit that the server keeps, as `statement_timeout`, ends no query of a server
 cancel waits for it too. What frees the thread is the end of its socket.
 """
 
-import os
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -76,17 +75,18 @@ def end_marked(mark: int) -> None:
 
 
 def end_socket(descriptor: int, mark: int | None = None) -> None:
-    """End a socket under the driver that waits for it; None: whatever its mark is."""
-    with suppress(OSError, AttributeError):  # where sockets have no such mark, as on macOS
-        copied = os.dup(descriptor)  # what it leads to cannot become something else meanwhile
+    """End a socket under the driver that waits for it; None: whatever its mark is.
+
+    Nothing is closed here, not even a copy: whoever closes any descriptor of a file drops all locks that the
+    process has on that file (POSIX, fcntl), and a descriptor may be that of a database of SQLite.
+    """
+    with suppress(OSError, AttributeError):  # no socket, or no such mark, as on macOS
+        connection = socket.socket(fileno=descriptor)
         try:
-            connection = socket.socket(fileno=copied)
-        except OSError:
-            os.close(copied)
-            return
-        with connection:
             if mark is None or connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == mark:
                 connection.shutdown(socket.SHUT_RDWR)
+        finally:
+            connection.detach()
 
 
 def bound_waits(seconds: float, connection: Any, _record: object = None) -> None:

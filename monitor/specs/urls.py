@@ -66,6 +66,14 @@ def sqlite_file(database: str) -> Path:
     return Path(database)
 
 
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, by whatever links."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return one.resolve() == other.resolve()
+
+
 def sqlite_url(file: Path) -> str:
     """URL of a SQLite file."""
     return f"sqlite:///{file}"

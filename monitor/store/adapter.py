@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine
@@ -29,6 +30,7 @@ from monitor.specs.rows import (
     WaitingPane,
     WindowState,
 )
+from monitor.specs.urls import sqlite_file
 from monitor.store import alerts, configurations, entries, events, histories, panes, references, states
 from monitor.store.connections import reading, writing
 from monitor.store.coordination import daemons, leases, outbox
@@ -52,6 +54,12 @@ class SqlStore:
     engine: Engine = field(repr=False)
     run: str
     schema: str = ""  # version of the tables that this program knows; empty: not checked
+
+    @property
+    def file(self) -> Path | None:
+        """The database's file; None: it is a server's, or in memory."""
+        name = self.engine.url.database
+        return None if not self.in_one_file or name in (None, ":memory:") else sqlite_file(str(name))
 
     @property
     def in_one_file(self) -> bool:

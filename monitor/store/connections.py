@@ -210,6 +210,21 @@ def read_alone(file: Path) -> str:
     return f"file:{quote(str(real))}?mode=ro{still}"
 
 
+def is_database(file: Path) -> bool:
+    """Whether a file is a database, by SQLite's own look.
+
+    Who else opens one drops the locks that this process has on it, as soon as it closes it.
+    """
+    if not file.is_file() or not file.stat().st_size:
+        return False
+    with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        try:
+            connection.execute("PRAGMA schema_version")
+        except sqlite3.DatabaseError as error:
+            return error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB
+    return True
+
+
 def writable(file: Path) -> bool:
     """Whether this process may write a file, and others beside it."""
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)

@@ -16,6 +16,7 @@ import pyarrow.parquet
 from monitor.core.clock import from_iso
 from monitor.core.errors import ConfigurationError, StoreError
 from monitor.core.text import csv_cell, json_text
+from monitor.specs.urls import same_file
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.damage import understood
@@ -96,7 +97,11 @@ def export(store: SqlStore, file: Path, chosen: Chosen, form: str | None = None)
     if kind not in _WRITERS:
         raise ConfigurationError([f'a file to export to ends in .parquet or .csv: got "{file}"'])
     rows = 0
-    with put_in_place(file) as out, _WRITERS[kind](out) as writer, closing(batches(store, chosen)) as read:
+    with (
+        put_in_place(file, store) as out,
+        _WRITERS[kind](out) as writer,
+        closing(batches(store, chosen)) as read,
+    ):
         for batch in read:
             writer.write_batch(batch)
             rows += batch.num_rows
@@ -104,14 +109,16 @@ def export(store: SqlStore, file: Path, chosen: Chosen, form: str | None = None)
 
 
 @contextmanager
-def put_in_place(file: Path) -> Iterator[BinaryIO]:
+def put_in_place(file: Path, store: SqlStore) -> Iterator[BinaryIO]:
     """A file to write to, which stands in its place once it is whole.
 
     Raises
     ------
     StoreError
-        if it cannot be written.
+        if it cannot be written, or is the store.
     """
+    if store.file is not None and same_file(file, store.file):
+        raise StoreError(f"{file} is the store itself: name another file to export to")
     part = file.with_name(f"{file.name}.part")
     try:
         with part.open("wb") as out:

@@ -38,7 +38,7 @@ def export_openmetrics(kept: KeptRun, file: Path, chosen: Chosen) -> int:
         if the store does not answer, or the file cannot be written.
     """
     specs = {name: kept.spec(name) for name in kept.names(chosen.model)}
-    with put_in_place(file) as out:
+    with put_in_place(file, kept.store) as out:
         written = _write_measurements(out, specs, _rows(kept, specs, chosen))
         if chosen.measure is None and chosen.window is None:
             for family, lines in _of_cycles(kept, specs, chosen):
