@@ -1,8 +1,11 @@
-"""The guide values and the manners of the layers, read from the source."""
+"""The manners of the layers, read from the source.
+
+How long a file is and how many a room holds are guides, no limits: a module has the size that its subject
+needs, mostly 100 to 800 lines. Limits on both were met by cutting where no subject ended.
+"""
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -76,12 +79,6 @@ def bases_of_classes() -> dict[str, list[str]]:
 def line_of(name: str, bases: dict[str, list[str]]) -> list[str]:
     """Name a class and the longest line of those above it."""
     return [name, *max((line_of(base, bases) for base in bases.get(name, [])), key=len, default=[])]
-
-
-def test_a_file_has_at_most_400_lines() -> None:
-    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in trees()}
-
-    assert {path: count for path, count in lines.items() if count > 400} == {}
 
 
 def test_a_module_is_named_for_what_it_holds() -> None:
@@ -228,12 +225,6 @@ def test_an_engine_is_named_in_its_own_file_alone() -> None:
 
     assert named == set()
     assert asked == set()
-
-
-def test_a_room_holds_at_most_15_files() -> None:
-    rooms = Counter(path.parent for path in trees())
-
-    assert {room: files for room, files in rooms.items() if files > 15} == {}
 
 
 def test_a_drivers_message_decides_only_as_a_driver_text() -> None:

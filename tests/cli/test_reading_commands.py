@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from serving import model, predictions, sqlite_bench
 
+import monitor
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
 from monitor.specs.rows import Event
@@ -86,18 +87,29 @@ def for_all_to_read(served: Path) -> Iterator[Path]:
         yield directory
 
 
+@pytest.fixture(scope="module")
+def own_copy() -> Iterator[str]:
+    """Directory of a package that anybody may read: a checkout may lie in a private folder."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        without = shutil.ignore_patterns("__pycache__", "demo")
+        shutil.copytree(Path(monitor.__file__).parent, Path(name) / "monitor", ignore=without)
+        yield name
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
-def test_they_read_a_store_that_they_may_not_write(for_all_to_read: Path) -> None:
+def test_they_read_a_store_that_they_may_not_write(
+    served: Path, for_all_to_read: Path, own_copy: str
+) -> None:
     code = (
-        "import os, sys; from monitor.store.engine import open_to_read; os.setuid(65534);"
-        "print(len(open_to_read(sys.argv[1], 'live').current()))"
+        "import os, sys; from monitor.store.engine import open_to_read\n"
+        "def read(url): return len(open_to_read(url, 'live').current())\n"
+        "read(sys.argv[2]); os.setuid(65534); print(read(sys.argv[1]))"  # Python's own files may be private
     )
 
+    urls = [f"sqlite:///{directory / 'monitor.db'}" for directory in (for_all_to_read, served)]
     done = subprocess.run(
-        [sys.executable, "-c", code, f"sqlite:///{for_all_to_read / 'monitor.db'}"],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", code, *urls], cwd=own_copy, capture_output=True, text=True, check=False
     )
 
     assert done.stderr == ""
@@ -107,17 +119,20 @@ def test_they_read_a_store_that_they_may_not_write(for_all_to_read: Path) -> Non
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
 def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
-    served: Path, for_all_to_read: Path
+    served: Path, for_all_to_read: Path, own_copy: str
 ) -> None:
     url = f"sqlite:///{for_all_to_read / 'monitor.db'}"
     code = (
         "import os, sys; from monitor.app.exports.files import read_snapshots;"
-        "from monitor.store.engine import open_to_read; url = sys.argv[1]; read_snapshots(sys.argv[2]);"
-        "os.setuid(65534); store = open_to_read(url, 'live')\n"
-        "for _ in sys.stdin: print(len(store.events()), len(read_snapshots(url)), flush=True)"
+        "from monitor.store.engine import open_to_read\n"
+        "def read(store, url): return len(store.events()), len(read_snapshots(url))\n"
+        "read(open_to_read(sys.argv[2], 'live'), sys.argv[2])\n"  # Python's own files may be private
+        "os.setuid(65534); url = sys.argv[1]; store = open_to_read(url, 'live')\n"
+        "for _ in sys.stdin: print(*read(store, url), flush=True)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, url, f"sqlite:///{served / 'monitor.db'}"],
+        cwd=own_copy,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
