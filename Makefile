@@ -87,8 +87,7 @@ test-install: $(VENV)/installed-dev
 shuffled: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -p randomly -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-sql: $(VENV)/installed-dev
-	@$(BIN)/python $(PIP) -c constraints.txt -e '.[chdb,duckdb]'
+test-sql: $(VENV)/installed-sql
 	@$(BIN)/python -m pytest tests/sources/test_pushed.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_pushed_cycles.py $(ARGS)
 
 mutants: $(VENV)/installed-dev
@@ -236,6 +235,11 @@ $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	@$(BIN)/python $(PIP) --no-compile -c constraints.txt -e '.[dev]'
 	@$(BIN)/python -W ignore -m compileall -q -j 0 $(VENV)/lib || true # by all processors: pip compiles with one
 	@touch $(VENV)/installed $@
+
+$(VENV)/installed-sql: $(VENV)/installed-dev
+	@echo "installing DuckDB and embedded ClickHouse into $(VENV) (650 MB) ..."
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev,chdb,duckdb]'
+	@touch $@
 
 $(VENV)/installed-spark: $(VENV)/installed-dev
 	@echo "installing PySpark into $(VENV) (some minutes) ..."

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
@@ -41,6 +42,12 @@ def missing(reason: str) -> NoReturn:
     if os.environ.get("CI", "").lower() == "true":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+def require_extra(engine: str) -> None:
+    """Ask for the extra that brings the SQLAlchemy dialect of an engine."""
+    if find_spec(f"{engine}_sqlalchemy") is None:
+        missing(f"{NEEDS}the extra {engine}: make test-sql installs it")
 
 
 def program(name: str, *, package: str) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import servers
 import sqlalchemy as sa
 from spark_flights import Flights, flights_in
 
@@ -20,7 +21,7 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Flights:
 
 def load(flights: Flights, kind: str) -> str:
     """URL of a database of that kind with the flights in it."""
-    pytest.importorskip(f"{kind}_sqlalchemy", reason=f"needs the extra {kind}")
+    servers.require_extra(kind)
     url = f"{kind}:///{flights.directory / kind}"
     made, file = {
         "duckdb": ("CREATE TABLE {} AS SELECT * FROM ", "'{}'"),

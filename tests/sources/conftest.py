@@ -5,6 +5,7 @@ from pathlib import Path
 
 import own_engine
 import pytest
+import servers
 from made_databases import Made, into_chdb, into_duckdb, into_server, into_sqlite
 from source_databases import Database
 
@@ -36,7 +37,7 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         scheme = "kept" if engine == "own" else "sqlite"
         found = Made(f"{scheme}:///{path}", into_sqlite(path), reader or None)
     else:
-        pytest.importorskip(f"{engine}_sqlalchemy", reason=f"needs the extra {engine}")
+        servers.require_extra(engine)
         fill = into_duckdb if engine == "duckdb" else into_chdb
         found = Made(f"{engine}:///{path}", fill(path))
     yield found

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+import servers
 import sqlalchemy as sa
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
@@ -208,7 +209,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         url = request.getfixturevalue("postgres_url")
         yield Engine(url, partial(_postgres, url), opened)
     else:
-        pytest.importorskip(f"{request.param}_sqlalchemy", reason=f"needs the extra {request.param}")
+        servers.require_extra(request.param)
         path = tmp_path / "log"
         fill = {"duckdb": _duckdb, "chdb": _chdb}[request.param]
         yield Engine(f"{request.param}:///{path}", partial(fill, path), opened)
@@ -219,7 +220,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 @pytest.fixture
 def duck(tmp_path: Path) -> Engine:
     """DuckDB."""
-    pytest.importorskip("duckdb_sqlalchemy", reason="needs the extra duckdb")
+    servers.require_extra("duckdb")
     return Engine(f"duckdb:///{tmp_path / 'log'}", partial(_duckdb, tmp_path / "log"), [])
 
 
