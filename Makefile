@@ -11,7 +11,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs site pictures image sbom wheels dashboards lowest clean
+.PHONY: help demo alerting test test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -38,6 +38,7 @@ help:
 	@echo "make sim-nowcast        bias and intervals of nowcasts, and whether they are nearer on real flights; writes docs/nowcast.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
+	@echo "make same BASE=REV      replay the same logs by a revision and by this tree, and compare all that is kept and shown (ten minutes); EXCEPT=\"days.blob show\", TEXTS=1"
 	@echo "make docs               write the pages of measures, commands and messages, the drawn pictures and config.schema.json from the code"
 	@echo "make site               build the site of the documentation in build/site, its notebooks run: a link that leads nowhere, or a page of long sentences, fails"
 	@echo "make pictures           write the pictures of pages in docs/pictures from the demo's store (after make demo; Chromium)"
@@ -167,6 +168,11 @@ sim-nowcast: $(VENV)/installed-dev
 
 sim-crashes: $(VENV)/installed-dev
 	@nice -n 10 $(BIN)/python benchmarks/sim_crashes.py $(KILLS)
+
+# BASE: a revision; CASES="demo loans", EXCEPT="days.blob show", TEXTS=1: sentences, too.
+CASES ?= demo flights hours loans rodents
+same: $(VENV)/installed-dev
+	@nice -n 10 $(BIN)/python benchmarks/compare_revisions.py "$(BASE)" --only $(CASES) $(if $(EXCEPT),--except $(EXCEPT)) $(if $(TEXTS),--texts)
 
 sim-time: $(VENV)/installed-dev
 	@nice -n 10 $(BIN)/python benchmarks/sim_time.py $(ARGS)
