@@ -35,9 +35,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "e2e"))
 
 import faulty_logs
 import servers
@@ -47,6 +46,7 @@ from sqlalchemy.pool import NullPool
 
 from monitor.demo.loading import load_logs
 
+ROOT = Path(__file__).parents[1]
 PAGES = 150  # of a case that are looked at, HTML and JSON
 SHOWN_DIFFERENCES, WIDTH = 8, 2_000
 PATIENCE = 120.0  # seconds until the daemon serves

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from alert_gates.synthetic import Change, Noise, begun, days, run, watch
+from alert_gates.made_series import Change, Noise, begun, days, run, watch
 
 from monitor.evidence.judging import AlertBudget
 

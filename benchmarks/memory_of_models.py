@@ -3,7 +3,7 @@
 33,600 predictions a day with 25 features, labels of three days, a horizon of 60 days that is full, windows of
 7, 30 and 60 days. One model counts the log; the others are copies of it in the store. Then all of them live
 some hours, in a process of their own, as in a daemon that was started again.
-python benchmarks/memory.py DIRECTORY [MODELS]
+python benchmarks/memory_of_models.py DIRECTORY [MODELS]
 """
 
 import contextlib
