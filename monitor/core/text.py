@@ -1,5 +1,6 @@
 """Text that people read: names, numbers, durations. What acts, or what nobody sees, is shown as an escape."""
 
+import codecs
 import hashlib
 import json
 import math
@@ -14,6 +15,8 @@ _ACTING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 -- spreadsheets take the wide ones too
 
+# Found now: it is a file, and lines of the log are also written where the process can open no more files.
+_escaped = codecs.getencoder("unicode_escape")
 _PART = re.compile(r'"(?:[^"]|"")+"|[^".]+')
 _QUOTED = re.compile(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))*')
 
@@ -30,9 +33,7 @@ def readable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        char.encode("unicode_escape").decode("ascii") if category(char) in _ACTING else char for char in text
-    )
+    return "".join(_escaped(char)[0].decode("ascii") if category(char) in _ACTING else char for char in text)
 
 
 def readable_lines(text: str) -> str:

@@ -21,6 +21,8 @@ from monitor.specs.rows import Drawn, Event, Provenance
 from monitor.states.strata import Strata
 
 KEPT = ("run", "as_of")  # parameters that links to other pages keep
+# Pages reckon months before and after a moment that they are asked about: these must be dates, too.
+_EARLIEST, _LATEST = from_iso("1900-01-01"), from_iso("3000-01-01")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,16 +211,19 @@ class Asked:
         Raises
         ------
         AddressError
-            if it is no date or time.
+            if it is no date or time, or lies beyond what a page reckons with.
         """
         text = self.query.get(name)
         if not text:
             return None
         try:
-            return from_iso(text.replace(" ", "+"))  # a plus sign of a query means a space
+            moment = from_iso(text.replace(" ", "+"))  # a plus sign of a query means a space
         except ValueError:
             example = "2013-08-15 or 2013-08-15T06:00Z"
             raise AddressError(f"{name} is a date or time as in {example}: got {quoted(text)}") from None
+        if not _EARLIEST <= moment < _LATEST:
+            raise AddressError(f"{name} lies in the years from 1900 to 2999: got {quoted(text)}")
+        return moment
 
     @property
     def as_of(self) -> int | None:

@@ -170,11 +170,9 @@ def answer(data: PageData, path: str, query: str) -> Answer:
     """Page of an address as it was sent; what no page knows is a page that says so."""
     if is_of_program(path):
         return of_program(data, path)
+    plain = path.endswith(".json")
     try:
-        asked, plain = _asked(path, query)
-    except AddressError as error:
-        return _fault(data, error)
-    try:
+        asked = _asked(path, query)
         page, given = _found(asked)
         if plain:
             return Answer(f"{page.plain(data, asked, *given)}\n".encode(), _JSON, headers=PRIVATE)
@@ -205,17 +203,18 @@ def openapi() -> dict[str, Any]:
     }
 
 
-def _asked(path: str, query: str) -> tuple[Asked, bool]:
-    """What an address asks for, and whether as JSON."""
+def _asked(path: str, query: str) -> Asked:
+    """What an address asks for."""
     if len(path) > _LONGEST or len(query) > _LONGEST:
         raise AddressError(f"an address has at most {_LONGEST:,} characters of path, and of query")
-    plain = path.endswith(".json")
     parts = tuple(unquote(part) for part in path.removesuffix(".json").strip("/").split("/") if part)
-    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=50)
+    pairs = parse_qsl(query, keep_blank_values=True)
     given = dict(pairs)
     if len(given) < len(pairs):
         raise AddressError("each parameter may stand once")
-    return Asked(parts, {name: value for name, value in given.items() if value or name == "q"}), plain
+    if "\0" in unquote(query):
+        raise AddressError("an address holds no NUL character (%00)")  # PostgreSQL takes none
+    return Asked(parts, {name: value for name, value in given.items() if value or name == "q"})
 
 
 def _found(asked: Asked) -> tuple[_Page, tuple[str, ...]]:

@@ -1,12 +1,17 @@
 """Connections: how long clients may take, how many there are, how much is read, how they begin TLS."""
 
 import asyncio
+import errno
+import math
 import re
+import resource
+import socket
 import ssl
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import structlog
 import uvicorn
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from uvicorn.server import ServerState
@@ -14,22 +19,26 @@ from uvicorn.server import ServerState
 PATIENCE = 30.0
 """Seconds that a client has to send its next request, or to read the answer."""
 MOST = 128
-"""Connections at a time."""
+"""Connections at a time, and as many that wait to be taken."""
 LARGEST = 16 * 1024
 """Bytes of a request: its line and its headers."""
 LINGERING = 1.0
 """Seconds in which a client that was answered may still send; what it sends is forgotten."""
+_DESCRIPTORS = 4  # that the process may open for each: the others are for stores, sources, the log
+_SILENCE = 600.0  # seconds between lines about what fails again and again
+_NONE_LEFT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _END = re.compile(rb"\n\r?\n")  # of the headers, as h11 has it
 
 
 class Crowd:
     """Open connections, by when their clients last got an answer, or connected.
 
-    A connection without progress for `PATIENCE` seconds is ended; where there are more than `MOST`, so is
+    A connection without progress for `PATIENCE` seconds is ended; where there are more than `most`, so is
     the one that has made none for the longest: silent ones, however many, keep out nobody who asks at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         # in the order of their last progress
         self._deadlines: dict[asyncio.Transport, asyncio.TimerHandle] = {}
 
@@ -38,7 +47,7 @@ class Crowd:
         self.leave(transport)
         deadline = asyncio.get_running_loop().call_later(PATIENCE, transport.abort)
         self._deadlines[transport] = deadline
-        if len(self._deadlines) > MOST:
+        if len(self._deadlines) > self._most:
             longest = next(iter(self._deadlines))
             self.leave(longest)
             longest.abort()
@@ -48,6 +57,12 @@ class Crowd:
         deadline = self._deadlines.pop(transport, None)
         if deadline is not None:
             deadline.cancel()
+
+
+def most_connections() -> int:
+    """How many may be open: `MOST`, or fewer where the process may open few descriptors."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST if limit == resource.RLIM_INFINITY else max(1, min(MOST, limit // _DESCRIPTORS))
 
 
 class ServerConfig(uvicorn.Config):
@@ -60,7 +75,7 @@ class ServerConfig(uvicorn.Config):
     """
 
     def __init__(self, app: Callable[..., Any], tls: Callable[[], ssl.SSLContext] | None) -> None:
-        self.crowd = Crowd()
+        self.crowd = Crowd(most_connections())
         self.tls = tls
         super().__init__(
             app,
@@ -75,7 +90,32 @@ class ServerConfig(uvicorn.Config):
             proxy_headers=False,
             headers=[("Connection", "close")],
             timeout_graceful_shutdown=2,
+            # asyncio takes so many before the crowd sees any, and where no descriptor is left, it fails that
+            # often before it pauses for a second
+            backlog=1,
         )
+
+
+class PacedServer(uvicorn.Server):
+    """Takes connections one by one, and says once in a while if the system gives none."""
+
+    _last_line = -math.inf
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        asyncio.get_running_loop().set_exception_handler(self._tell_failure)
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(MOST)  # more may wait than are taken at a time
+
+    def _tell_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in _NONE_LEFT:
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._last_line + _SILENCE:
+            self._last_line = loop.time()
+            log = structlog.stdlib.get_logger("monitor.web")
+            log.error("new connections wait: the process can open no more (ulimit -n)", reason=error.strerror)
 
 
 class Lingering(asyncio.Transport):

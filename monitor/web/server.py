@@ -18,7 +18,7 @@ from starlette.routing import Route
 from monitor.core.errors import ConfigurationError
 from monitor.core.text import readable_lines
 from monitor.web.answers import Pages, accepts_gzip
-from monitor.web.connections import MOST, ServerConfig
+from monitor.web.connections import MOST, PacedServer, ServerConfig
 from monitor.web.guard import Guard, Secrets, is_trusted
 from monitor.web.pages import pages_at
 
@@ -158,7 +158,7 @@ class Server:
         """
         listening = self._listening = listen(self._host, self._port)
         self._port = listening.getsockname()[1]
-        self._server = uvicorn.Server(ServerConfig(self._app, self._tls))
+        self._server = PacedServer(ServerConfig(self._app, self._tls))
         self._thread = threading.Thread(
             target=self._server.run, args=([listening],), name="http", daemon=True
         )

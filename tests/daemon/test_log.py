@@ -1,6 +1,8 @@
 import io
 import json
 import logging
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 
@@ -154,3 +156,23 @@ def test_at_debug_statements_are_logged_and_the_rows_that_they_read_are_not() ->
 
     assert any("SELECT" in str(line["event"]) for line in logged(stream))
     assert "Jane" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("log_format", list(LogFormat))
+def test_a_line_is_written_where_no_file_can_be_opened(log_format: LogFormat) -> None:
+    script = f"""
+import logging, resource
+from monitor.daemon.log import LogFormat, configure
+configure(LogFormat({log_format.value!r}))
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+try:
+    open("/dev/null")
+except OSError:
+    logging.getLogger("asyncio").error("no more\\nof \\x1b\\u202e\\U000e0041 %s", "them", exc_info=True)
+"""
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert r"no more\nof \x1b\u202e\U000e0041 them" in done.stderr.replace(2 * "\\", "\\")
+    assert "Too many open files" in done.stderr
+    assert "Logging error" not in done.stderr
