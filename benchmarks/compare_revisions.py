@@ -47,7 +47,7 @@ from sqlalchemy.pool import NullPool
 from monitor.demo.loading import load_logs
 
 ROOT = Path(__file__).parents[1]
-PAGES = 150  # of a case that are looked at, HTML and JSON
+PAGES = 60  # of a case that are looked at, HTML and JSON
 SHOWN_DIFFERENCES, WIDTH = 8, 2_000
 PATIENCE = 120.0  # seconds until the daemon serves
 # What depends on when and where a program runs, and on its own code.
@@ -80,7 +80,7 @@ class Case:
 
 DAYS_OF_LOANS = (
     (day(1).date().isoformat(), day(40).date().isoformat(), "6d"),
-    (day(41).date().isoformat(), day(72).date().isoformat(), "1d"),
+    (day(41).date().isoformat(), day(62).date().isoformat(), "1d"),
 )
 DAYS_THEN_HOURS = (("2013-03-01", "2013-03-20", "1d"), ("2013-03-20", "2013-03-22", "1h"))
 CASES = {
@@ -142,13 +142,13 @@ prediction = "decision"
 [models.classes]
 positive = "DEFAULT"
 negative = "PAID"
-predicted = { decline = "DEFAULT", approve = "PAID" }
+names = { DEFAULT = ["decline"], PAID = ["approve"] }
 [models.labels]
 table = "loan_outcomes"
 id = "application"
 label = "outcome"
 reported_at = "known_at"
-only_for = { column = "decision", values = ["approve"] }
+only_for = ["approve"]
 [models.reference]
 file = "reference.parquet"
 [models.features]
@@ -178,6 +178,9 @@ WRITERS: dict[str, Callable[[Path], None]] = {
 # Pages say when they were made.
 _TODAY = datetime.now(UTC)
 _NOW = re.compile(rf"{_TODAY:%Y-%m-%d}T[0-9:.]+Z|{_TODAY.day} {_TODAY:%b %Y} [0-9:]+")
+
+
+_CODE = re.compile(r"0\.1\.0\+[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +219,7 @@ class Revision:
         for place in (self.source_url, self.store_url, str(self.directory)):
             text = text.replace(place, "PLACE")
         text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
-        return _NOW.sub("NOW", text)
+        return _CODE.sub("CODE", _NOW.sub("NOW", text))
 
     def replay(self, case: Case) -> None:
         """Live the case's days."""
