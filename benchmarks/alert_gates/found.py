@@ -7,11 +7,10 @@ import numpy as np
 from alert_gates.incidents import FAMILIES, Incident, strike
 from alert_gates.logs import Counted, Log, counted, dealt, judged
 
-from monitor.evidence.daily import day_values
+from monitor.evidence.change_sizes import change_size
+from monitor.evidence.day_values import day_values
 from monitor.evidence.judging import AlertBudget
-from monitor.evidence.making import watch_of
-from monitor.evidence.sizes import sizes
-from monitor.evidence.watched import Watch
+from monitor.evidence.watch import Watch, make_watch
 from monitor.records.pane import Part
 from monitor.windows.fold import fold
 
@@ -79,7 +78,7 @@ def alerts(
     """Alerts of both parts, on the days on which they are told."""
     for part in Part:
         for day, _, _, said in judged(of, part, budget, unusual):
-            yield from (Told(day, one.subject, str(one.what), part) for one in said if one.begins)
+            yield from (Told(day, one.subject, one.change.kind, part) for one in said if one.begins)
 
 
 def about(told: Told, incident: Incident, age: int) -> bool:
@@ -113,12 +112,15 @@ def _multiple(clean: Counted, dirty: Counted, incident: Incident, part: Part) ->
     )
     touched = np.isin(np.asarray(watch.subjects), list(incident.touched))
     usual = before.values.astype(np.float64)
-    size = sizes(watch.kind, usual, after.values.astype(np.float64) - usual)
-    size = np.where(watch.upward, size, np.abs(size)) / watch.floor
+    size = change_size(watch.statistic, usual, after.values.astype(np.float64) - usual)
+    size = np.where(watch.only_rises, size, np.abs(size)) / watch.smallest_size
     of_series = np.nan_to_num(size)[touched[watch.subject]].max(initial=0.0)
     shares = [one.hits / np.maximum(one.trials, 1) for one in (before, after)]
     enough = after.hits >= 3 * incident.length
-    more = np.minimum(shares[1] / watch.fault_least, shares[1] / np.maximum(2 * shares[0], 1e-9)) * enough
+    more = (
+        np.minimum(shares[1] / watch.fault_smallest_share, shares[1] / np.maximum(2 * shares[0], 1e-9))
+        * enough
+    )
     return float(max(of_series, more[touched[watch.fault_subject]].max(initial=0.0)))
 
 
@@ -128,7 +130,7 @@ def _parts(of: Counted, part: Part) -> list:
 
 def _watch(of: Counted, part: Part) -> Watch:
     layout = of.counting.layout(part)
-    return watch_of(of.counting, part, fold(layout, [one.strata for one in _parts(of, part)[:28]]))
+    return make_watch(of.counting, part, fold(layout, [one.strata for one in _parts(of, part)[:28]]))
 
 
 def drawn(rng: np.random.Generator, runs: int, each: int) -> list[list[str]]:

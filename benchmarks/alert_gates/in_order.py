@@ -11,10 +11,11 @@ from alert_gates import hotels, logs, rules
 from alert_gates.found import Told, alerts
 from alert_gates.logs import FLIGHTS, RODENTS, Counted, Log, counted, reference_counting
 
+from monitor.core.change import NotJudged
 from monitor.core.clock import DAY, from_iso
+from monitor.evidence.describing import SubjectVerdict
 from monitor.evidence.judging import AlertBudget
-from monitor.evidence.telling import Judgement, NotJudged
-from monitor.evidence.watched import WatchGroup
+from monitor.evidence.watch import SubjectGroup
 from monitor.records.pane import Part
 
 HOLIDAYS = ("2013-05-27", "2013-07-04", "2013-09-02", "2013-11-28", "2013-12-25", "2014-01-01")
@@ -149,15 +150,15 @@ def standing(series: Series, known: frozenset[int]) -> float:
 def judged(series: Series) -> float:
     """Share of subjects' days whose values are judged, of those with records."""
     with_records = [
-        one.unvalued is None
+        one.change.not_judged is None
         for _, said in _said(series, frozenset())
         for one in said
-        if one.unvalued is not NotJudged.NO_RECORDS and one.group is not WatchGroup.LOG
+        if one.change.not_judged is not NotJudged.NO_RECORDS and one.group is not SubjectGroup.LOG
     ]
     return float(np.round(np.mean(with_records), 3))
 
 
-def _said(series: Series, known: frozenset[int]) -> list[tuple[int, list[Judgement]]]:
+def _said(series: Series, known: frozenset[int]) -> list[tuple[int, list[SubjectVerdict]]]:
     return [
         (day, said)
         for part in Part

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from monitor.core.clock import DAY
-from monitor.evidence.daily import day_values
-from monitor.evidence.judging import AlertBudget, Judged, step
-from monitor.evidence.making import label_age, watch_of
-from monitor.evidence.telling import Judgement, judgements
-from monitor.evidence.watched import Watch
+from monitor.core.clock import DAY, SECOND
+from monitor.core.measurement import Reason
+from monitor.evidence.day_values import day_values
+from monitor.evidence.describing import DayContext, SubjectVerdict, describe_subjects
+from monitor.evidence.judging import AlertBudget, JudgedDay, judge_day
+from monitor.evidence.watch import Watch, make_watch
+from monitor.measures.statistics.delays import within
 from monitor.records.count_records import count_records
 from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.labels.count_labels import count_labels
@@ -38,6 +39,7 @@ _COMMON = Reading(
     pane=DAY,
     horizon=60 * DAY,
 )
+_COMING = 0.6  # share of the labels that come that a day waits for
 _SPECIES = ("DM", "DO", "DS", "NL", "OL", "OT", "PE", "PF", "PP", "RM", "other")
 
 
@@ -197,24 +199,29 @@ def counted(
 
 def judged(
     of: Counted, part: Part, budget: AlertBudget, unusual: frozenset[int] = frozenset(), *, learn: int = 28
-) -> Iterator[tuple[int, Watch, Judged, list[Judgement]]]:
+) -> Iterator[tuple[int, Watch, JudgedDay, list[SubjectVerdict]]]:
     """Judge the days of a part, one after the other; the day is that on which it is judged."""
     parts = of.records if part is Part.RECORDS else of.labels
-    watch = watch_of(of.counting, part, fold(of.counting.layout(part), [one.strata for one in parts[:learn]]))
+    watch = make_watch(
+        of.counting, part, fold(of.counting.layout(part), [one.strata for one in parts[:learn]])
+    )
     history = []
     for number, one in enumerate(parts):
         values = day_values(watch, of.counting, one.strata, of.first + number)
         known = of.first + number in unusual
-        found = step(watch, history[-56:], values, budget=budget, unusual=known)
-        history.append(found.row)
+        found = judge_day(watch, history[-56:], values, budget=budget, unusual=known)
+        history.append(found.record)
         late = 0 if part is Part.RECORDS else of.age
-        yield number + late, watch, found, judgements(watch, found, budget=budget, unusual=known)
+        yield number + late, watch, found, describe_subjects(watch, found, budget, DayContext(unusual=known))
 
 
 def _age(made: pd.DataFrame) -> int:
     delays = (made["reported_at"] - made["event_time"]).dropna().to_numpy() / 1e6
     cells = np.searchsorted(DELAY_EDGES, delays[: len(delays) // 3], side="right")
-    return label_age(DelayTable(DELAY_EDGES, np.bincount(cells, minlength=len(DELAY_EDGES) + 1))) or 1
+    usual = within(
+        DelayTable(DELAY_EDGES, np.bincount(cells, minlength=len(DELAY_EDGES) + 1)), _COMING, Reason.NO_LABELS
+    )
+    return 1 if usual.value is None else max(1, int(np.ceil(usual.value * SECOND / DAY)))
 
 
 def _joined(made: pd.DataFrame, suffix: str, age: int) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Days without any change, or with one: numbers as `monitor.evidence.daily` makes them, without any rows.
+"""Days without any change, or with one: numbers as `evidence.day_values` makes them, without any rows.
 
 A number of n records is 19 independent sums: level, spread, skew and 16 that make up its shape. Each varies
 by 1/n from sampling, and by days: effects with autocorrelation, part of which all numbers share.
@@ -10,23 +10,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Floats
-from monitor.evidence.days import DayRow, DayValues
-from monitor.evidence.judging import AlertBudget, Judged, step
-from monitor.evidence.watched import (
-    FAULTS,
-    SHARES,
-    WITHIN,
-    Followed,
-    Impossible,
-    Trait,
+from monitor.evidence.day_record import DayRecord, DayValues
+from monitor.evidence.judging import AlertBudget, JudgedDay, judge_day
+from monitor.evidence.watch import (
+    FAULTS_SHARE,
+    GROUP_SHARES,
+    STATISTIC_SHARES,
+    DailyStatistic,
+    SubjectGroup,
     Watch,
-    WatchGroup,
+    WatchedFault,
+    WatchedSeries,
 )
 from monitor.records.pane import Part
 
 SUMS = 19
 LEVELS = 5  # of a category
-SHAPED = (Trait.LEVEL, Trait.SPREAD, Trait.SKEW, Trait.SHAPE)
+SHAPED = (DailyStatistic.LEVEL, DailyStatistic.SPREAD, DailyStatistic.SKEW, DailyStatistic.SHAPE)
 _USUAL_SHARES = np.asarray([0.4, 0.3, 0.16, 0.1, 0.04])
 
 
@@ -78,31 +78,34 @@ def watch(features: int) -> Watch:
     """A model of so many features, every fifth a category, with a score, performance, faults."""
     categories = features // 5
     numbers = features - categories
-    each = SHARES[WatchGroup.FEATURE] / features
-    series: list[Followed] = []
+    each = GROUP_SHARES[SubjectGroup.FEATURE] / features
+    series: list[WatchedSeries] = []
     for subject in range(numbers):
-        series += [Followed(subject, trait, 0, each * WITHIN[trait]) for trait in SHAPED]
+        series += [WatchedSeries(subject, trait, 0, each * STATISTIC_SHARES[trait]) for trait in SHAPED]
     for subject in range(numbers, features):
-        weight = each * WITHIN[Trait.SHARE] / LEVELS
-        series += [Followed(subject, Trait.SHARE, 0, weight, cell) for cell in range(LEVELS)]
+        weight = each * STATISTIC_SHARES[DailyStatistic.SHARE] / LEVELS
+        series += [WatchedSeries(subject, DailyStatistic.SHARE, 0, weight, cell) for cell in range(LEVELS)]
     score, performance, records = features, features + 1, features + 2
-    series += [Followed(score, trait, 0, SHARES[WatchGroup.SCORE] * WITHIN[trait]) for trait in SHAPED]
     series += [
-        Followed(performance, trait, 1, SHARES[WatchGroup.PERFORMANCE] / 2)
-        for trait in (Trait.AUC, Trait.LOG_LOSS)
+        WatchedSeries(score, trait, 0, GROUP_SHARES[SubjectGroup.SCORE] * STATISTIC_SHARES[trait])
+        for trait in SHAPED
     ]
-    series.append(Followed(records, Trait.RECORDS, 0, SHARES[WatchGroup.RECORDS]))
+    series += [
+        WatchedSeries(performance, trait, 1, GROUP_SHARES[SubjectGroup.PERFORMANCE] / 2)
+        for trait in (DailyStatistic.AUC, DailyStatistic.LOG_LOSS)
+    ]
+    series.append(WatchedSeries(records, DailyStatistic.RECORDS, 0, GROUP_SHARES[SubjectGroup.RECORDS]))
     faults = [
-        Impossible(subject, fault, FAULTS / 2 / features / 2, least)
+        WatchedFault(subject, fault, FAULTS_SHARE / 2 / features / 2, least)
         for subject in range(features)
         for fault, least in (("missing", 0.05), ("invalid", 0.01))
     ]
     names = [f"feature:{at}" for at in range(features)]
-    groups = [WatchGroup.FEATURE] * features
+    groups = [SubjectGroup.FEATURE] * features
     return Watch(
         Part.RECORDS,
         (*names, "score", "performance", "records"),
-        (*groups, WatchGroup.SCORE, WatchGroup.PERFORMANCE, WatchGroup.RECORDS),
+        (*groups, SubjectGroup.SCORE, SubjectGroup.PERFORMANCE, SubjectGroup.RECORDS),
         tuple(series),
         tuple(faults),
         2,
@@ -159,19 +162,19 @@ def days(
         )
 
 
-def run(of: Watch, made: Iterator[DayValues], budget: AlertBudget) -> Iterator[Judged]:
+def run(of: Watch, made: Iterator[DayValues], budget: AlertBudget) -> Iterator[JudgedDay]:
     """Judge day after day."""
-    rows: list[DayRow] = []
+    rows: list[DayRecord] = []
     for day in made:
-        judged = step(of, rows[-56:], day, budget=budget)
-        rows.append(judged.row)
+        judged = judge_day(of, rows[-56:], day, budget=budget)
+        rows.append(judged.record)
         yield judged
 
 
-def begun(of: Watch, judged: Judged) -> list[str]:
+def begun(of: Watch, judged: JudgedDay) -> list[str]:
     """Subjects whose alert begins on the day."""
-    row = judged.row
-    return [of.subjects[at] for at in np.flatnonzero((row.since > 0) & (row.reset == row.day))]
+    row = judged.record
+    return [of.subjects[at] for at in np.flatnonzero((row.since > 0) & (row.evidence_from == row.day))]
 
 
 def _sds(noise: Noise, records: int, numbers: int, rng: np.random.Generator) -> Floats:

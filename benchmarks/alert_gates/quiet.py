@@ -54,8 +54,8 @@ def false_alerts(cell: Quiet, seed: int, runs: int) -> tuple[list[int], dict[str
             told = begun(of, judged)
             count += [len(told) * (history <= day < history + JUDGED) for history in HISTORIES]
             for subject in told:
-                at = int(judged.row.by[of.subjects.index(subject)])
-                by[of.series[at].trait.value if at < len(of.series) else "fault"] += 1
+                at = int(judged.record.found_by[of.subjects.index(subject)])
+                by[of.series[at].statistic.value if at < len(of.series) else "fault"] += 1
     return count.astype(int).tolist(), dict(by), runs * JUDGED / 30
 
 

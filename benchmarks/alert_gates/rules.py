@@ -13,17 +13,16 @@ from alert_gates.found import Told
 from alert_gates.logs import Counted
 
 from monitor.core.typing import Floats, Ints
-from monitor.evidence.daily import day_values
-from monitor.evidence.days import DayValues
-from monitor.evidence.making import watch_of
-from monitor.evidence.watched import Trait, Watch
+from monitor.evidence.day_record import DayValues
+from monitor.evidence.day_values import day_values
+from monitor.evidence.watch import DailyStatistic, Watch, make_watch
 from monitor.records.pane import PanePart, Part
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.strata import WHOLE
 from monitor.windows.fold import fold
 
 LEARN = 28
-_SHAPED = (Trait.SPREAD, Trait.SKEW, Trait.SHAPE)
+_SHAPED = (DailyStatistic.SPREAD, DailyStatistic.SKEW, DailyStatistic.SHAPE)
 Value = tuple[int, str, Part, float]  # day, subject, how far it is from the first days
 Distance = Callable[[Ints, Ints, Grid], float]
 
@@ -128,7 +127,7 @@ def _deviations(of: Counted) -> Iterator[Value]:
         farthest: dict[tuple[int, str], float] = defaultdict(float)
         for at, one in enumerate(watch.series):
             first = values[:LEARN, at][np.isfinite(values[:LEARN, at])]
-            if one.trait in _SHAPED or len(first) < 2:
+            if one.statistic in _SHAPED or len(first) < 2:
                 continue
             far = np.abs(values[LEARN:, at] - first.mean()) / max(first.std(ddof=1), 1e-12)
             for day, value in enumerate(far, LEARN):
@@ -140,7 +139,9 @@ def _deviations(of: Counted) -> Iterator[Value]:
 
 def _values(of: Counted, part: Part) -> tuple[Watch, list[DayValues]]:
     parts = of.records if part is Part.RECORDS else of.labels
-    watch = watch_of(of.counting, part, fold(of.counting.layout(part), [one.strata for one in parts[:LEARN]]))
+    watch = make_watch(
+        of.counting, part, fold(of.counting.layout(part), [one.strata for one in parts[:LEARN]])
+    )
     return watch, [day_values(watch, of.counting, one.strata, of.first + at) for at, one in enumerate(parts)]
 
 

@@ -9,10 +9,10 @@ from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.messages import Recipient, notices
 from monitor.alerts.rules import Rule, Series
 from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
+from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.against import segment_columns
-from monitor.measures.catalogue.daily import CHANGED
 
 _HEAD = """# What the messages of alerts look like
 
@@ -69,6 +69,7 @@ class _Figures:
     limit: float | None = None
     beside: float | None = None
     cause: Detail | None = None
+    change: Change | None = None
 
 
 _CELLS = Detail(
@@ -99,21 +100,36 @@ def _features(*rows: tuple[float | str | None, ...]) -> Detail:
     return Detail(COUNTED, tuple(cells))
 
 
-def _changed(*cells: float | str | None) -> Detail:
-    return Detail(CHANGED, ((*cells, *[None] * (len(CHANGED) - len(cells))),))
-
-
-_AUC = _changed(
-    *("roc_auc", "", "falls", 0.6641, 0.7166, 0.7498, 0.0689, "2013-06-06", 391.0, 11.2, 41),
-    *(1, None, None, None, 21, "origin=EWR", 0.71, 0.36),
+_AUC = Change(
+    kind="roc_auc",
+    rises=False,
+    observed=0.6641,
+    expected=ExpectedBand(0.7166, 0.7498),
+    since="2013-06-06",
+    chance_months=391.0,
+    watched_subjects=21,
+    segment=SegmentShare("origin=EWR", 0.71, 0.36),
 )
-_TEMP = _changed(
-    *("level", "", "rises", 1.3812, -0.1844, 0.2005, 1.9077, "2013-06-08", 5.2e7, 9.1e6, 41),
-    *(1, 92.74, 61.86, 69.44, 21, "", 0.0, 0.0),
+_TEMP = Change(
+    kind="level",
+    observed=1.3812,
+    expected=ExpectedBand(-0.1844, 0.2005),
+    in_unit=UnitFigures(92.74, 61.86, 69.44),
+    since="2013-06-08",
+    chance_months=5.2e7,
+    watched_subjects=21,
+    segment=SegmentShare(),
 )
-_CARRIER = _changed(
-    *("share", "UA", "rises", 0.2719, 0.1713, 0.1968, 0.26, "2013-06-07", 2_130.0, 62.0, 41),
-    *(2, None, None, None, 21, "origin=EWR", 0.93, 0.36),
+_CARRIER = Change(
+    kind="share",
+    category="UA",
+    observed=0.2719,
+    expected=ExpectedBand(0.1713, 0.1968),
+    averaged_days=2,
+    since="2013-06-07",
+    chance_months=2_130.0,
+    watched_subjects=21,
+    segment=SegmentShare("origin=EWR", 0.93, 0.36),
 )
 
 
@@ -121,8 +137,8 @@ _EXAMPLES: Mapping[str, _Figures] = {
     "log_stopped": _Figures(151_200.0),
     "labels_stopped": _Figures(777_600.0),
     "volume": _Figures(0.34, 0.31, 0.37, 311),
-    "performance_changed": _Figures(11.2, n=904, cause=_AUC),
-    "changed": _Figures(9.1e6, n=904, cause=_TEMP),
+    "performance_changed": _Figures(11.2, n=904, change=_AUC),
+    "changed": _Figures(9.1e6, n=904, change=_TEMP),
     "performance": _Figures(-0.0743, -0.0921, -0.0565, 6_204, -0.0371, 0.742, _SEGMENTS),
     "performance_nowcast": _Figures(-0.0611, -0.0803, -0.0419, 19_871, -0.0371, 0.742),
     "score_shift": _Figures(0.1284, n=6_318, limit=0.1, beside=0.0041, cause=_CELLS),
@@ -168,7 +184,7 @@ def _parts() -> Iterator[str]:
     yield f"\n{_shown(each, [_of_subject(each, name, value) for name, value in _SUBJECTS])}"
     yield _TOGETHER
     worse, changed = by_name["performance_changed"], by_name["changed"]
-    carrier = _alert(changed, "feature:carrier", replace(_EXAMPLES["changed"], value=62.0, cause=_CARRIER))
+    carrier = _alert(changed, "feature:carrier", replace(_EXAMPLES["changed"], value=62.0, change=_CARRIER))
     yield f"\n{_shown(worse, [_alert(worse), _alert(changed), carrier], changed)}"
     yield _JSON
     rule = by_name["performance"]
@@ -209,6 +225,7 @@ def _alert(rule: Rule, subject: str | None = None, figures: _Figures | None = No
         limit=limit,
         beside=figures.beside,
         cause=figures.cause,
+        change=figures.change,
     )
     return Alert(
         series=Series(

@@ -10,7 +10,7 @@ import numpy as np
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.core.typing import Ints
-from monitor.evidence.making import watch_of
+from monitor.evidence.watch import make_watch
 from monitor.exposition.names import REFERENCE
 from monitor.exposition.selection import Group, expose
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
@@ -193,8 +193,8 @@ def _of_tests(model: ModelSpec, counting: Counting) -> Iterator[MeasurementRow]:
 def _of_days(counting: Counting) -> Iterator[MeasurementRow]:
     names = [(BUDGET, ""), (ALERTS, "")]
     for part in Part if counting.reading.labelled else (Part.RECORDS,):
-        watch = watch_of(counting, part, {})
-        for subject, followed in zip(watch.subjects, watch.followed, strict=True):
+        watch = make_watch(counting, part, {})
+        for subject, followed in zip(watch.subjects, watch.series_by_subject, strict=True):
             of_row = "" if subject == PERFORMANCE else subject
             names += [(name, of_row) for name in (EVIDENCE, CHANGE, *([DETECTABLE] if followed else []))]
     yield from (_row(Result(*name, _VALUE), CUMULATIVE, Truth.NONE, WHOLE) for name in names)

@@ -17,7 +17,7 @@ from monitor.core.clock import DAY, SECOND, floor_to, to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
 from monitor.core.text import json_text, readable
-from monitor.evidence.expected import FEWEST
+from monitor.measures.catalogue.daily import FEWEST_DAYS
 from monitor.show.words import counted, iso, room, say, say_lines
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import filled, has_short_password
@@ -192,7 +192,7 @@ def _notes(model: CheckedModel, now: int) -> Iterator[str]:
 def _log(name: str, oldest: int, newest: int, now: int) -> str:
     """Since when there are rows, and what lives those days again of which one is judged."""
     rows = f"log: rows from {to_iso(oldest)[:10]} to {to_iso(newest)[:10]}"
-    start = floor_to(oldest, DAY) + (1 + FEWEST) * DAY
+    start = floor_to(oldest, DAY) + (1 + FEWEST_DAYS) * DAY
     end = min(floor_to(newest, DAY) + DAY, floor_to(now, DAY))
     if end <= start:
         return rows

@@ -8,7 +8,7 @@ from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import Bound, Rule
 from monitor.config.judgeable import never_judged
 from monitor.core.clock import DAY, format_duration, to_iso
-from monitor.evidence.making import SEGMENTS
+from monitor.evidence.watch import MOST_SEGMENTS
 from monitor.measures.against import SEASON
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE
@@ -112,8 +112,8 @@ def told(watched: Watching, oldest: int | None = None, newest: int | None = None
     )
     if watched.segments:
         yield (
-            f"watched of segments of {', '.join(watched.segments)}: of the {SEGMENTS} largest the level of "
-            "the output, and performance; they share the budget of false alerts"
+            f"watched of segments of {', '.join(watched.segments)}: of the {MOST_SEGMENTS} largest "
+            "the level of the output, and performance; they share the budget of false alerts"
         )
     if not watched.reference:
         yield (

@@ -19,7 +19,7 @@ from monitor.core.text import duration, readable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
-from monitor.sentences.changed import commands, is_change, of_all
+from monitor.sentences.change_words import changed_subjects, follow_up_commands
 from monitor.sentences.windows import at as day
 
 PAGE = "Page: "  # begins the line of a message that links to the alert's page
@@ -153,7 +153,7 @@ def _payload(
 
 
 def _plain(alert: Alert) -> dict[str, Any]:
-    breach, newest, cause = alert.breach, alert.verdict, alert.breach.cause
+    breach, newest, cause = alert.breach, alert.verdict, alert.breach.behind
     return {
         "rule": alert.series.rule,
         "severity": alert.severity.value,
@@ -184,7 +184,7 @@ def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
     what = f"{len(group)} alerts" if len(group) > 1 else place(first.series)
     window = f" ({first.series.window})" if first.series.window not in ("", CUMULATIVE) else ""
     about = f", {what}" if what else ""
-    if len(group) > 1 and is_change(first.breach.cause):
+    if len(group) > 1 and first.breach.change is not None:
         about = f", {place(first.series)}".rstrip(", ") + f" and {len(group) - 1} more"
     # what ended because nothing is known any more, or was accepted, is not said to be resolved
     why = {alert.ended for alert in group} if kind is NoticeKind.RESOLVED else set()
@@ -206,13 +206,14 @@ def text(
     The first line says it all: which part, value, reference, limit, and what is behind it. The last one links
     to the page of the largest alert.
     """
-    change = group[0].breach.cause if is_change(group[0].breach.cause) else None
+    change = group[0].breach.change
     lines = [_first_line(rule, kind, group), ""]
     asked = "" if rule is None else f" It judges {described(rule)}"
     rules = " and ".join(dict.fromkeys(alert.series.rule for alert in group))
     lines.append(f"Model {model}, rule {rules}, {group[0].severity}.{asked}")
     lines += [*_window(rule, group), *_times(kind, group, at)]
-    lines += [of_all(change, len(group))] if change is not None and kind is NoticeKind.FIRING else []
+    if change is not None and kind is NoticeKind.FIRING:
+        lines.append(changed_subjects(change, len(group)))
     if len(group) > 1:
         most = _MOST if change is None else _MOST_CHANGES
         lines += ["", *(f"- {_line(rule, kind, alert)}" for alert in group[:most])]
@@ -224,7 +225,7 @@ def text(
         lines += cause_lines(rule, group)
         lines += _advice({} if rule is None else annotations(rule, group[0].breach))
         first = group[0].series
-        looks = commands(model, first.subject, first.segment) if change is not None else ()
+        looks = follow_up_commands(model, first.subject, first.segment) if change is not None else ()
         lines += [f"To see more: {look}" for look in looks]
     lines += ["", f"{PAGE}{page}"] if page else []
     return "\n".join(map(readable, lines)).rstrip("\n")
@@ -268,7 +269,7 @@ def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
 
 def _times(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[str]:
     since = min(alert.since for alert in group)
-    if kind is NoticeKind.FIRING and is_change(group[0].breach.cause):
+    if kind is NoticeKind.FIRING and group[0].breach.change is not None:
         return  # the first line says when it began
     if kind is NoticeKind.FIRING:
         told = f" and told {_span(at - since)} later" if at > since else ""

@@ -27,7 +27,7 @@ from monitor.measures.worded import (
     value_of,
     with_minus,
 )
-from monitor.sentences.changed import changed, is_change
+from monitor.sentences.change_words import change_sentence
 from monitor.sentences.inputs import INDEX, LOST, lost_of
 from monitor.sentences.windows import at
 
@@ -69,8 +69,8 @@ def figures(rule: Rule | None, verdict: Verdict) -> str:
     if rule is None:
         limit = "" if verdict.limit is None else f", limit {worded(None, verdict.limit)}"
         return worded(None, verdict.value) + limit
-    if verdict.cause is not None and is_change(verdict.cause):
-        return changed(verdict.cause, verdict.window_end)
+    if verdict.change is not None:
+        return change_sentence(verdict.change, verdict.window_end)
     if rule.features == "share":
         return "; ".join([_counted(rule, verdict), *_largest_feature(rule, verdict.cause)])
     rule = replace(rule, against=verdict.against or rule.against)
@@ -89,7 +89,7 @@ def still(alert: Alert) -> str:
 
 def ended(alert: Alert) -> str:
     """Why an alert ended; empty: it has not."""
-    if alert.ended is Ended.CLEARED and is_change(alert.breach.cause):
+    if alert.ended is Ended.CLEARED and alert.breach.change is not None:
         return _AS_EXPECTED
     if alert.ended is Ended.CLEARED and _is_beyond(alert):
         return f"{_UNSURE}, though its value still is"
@@ -194,7 +194,7 @@ def described(rule: Rule) -> str:
 def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     """Lines on the cause of the largest alert of a group; none where nothing is known."""
     cause = group[0].breach.cause
-    if cause is None or not cause.rows or is_change(cause):  # the first line says it all
+    if cause is None or not cause.rows:
         return
     yield ""
     if cause.columns == FIGURES:

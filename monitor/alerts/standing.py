@@ -11,11 +11,11 @@ from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index, judge, ne
 from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
-from monitor.measures.catalogue.daily import EVIDENCE, REMEMBERED
+from monitor.measures.catalogue.daily import EVIDENCE, REMEMBERED_DAYS
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.sentences import changes, inputs, labels, performance
+from monitor.sentences import change_words, inputs, labels, performance
 from monitor.sentences.accepted import accepted_change
-from monitor.sentences.changed import is_change, whose
+from monitor.sentences.change_words import FiredChange, subject_name
 from monitor.sentences.known import Known, Section, few, named, sections, sentence
 from monitor.sentences.reasons import why
 from monitor.sentences.troubles import CycleTrouble, trouble_told
@@ -133,8 +133,10 @@ def standing(seen: Seen) -> Standing:
     stale = list(filter(None, [trouble_told(seen.trouble, seen.as_of), _stale(seen)]))
     blind = list(_blind(seen, known, unjudged))
     lasting = list(_not_back(seen))
-    told = [(alert.breach.cause, alert.series.subject, alert.series.segment) for alert, _ in firing]
-    causes = list(changes.causes(seen.rows, told))
+    fired = [
+        FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
+    ]
+    causes = list(change_words.common_causes(seen.rows, fired))
     if open_ or stale or lasting:
         critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
         others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
@@ -208,8 +210,8 @@ def _not_back(seen: Seen) -> Iterator[str]:
         if one.series.window == CUMULATIVE
     }
     since = {
-        whose(*of): day
-        for of, day in changes.not_back(seen.rows).items()
+        subject_name(*of): day
+        for of, day in change_words.changes_now_usual(seen.rows).items()
         if accepted.get(of, 0) <= from_iso(day)
     }
     if since:
@@ -234,7 +236,7 @@ def _told(seen: Seen, alert: Alert, seen_by: str) -> str:
     if alert.breach.reason == NOT_KEPT:
         return f" fires, found {at(alert.since)}; {NOT_KEPT}"
     rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
-    found = "" if is_change(alert.breach.cause) else f", found {at(alert.since)}"
+    found = "" if alert.breach.change is not None else f", found {at(alert.since)}"
     told = (still(alert), f"acknowledged by {seen_by}" if seen_by else "")
     return "; ".join([f": {figures(rule, alert.breach)}{found}", *filter(None, told)])
 
@@ -349,8 +351,8 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
     known = _told_of(seen)
     pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is State.PENDING})
     rules = f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
-    yield "; ".join([rules, *changes.judged(seen.rows)])
-    yield from changes.beside_chance(seen.rows)
+    yield "; ".join([rules, *change_words.judged_subjects(seen.rows)])
+    yield from change_words.alerts_beside_budget(seen.rows)
     if len(known) < len(seen.rules):
         past = [rule.name for rule in seen.rules if rule not in known]
         yield f"{few(past)} cannot be told of a moment in the past"
@@ -379,7 +381,8 @@ def accepted_of(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[S
             days=daily[one.series.rule],
         )
         for one in accepted.values()
-        if one.series.rule in daily and (not daily[one.series.rule] or one.end > as_of - REMEMBERED * DAY)
+        if one.series.rule in daily
+        and (not daily[one.series.rule] or one.end > as_of - REMEMBERED_DAYS * DAY)
     }
 
 

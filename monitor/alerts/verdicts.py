@@ -18,7 +18,8 @@ from monitor.alerts.rules import (
     against_accepted,
     matches,
 )
-from monitor.core.measurement import FEW_DELAYS, Detail, Interval, Measurement, Reason
+from monitor.core.change import Change
+from monitor.core.measurement import FEW_DELAYS, Detail, Interval, Measurement, Reason, table_of
 from monitor.measures.against import FIGURES, MEANS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
@@ -26,7 +27,6 @@ from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Direction, Unit
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.worded import differs
-from monitor.sentences.changed import usual_since
 
 _TOP = 5  # features, cells or segments that a verdict names
 COUNTED = ("feature", "value", "limit", "beside", "cell", "expected", "actual")
@@ -70,6 +70,8 @@ class Verdict:
         what it was judged against instead of what the rule names; empty: that.
     cause
         which cells moved, which segments or features contribute most.
+    change
+        what changed, of a rule on the evidence of days.
     """
 
     outcome: Outcome
@@ -83,6 +85,12 @@ class Verdict:
     beside: float | None = None
     against: str = ""
     cause: Detail | None = None
+    change: Change | None = None
+
+    @property
+    def behind(self) -> Detail | None:
+        """What stands behind it as a table: a change is one of a single row."""
+        return self.cause if self.change is None else table_of(self.change)
 
     @property
     def evidence(self) -> tuple[int, float | None, float | None, float | None, int, Outcome]:
@@ -196,7 +204,7 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         )
         if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
-        if verdict.outcome is Outcome.CLEAR and usual_since(row.measurement.detail):
+        if verdict.outcome is Outcome.CLEAR and verdict.change is not None and verdict.change.usual_since:
             verdict = replace(verdict, reason=USUAL)
         verdicts[series] = verdict
     return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
@@ -273,6 +281,7 @@ def _verdict(
         limit=limit,
         beside=beside,
         cause=cause,
+        change=measurement.change,
     )
 
 
@@ -362,7 +371,9 @@ def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Accept
     end = max(verdict.window_end for _, verdict in group)
     counted = [(series, verdict) for series, verdict in group if verdict.outcome is not Outcome.UNKNOWN]
     if not counted:
-        return replace(group[0][1], window_end=end, value=None, lower=None, upper=None, cause=None)
+        return replace(
+            group[0][1], window_end=end, value=None, lower=None, upper=None, cause=None, change=None
+        )
     worst = sorted(counted, key=lambda judged: (-excess(judged[1]), judged[0].subject))
     breaches = [(series, verdict) for series, verdict in worst if verdict.outcome is Outcome.BREACH]
     share = len(breaches) / len(counted)

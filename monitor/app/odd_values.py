@@ -16,7 +16,6 @@ from monitor.measures.options import FEATURE
 from monitor.measures.worded import about, value_of
 from monitor.records.rows import read_rows
 from monitor.records.values import categories, numbers
-from monitor.sentences.changed import told_series
 from monitor.sentences.known import few, named
 from monitor.show.alerts import ShownAlert
 from monitor.sources import open_source
@@ -39,9 +38,10 @@ def with_odd_values(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAl
 
 
 def _odd_values(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
-    change, name = told_series(shown.alert.breach.cause), shown.alert.series.subject.removeprefix(FEATURE)
-    configured = kept.configured(shown.model)
-    if configured is None or change is None or change.kind not in ("unseen", "beyond"):
+    change, name = shown.alert.breach.change, shown.alert.series.subject.removeprefix(FEATURE)
+    if change is None or change.first_day is None or change.kind not in ("unseen", "beyond"):
+        return ""
+    if (configured := kept.configured(shown.model)) is None:
         return ""
     spec, source = configured
     counting = counting_of(kept.store, spec, known)
@@ -50,21 +50,21 @@ def _odd_values(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
         return ""
     numeric = (name,) if isinstance(grid, NumericGrid) else ()
     one = replace(counting.reading, numeric=numeric, categorical=() if numeric else (name,))
-    zone, first = zone_of_days(one.zone, one.pane), from_iso(change.since)
+    zone, first = zone_of_days(one.zone, one.pane), from_iso(change.first_day)
     span = next(day for day in days_from(first - DAY, zone) if number_of(day[0], zone) == first // DAY)
     try:
         with closing(open_source(source, store_url=kept.settings.store_url)) as opened:
             table = opened.records(replace(spec, reading=one), [span])
     except SourceError:
-        return ""
-    if FEATURE + name not in table.column_names:
+        table = None
+    if table is None or FEATURE + name not in table.column_names:
         return ""
     panes, as_of = np.arange(*span, one.pane, dtype=np.int64), kept.store.state(spec.name).as_of or span[1]
     rows = read_rows(table, replace(counting, reading=one), panes, as_of)
     column = table[FEATURE + name].take(rows.rows[rows.serves])
     if isinstance(grid, NumericGrid):
-        return _beyond(grid, column, change.since)
-    return _not_named(grid, column, change.since)
+        return _beyond(grid, column, change.first_day)
+    return _not_named(grid, column, change.first_day)
 
 
 def _not_named(grid: CategoryGrid, column: pa.ChunkedArray, since: str) -> str:

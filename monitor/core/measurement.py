@@ -7,6 +7,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from monitor.core.change import Change
+
 RateMethod: TypeAlias = Literal["wilson", "clopper-pearson"]
 Dependence: TypeAlias = Literal["none", "day"]
 
@@ -95,6 +97,8 @@ class Measurement:
         bound of the error due to cells, in the value's unit; 0 when exact.
     detail
         table behind the value: stored and shown, never exposed to Prometheus.
+    change
+        of the evidence of days: what changed. It is kept where a table would be.
     """
 
     value: float | None
@@ -103,6 +107,7 @@ class Measurement:
     interval: Interval | None = None
     resolution: float = 0.0
     detail: Detail | None = None
+    change: Change | None = None
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):
@@ -114,6 +119,17 @@ class Measurement:
     def absent(cls, reason: Reason, *, n: int) -> "Measurement":
         """No value, and why."""
         return cls(value=None, reason=reason, n=n)
+
+    @property
+    def table(self) -> Detail | None:
+        """What is behind the value as a table: a change is one of a single row."""
+        return self.detail if self.change is None else table_of(self.change)
+
+
+def table_of(change: Change) -> Detail:
+    """A change as a table of one row."""
+    cells = change.cells()
+    return Detail(tuple(cells), (tuple(cells.values()),))
 
 
 def difference_interval(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:

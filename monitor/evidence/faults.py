@@ -17,27 +17,17 @@ _TERMS = 4_096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Faulty:
-    """What is said of each fault of a day; shape (faults,).
+class FaultVerdicts:
+    """What is said of each fault of a day; shape (faults,)."""
 
-    Parameters
-    ----------
-    rarity
-        chance of so many, or more; 1 where there are fewer than the rules ask for.
-    share
-        of the day; 0 without records.
-    largest
-        expected at most: the largest share of the days before.
-    """
-
-    rarity: Floats
-    share: Floats
-    largest: Floats
+    rarity: Floats  # chance of so many, or more; 1 where there are fewer than the rules ask for
+    share: Floats  # of the day; 0 without records
+    largest: Floats  # expected at most: the largest share of the days before
 
 
-def faulty(
+def judge_faults(
     ages: Ints, hits: Ints, trials: Ints, learned: Bools, now: tuple[Ints, Ints], least: Floats
-) -> Faulty:
+) -> FaultVerdicts:
     """Judge a day's faults by the days before: the predictive beta-binomial distribution [1]_.
 
     k of n records are unusual by P(K ≥ k), K beta-binomial with a = ½ + Σ .98^age k, b = ½ + Σ .98^age (n-k),
@@ -74,8 +64,8 @@ def faulty(
     odd = known & (k >= FEWEST) & (share >= least) & (share >= TWICE * largest)
     rarity = np.where(lost, np.power(np.maximum(largest, 0.5), n), 1.0)
     for at in np.flatnonzero(odd):
-        rarity[at] = min(rarity[at], tail(int(k[at]), int(n[at]), float(a[at]), float(b[at])))
-    return Faulty(rarity, share, largest)
+        rarity[at] = min(rarity[at], beta_binomial_tail(int(k[at]), int(n[at]), float(a[at]), float(b[at])))
+    return FaultVerdicts(rarity, share, largest)
 
 
 def _variation(shares: Floats, trials: Ints, counted: Bools, mean: Floats) -> Floats:
@@ -86,10 +76,10 @@ def _variation(shares: Floats, trials: Ints, counted: Bools, mean: Floats) -> Fl
     return varies
 
 
-def tail(k: int, n: int, a: float, b: float) -> float:
+def beta_binomial_tail(k: int, n: int, a: float, b: float) -> float:
     """P(K ≥ k) of a beta-binomial K; terms beyond 4,096 are bounded by a geometric series.
 
-    >>> round(tail(3, 3, 0.5, 0.5), 4)
+    >>> round(beta_binomial_tail(3, 3, 0.5, 0.5), 4)
     0.3125
     """
     if k <= 0:

@@ -1,4 +1,4 @@
-"""Judging a day: what is counted of it against what the days before let expect, and against the budget."""
+"""Judging a day: found by its evidence, a change stands until its days are back, or are what is expected."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -6,29 +6,29 @@ from itertools import pairwise
 
 import numpy as np
 
-from monitor.core.typing import Floats, Ints
-from monitor.evidence.before import Before
-from monitor.evidence.days import NEVER, DayRow, DayValues, History, remembered
-from monitor.evidence.expected import CLIPPED, FEWEST, Expectation, expect
-from monitor.evidence.faults import Faulty, faulty
-from monitor.evidence.gathering import Gathered, gather, so_far, suspected
-from monitor.evidence.sizes import floors
-from monitor.evidence.standing import MOST, WeighedEvidence, usual_since, with_standing
-from monitor.evidence.watched import Watch
+from monitor.core.typing import Bools, Floats, Ints
+from monitor.evidence.baseline import CLIP_DEVIATIONS, Expectation, PastDays, expect_day
+from monitor.evidence.change_sizes import smallest_told_size
+from monitor.evidence.day_record import NO_CHANGE, DayHistory, DayRecord, DayValues, days_before
+from monitor.evidence.faults import FaultVerdicts, judge_faults
+from monitor.evidence.shiryaev_roberts import (
+    GatheredEvidence,
+    evidence_so_far,
+    gather_evidence,
+    suspected_days,
+)
+from monitor.evidence.watch import DailyStatistic, Watch
+from monitor.measures.catalogue.daily import FEWEST_DAYS
 
 MONTH = 30.0  # days that a budget is stated for
+LONGEST_DAYS = 28  # that a change stands, before it is what is expected
+BACK_DAYS = 3  # of which most must be back
+MOST_EVIDENCE = 1e30  # still a number in single precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertBudget:
     """What may be told.
-
-    Parameters
-    ----------
-    false_alerts
-        in 30 days, over all that is watched of a model, both parts of it.
-    smallest
-        stability index of the smallest change that is told; 0: whatever is evident.
 
     Raises
     ------
@@ -36,8 +36,8 @@ class AlertBudget:
         if nothing or everything would be told.
     """
 
-    false_alerts: float = 1.0
-    smallest: float = 0.1
+    false_alerts: float = 1.0  # in 30 days, over all that is watched of a model, both parts of it
+    smallest: float = 0.1  # stability index of the smallest change that is told; 0: whatever is evident
 
     def __post_init__(self) -> None:
         if not 0 < self.false_alerts < np.inf:
@@ -46,131 +46,172 @@ class AlertBudget:
             raise ValueError(f"smallest: a stability index, 0 or more: got {self.smallest}")
 
     @property
-    def needed(self) -> float:
+    def evidence_needed(self) -> float:
         """Evidence that an alert needs."""
         return MONTH / self.false_alerts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """A judged day. `row` is to be kept; `telling.judgements` words the others.
+class WeighedEvidence:
+    """Evidence as multiples of what an alert needs."""
 
-    Parameters
-    ----------
-    row
-        what is remembered.
-    days
-        of the rows that it was judged by, and its own.
-    expectation, gathered, weighed, faults
-        what stands behind it, by series and by fault.
-    usual_since
-        shape (subjects,): see `standing.usual_since`.
-    """
+    series: Floats  # shape (2, series): of either side, whatever the size
+    large_enough: Floats  # shape (series,): of the sides whose size is told
+    faults: Floats  # shape (faults,)
 
-    row: DayRow
-    days: tuple[int, ...]
+    def by_subject(self, watch: Watch) -> tuple[Floats, Ints]:
+        """Evidence told of each subject, and the series, or series + fault, with most of it; -1: none."""
+        subjects = len(watch.subjects)
+        total = np.bincount(watch.subject, self.large_enough, minlength=subjects)
+        every = np.concatenate([self.large_enough, self.faults])
+        subject = np.concatenate([watch.subject, watch.fault_subject])
+        strongest = np.full(subjects, -1)
+        order = np.argsort(every, kind="stable")
+        strongest[subject[order]] = order  # the last one, that with most, stays
+        of_fault = np.zeros(subjects)
+        np.maximum.at(of_fault, watch.fault_subject, self.faults)
+        strongest = np.where(of_fault > total, strongest, self._strongest_series(watch, strongest))
+        return np.minimum(np.maximum(total, of_fault), MOST_EVIDENCE), strongest
+
+    def whatever_size(self) -> "WeighedEvidence":
+        """The same, as if a change of any size were told."""
+        return replace(self, large_enough=self.series.sum(axis=0))
+
+    def _strongest_series(self, watch: Watch, strongest: Ints) -> Ints:
+        """Series that tells each subject's change: the level, where it suffices alone: it is read first."""
+        chosen = strongest.copy()
+        is_level = np.asarray([one.statistic is DailyStatistic.LEVEL for one in watch.series], dtype=bool)
+        order = np.lexsort((self.large_enough, is_level & (self.large_enough > 1.0)))
+        chosen[watch.subject[order]] = order
+        return chosen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedDay:
+    """A judged day: `record` is kept, the others are what `describe_subjects` words."""
+
+    record: DayRecord
+    days: tuple[int, ...]  # of the records that it was judged by, and its own
     expectation: Expectation
-    gathered: Gathered
+    gathered: GatheredEvidence
     weighed: WeighedEvidence
-    faults: Faulty
+    faults: FaultVerdicts
+    # shape (subjects,): first day of a change that is what is expected now; 0: there is none.
     usual_since: Ints
 
 
-def step(
-    watch: Watch, history: History, day: DayValues, *, budget: AlertBudget, unusual: bool = False
-) -> Judged:
-    """Judge a day by the 56 days before it. A pure function of rows as they are kept.
+def judge_day(
+    watch: Watch, history: DayHistory, day: DayValues, *, budget: AlertBudget, unusual: bool = False
+) -> JudgedDay:
+    """Judge a day by the 56 days before it. A pure function of records as they are kept.
 
     Parameters
     ----------
     history
-        rows of this watch: earlier ones and later ones change nothing.
+        records of this watch: earlier ones and later ones change nothing.
     unusual
-        the day is known to be like no other: it is judged by nobody, and learned from by nobody.
+        the day is known to be like no other: it is neither judged nor learned from.
     """
-    rows = remembered(history, day.day)
-    found = so_far(watch, rows)
-    before = Before.of(watch, rows, suspected(watch, rows, found))
+    records = days_before(history, day.day)
+    so_far = evidence_so_far(watch, records)
+    past = PastDays.stack(watch, records, suspected_days(watch, records, so_far))
     value = np.full(len(watch.series), np.nan) if unusual else day.values.astype(np.float64)
-    expectation = _expected(watch, before, day, value)
-    row = _row(day, value, expectation, rows[-1] if rows else _none(watch), unusual=unusual)
-    gathered = gather(watch, [*rows, row], expectation.level, found)
-    evidence = gathered.evidence * watch.weight / budget.needed
-    reached = gathered.size >= floors(watch.kind, watch.floor, budget.smallest)
-    faults, rare = _faults(watch, before, row)
-    weighed = WeighedEvidence(evidence, np.where(reached, evidence, 0.0).sum(axis=0), rare / budget.needed)
-    stands = with_standing(watch, [*rows, row], value, weighed, gathered, faults)
-    return Judged(
-        stands,
-        tuple(one.day for one in [*rows, row]),
+    expectation = expect_day(
+        past.learned_days(watch),
+        day.day,
+        np.where(past.usually_empty(watch), np.nan, value),
+        day.samples.astype(np.float64)[watch.sample],
+        np.stack([past.values_before(day.day, 1), past.values_before(day.day, 2)]),
+    )
+    last = records[-1] if records else _blank_record(watch)
+    record = _record_of_day(day, value, expectation, last, unusual=unusual)
+    gathered = gather_evidence(watch, [*records, record], expectation.level, so_far)
+    evidence = gathered.evidence * watch.weight / budget.evidence_needed
+    smallest = smallest_told_size(watch.statistic, watch.smallest_size, budget.smallest)
+    large_enough = np.where(gathered.size >= smallest, evidence, 0.0).sum(axis=0)
+    faults, fault_evidence = _judge_faults(watch, past, record)
+    weighed = WeighedEvidence(evidence, large_enough, fault_evidence / budget.evidence_needed)
+    record = _with_ongoing(watch, [*records, record], value, weighed, gathered, faults)
+    return JudgedDay(
+        record,
+        tuple(one.day for one in [*records, record]),
         expectation,
         gathered,
         weighed,
         faults,
-        usual_since(watch, [*rows, stands]),
+        _usual_since(watch, [*records, record]),
     )
 
 
-def faults_then(watch: Watch, history: History, row: DayRow) -> Faulty:
+def fault_verdicts_then(watch: Watch, history: DayHistory, record: DayRecord) -> FaultVerdicts:
     """What was said of the faults of a day that is kept."""
-    rows = remembered(history, row.day)
-    nobody = np.zeros((len(rows), len(watch.series)), dtype=np.bool_)  # faults know no suspicion
-    return _faults(watch, Before.of(watch, rows, nobody), row)[0]
+    records = days_before(history, record.day)
+    none_suspected = np.zeros((len(records), len(watch.series)), dtype=np.bool_)
+    return _judge_faults(watch, PastDays.stack(watch, records, none_suspected), record)[0]
 
 
-def _expected(watch: Watch, before: Before, day: DayValues, value: Floats) -> Expectation:
-    return expect(
-        before.of_series(watch),
-        day.day,
-        np.where(before.rarely_any(watch), np.nan, value),
-        day.samples.astype(np.float64)[watch.sample],
-        np.stack([before.lag(day.day, 1), before.lag(day.day, 2)]),
-    )
-
-
-def accept(watch: Watch, row: DayRow, subjects: Collection[str]) -> DayRow:
-    """The last row with the changes that stand of some subjects taken for what is expected.
+def accept_changes(watch: Watch, record: DayRecord, subjects: Collection[str]) -> DayRecord:
+    """The last record with the changes that stand of some subjects taken for what is expected.
 
     What is learned begins with the first day of the change: for 14 days nothing else is judged of them.
     """
-    chosen = np.isin(np.asarray(watch.subjects), list(subjects)) & (row.since > NEVER)
+    chosen = np.isin(np.asarray(watch.subjects), list(subjects)) & (record.since > NO_CHANGE)
     return replace(
-        row,
-        since=np.where(chosen, NEVER, row.since).astype(np.int32),
-        by=np.where(chosen, -1, row.by).astype(np.int32),
-        size=np.where(chosen, 0.0, row.size).astype(np.float32),
-        evidence=np.where(chosen, 0.0, row.evidence).astype(np.float32),
-        reset=np.where(chosen, row.day, row.reset).astype(np.int32),
-        restart=np.where(chosen, row.since, row.restart).astype(np.int32),
+        record,
+        since=np.where(chosen, NO_CHANGE, record.since).astype(np.int32),
+        found_by=np.where(chosen, -1, record.found_by).astype(np.int32),
+        size=np.where(chosen, 0.0, record.size).astype(np.float32),
+        evidence=np.where(chosen, 0.0, record.evidence).astype(np.float32),
+        evidence_from=np.where(chosen, record.day, record.evidence_from).astype(np.int32),
+        learned_from=np.where(chosen, record.since, record.learned_from).astype(np.int32),
     )
 
 
-def as_judged_by(watch: Watch, rows: Sequence[DayRow]) -> list[DayRow]:
-    """Rows as they are kept, with what `accept` took of each before the day after it was judged."""
+def with_acceptances(watch: Watch, records: Sequence[DayRecord]) -> list[DayRecord]:
+    """Records as they are kept, with what `accept_changes` took of each before the next day was judged."""
 
-    def taken(row: DayRow, after: DayRow) -> list[str]:
-        chosen = (row.since > NEVER) & (after.restart == row.since)
-        chosen &= (after.reset == row.day) | (after.since > NEVER)  # it did not end by itself
+    def accepted(record: DayRecord, after: DayRecord) -> list[str]:
+        chosen = (record.since > NO_CHANGE) & (after.learned_from == record.since)
+        # A change that ended by itself has begun its evidence anew, and stands no longer.
+        chosen &= (after.evidence_from == record.day) | (after.since > NO_CHANGE)
         return [watch.subjects[at] for at in np.flatnonzero(chosen)]
 
-    found = [(row, taken(row, after)) for row, after in pairwise(rows)]
-    return [*(accept(watch, row, subjects) if subjects else row for row, subjects in found), *rows[-1:]]
+    found = [(record, accepted(record, after)) for record, after in pairwise(records)]
+    return [
+        *(accept_changes(watch, record, subjects) if subjects else record for record, subjects in found),
+        *records[-1:],
+    ]
 
 
-def _none(watch: Watch) -> DayRow:
+def _blank_record(watch: Watch) -> DayRecord:
     """What is remembered before the first day."""
     series, faults, subjects = len(watch.series), len(watch.faults), len(watch.subjects)
-    none, zero = np.full(series, np.nan, np.float32), np.zeros(subjects, np.float32)
-    never, nobody = np.zeros(subjects, np.int32), np.zeros(faults, np.int32)
-    samples = np.zeros(watch.samples, np.float32)
-    return DayRow(
-        0, none, samples, nobody, nobody, none, none, none, none, never, never - 1, zero, zero, never, never
+    unknown, zeros = np.full(series, np.nan, np.float32), np.zeros(subjects, np.float32)
+    never, no_faults = np.zeros(subjects, np.int32), np.zeros(faults, np.int32)
+    return DayRecord(
+        day=0,
+        values=unknown,
+        samples=np.zeros(watch.sample_count, np.float32),
+        hits=no_faults,
+        trials=no_faults,
+        learned=unknown,
+        away=unknown,
+        surprise=unknown,
+        deviation=unknown,
+        since=never,
+        found_by=never - 1,
+        size=zeros,
+        evidence=zeros,
+        evidence_from=never,
+        learned_from=never,
     )
 
 
-def _row(day: DayValues, value: Floats, expectation: Expectation, last: DayRow, *, unusual: bool) -> DayRow:
-    """The day's row, with what stood the day before."""
-    far, judged = CLIPPED * expectation.deviation, np.isfinite(expectation.surprise)
+def _record_of_day(
+    day: DayValues, value: Floats, expectation: Expectation, last: DayRecord, *, unusual: bool
+) -> DayRecord:
+    """The day's record, with what stood the day before."""
+    far, judged = CLIP_DEVIATIONS * expectation.deviation, np.isfinite(expectation.surprise)
     clipped = np.clip(value, expectation.level - far, expectation.level + far)
     return replace(
         last,
@@ -179,22 +220,135 @@ def _row(day: DayValues, value: Floats, expectation: Expectation, last: DayRow, 
         samples=day.samples,
         hits=np.zeros_like(day.hits) if unusual else day.hits,
         trials=np.zeros_like(day.trials) if unusual else day.trials,
-        learned=np.where(expectation.days >= FEWEST, clipped, value).astype(np.float32),
+        learned=np.where(expectation.days >= FEWEST_DAYS, clipped, value).astype(np.float32),
         away=np.where(judged, value - expectation.level, np.nan).astype(np.float32),
         surprise=expectation.surprise.astype(np.float32),
         deviation=np.where(judged, expectation.deviation, np.nan).astype(np.float32),
     )
 
 
-def _faults(watch: Watch, before: Before, row: DayRow) -> tuple[Faulty, Floats]:
+def _judge_faults(watch: Watch, past: PastDays, record: DayRecord) -> tuple[FaultVerdicts, Floats]:
     """What is said of the day's faults, and their evidence: weight by chance, 0 where none is told."""
-    found = faulty(
-        row.day - before.days,
-        before.hits,
-        before.trials,
-        before.usable[:, watch.fault_subject],
-        (row.hits.astype(np.int64), row.trials.astype(np.int64)),
-        watch.fault_least,
+    verdicts = judge_faults(
+        record.day - past.days,
+        past.hits,
+        past.trials,
+        past.usable[:, watch.fault_subject],
+        (record.hits.astype(np.int64), record.trials.astype(np.int64)),
+        watch.fault_smallest_share,
     )
-    evidence = watch.fault_weight / np.maximum(found.rarity, 1.0 / MOST)
-    return found, np.where(found.rarity < 1, np.minimum(evidence, MOST), 0.0)
+    evidence = watch.fault_weight / np.maximum(verdicts.rarity, 1.0 / MOST_EVIDENCE)
+    return verdicts, np.where(verdicts.rarity < 1, np.minimum(evidence, MOST_EVIDENCE), 0.0)
+
+
+def _with_ongoing(
+    watch: Watch,
+    records: Sequence[DayRecord],
+    value: Floats,
+    weighed: WeighedEvidence,
+    gathered: GatheredEvidence,
+    faults: FaultVerdicts,
+) -> DayRecord:
+    """The day's record, the last one, with the changes that stand after it; before, those of the day before.
+
+    A change stands from the day on that it is found: until most of 3 days are back, at half of its size or
+    less, or 28 days have passed since it began. Then its days are what is expected.
+    """
+    record = records[-1]
+    stood = record.since > NO_CHANGE
+    back = stood & _is_back(watch, records[-BACK_DAYS:])
+    lasted = stood & ~back & (record.day - record.since >= LONGEST_DAYS)
+    ends, goes_on = back | lasted, stood & ~(back | lasted)
+    evidence, strongest = weighed.by_subject(watch)
+    found = ~stood & (evidence > 1.0)
+    first_day, size = _first_day_and_size(watch, records, strongest, found, gathered, faults)
+    # While a change stands its days are kept as they are: if it lasts, they are what is learned.
+    learned = np.where((found | goes_on | lasted)[watch.subject], value, record.learned)
+    return replace(
+        record,
+        learned=learned.astype(np.float32),
+        since=np.select([found, ends], [first_day, NO_CHANGE], record.since).astype(np.int32),
+        found_by=np.select([found, ends], [strongest, -1], record.found_by).astype(np.int32),
+        size=np.select([found, ends], [size, 0.0], record.size).astype(np.float32),
+        evidence=np.select([goes_on, ends], [record.evidence, 0.0], evidence).astype(np.float32),
+        evidence_from=np.where(found | ends, record.day, record.evidence_from).astype(np.int32),
+        learned_from=np.where(lasted, record.since, record.learned_from).astype(np.int32),
+    )
+
+
+def _first_day_and_size(
+    watch: Watch,
+    records: Sequence[DayRecord],
+    strongest: Ints,
+    found: Bools,
+    gathered: GatheredEvidence,
+    faults: FaultVerdicts,
+) -> tuple[Ints, Floats]:
+    """Of what is found: a fault begins on its day, a series with the span that shows it most."""
+    first_day, size = np.full(len(strongest), records[-1].day), np.zeros(len(strongest))
+    for subject in np.flatnonzero(found):
+        at = int(strongest[subject])
+        if at >= len(watch.series):
+            size[subject] = faults.share[at - len(watch.series)]
+        else:
+            side = int(np.argmax(gathered.evidence[:, at]))
+            first_day[subject] = records[-int(gathered.span[side, at])].day
+            size[subject] = gathered.away[side, at]
+    return first_day, size
+
+
+def _is_back(watch: Watch, records: Sequence[DayRecord]) -> Bools:
+    """Subjects of which the mean of the last days is less than half of the size that was found.
+
+    A day without a value changes nothing: else the days before the change would speak for it.
+    """
+    record, series = records[-1], len(watch.series)
+    away = np.stack([one.away for one in records]).astype(np.float64)
+    hits, trials = (np.stack([getattr(one, name) for one in records]) for name in ("hits", "trials"))
+    shares = np.where(trials > 0, hits / np.maximum(trials, 1), np.nan)
+    every = np.concatenate([away, shares], axis=1)
+    has = np.isfinite(every)
+    mean = np.where(has, every, 0.0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
+    # One place more, for subjects of which nothing stands.
+    mean, has_day = np.append(mean, 0.0), np.append(has[-1], np.False_)
+    known = (record.found_by >= 0) & (record.found_by < series + len(watch.faults))
+    at = np.where(known, record.found_by, len(mean) - 1)
+    size = record.size.astype(np.float64)
+    back: Bools = has_day[at] & (mean[at] * np.sign(size) < np.abs(size) / 2)
+    return back
+
+
+def _usual_since(watch: Watch, records: Sequence[DayRecord]) -> Ints:
+    """First day of the change that is now what is expected, by subject: it did not go back. 0: there is none.
+
+    A change that goes back ends too, but what is learned does not begin anew with it. A fault that goes away
+    later is no change: it is looked at itself.
+    """
+    since, evidence_from, learned_from = (
+        np.stack([getattr(one, name) for one in records])
+        for name in ("since", "evidence_from", "learned_from")
+    )
+    days = np.asarray([one.day for one in records])[:, None]
+    before = np.concatenate([learned_from[:1], learned_from[:-1]])
+    taken = (since == NO_CHANGE) & (learned_from != before)
+    ended = taken | ((evidence_from == days) & (days > days[0]))
+    last, subjects = len(records) - 1 - np.argmax(ended[::-1], axis=0), np.arange(since.shape[1])
+    lasts = taken[last, subjects] & ~_fault_is_gone(watch, records, np.maximum(last - 1, 0))
+    return np.where(lasts, learned_from[last, subjects], NO_CHANGE).astype(np.int64)
+
+
+def _fault_is_gone(watch: Watch, records: Sequence[DayRecord], stood: Ints) -> Bools:
+    """Subjects whose fault has gone away: the last days have less than half of the share that was found.
+
+    `stood` is, of each subject, the position of a day on which its change stood.
+    """
+    subjects, series = np.arange(len(stood)), len(watch.series)
+    found_by, size = (
+        np.stack([getattr(one, name) for one in records])[stood, subjects] for name in ("found_by", "size")
+    )
+    hits, trials = (sum(getattr(one, name) for one in records[-BACK_DAYS:]) for name in ("hits", "trials"))
+    share = np.append(np.where(trials > 0, hits / np.maximum(trials, 1), np.nan), np.nan)
+    is_fault = (found_by >= series) & (found_by < series + len(watch.faults))
+    at = np.where(is_fault, found_by - series, len(watch.faults))
+    gone: Bools = share[at] < np.abs(size) / 2
+    return gone

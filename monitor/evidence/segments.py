@@ -4,128 +4,99 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from monitor.evidence.daily import values_of
-from monitor.evidence.days import NEVER, DayRow
-from monitor.evidence.sizes import additive
-from monitor.evidence.watched import Trait, Watch, WatchGroup
+from monitor.core.change import SegmentShare
+from monitor.evidence.change_sizes import additive_value
+from monitor.evidence.day_record import NO_CHANGE, DayRecord
+from monitor.evidence.day_values import subject_values
+from monitor.evidence.watch import DailyStatistic, SubjectGroup, Watch
 from monitor.records.counting import TALLY, Counting
 from monitor.states.strata import WHOLE, Strata, Stratum, alone, segments_of
 
 _STANDS_OUT = 0.25  # share of a change, beyond the share of the records
-_OF_THE_WHOLE = ("late", "future", "version")  # faults that are not counted by segment: nor are features
+_WHOLE_ONLY = ("late", "future", "version")  # faults that are not counted by segment: nor are features
 _TOGETHER = 3  # days between the beginnings of what is one change
 _EXPLAINED = 0.5  # share of the change of the whole that the segments of a column must show
 
 
 @dataclass(frozen=True, slots=True)
-class HoldingSegment:
-    """The segment that holds a change.
+class ChangeCounts:
+    """Counters of a change: of its days, and of those before."""
 
-    Parameters
-    ----------
-    segment
-        "column=value"; empty: none stands out.
-    of_change, of_records
-        its shares.
-    """
-
-    segment: str = ""
-    of_change: float = 0.0
-    of_records: float = 0.0
+    by: int  # series, or series + fault, by which it was found
+    sign: float  # 1: it rises; -1: it falls
+    # during, before: counters by stratum.
+    during: Strata
+    before: Strata
+    # days_during, days_before: how many days these are.
+    days_during: float
+    days_before: float
 
 
-def held_by(
-    watch: Watch,
-    counting: Counting,
-    by: int,
-    sign: float,
-    now: Strata,
-    before: Strata,
-    days: tuple[float, float],
-) -> HoldingSegment | None:
-    """The segment that holds most of a change, beyond its share of the records.
+def find_holding_segment(watch: Watch, counting: Counting, counts: ChangeCounts) -> SegmentShare | None:
+    """The segment that holds most of a change, beyond its share of the records; None: it is counted of none.
 
     A segment adds n·(value now - value before) to a change, of an error the mean square; of faults the
     records beyond its earlier share; of the number of records what it has more or fewer a day, and its share
-    is that of the larger number.
-    None of what is counted of the whole alone: features, and some faults of the log.
-
-    Parameters
-    ----------
-    by
-        series, or series + fault, by which the change was found.
-    sign
-        1: it rises; -1: it falls.
-    now, before
-        counters of the days of the change, and of the days before, by stratum.
-    days
-        how many these are.
+    is that of the larger number. Features, and some faults of the log, are counted of the whole alone.
     """
-    fault = watch.faults[by - len(watch.series)] if by >= len(watch.series) else None
-    subject = watch.series[by].subject if fault is None else fault.subject
-    if watch.groups[subject] is WatchGroup.FEATURE or (fault is not None and fault.fault in _OF_THE_WHOLE):
+    is_fault = counts.by >= len(watch.series)
+    fault = watch.faults[counts.by - len(watch.series)] if is_fault else None
+    subject = watch.series[counts.by].subject if fault is None else fault.subject
+    if watch.groups[subject] is SubjectGroup.FEATURE or (fault is not None and fault.name in _WHOLE_ONLY):
         return None
-    added, _ = _added(watch, counting, by, sign, (now, before), WHOLE, days)
-    best, excess = HoldingSegment(), _STANDS_OUT
+    of_whole, _ = _addition(watch, counting, counts, WHOLE)
+    best, excess = SegmentShare(), _STANDS_OUT
     for column, _ in counting.segments:
-        strata = segments_of({**now, **before}, ((column, ()),))
-        each = [_added(watch, counting, by, sign, (now, before), stratum, days) for stratum in strata]
+        strata = segments_of({**counts.during, **counts.before}, ((column, ()),))
+        each = [_addition(watch, counting, counts, stratum) for stratum in strata]
         total, records = sum(part for part, _ in each), sum(size for _, size in each)
-        if not (added > 0 and records > 0 and total >= _EXPLAINED * added):
+        # Segments that do not show the change of the whole say nothing of it.
+        if not (of_whole > 0 and records > 0 and total >= _EXPLAINED * of_whole):
             continue
         for stratum, (part, size) in zip(strata, each, strict=True):
             if part / total - size / records >= excess:
                 excess = part / total - size / records
-                best = HoldingSegment(stratum.segment or "", part / total, size / records)
+                best = SegmentShare(stratum.segment or "", part / total, size / records)
     return best
 
 
-def told_with_whole(watch: Watch, row: DayRow, whole: Watch, of_whole: DayRow) -> DayRow:
-    """The row of segments in which no change is told anew that one of the whole tells on the same day.
+def without_repeats_of_whole(
+    watch: Watch, record: DayRecord, whole_watch: Watch, whole_record: DayRecord
+) -> DayRecord:
+    """The record of segments in which no change is told anew that one of the whole tells on the same day.
 
     They began within 3 days of one another. It stands all the same, with evidence that is just not enough.
-
-    Parameters
-    ----------
-    whole, of_whole
-        what is watched of the whole part, and its row of the day.
     """
-    of = {name: int(since) for name, since in zip(whole.subjects, of_whole.since, strict=True)}
-    since = np.asarray([of.get(group.value, NEVER) for group in watch.groups], dtype=np.int64)
-    found = (row.since > NEVER) & (row.reset == row.day)
-    known = found & (since > NEVER) & (np.abs(row.since - since) <= _TOGETHER)
-    return replace(row, evidence=np.where(known, 1.0, row.evidence).astype(np.float32))
+    since_of_whole = dict(zip(whole_watch.subjects, whole_record.since.tolist(), strict=True))
+    since = np.asarray([since_of_whole.get(group.value, NO_CHANGE) for group in watch.groups], dtype=np.int64)
+    found = (record.since > NO_CHANGE) & (record.evidence_from == record.day)
+    repeated = found & (since > NO_CHANGE) & (np.abs(record.since - since) <= _TOGETHER)
+    return replace(record, evidence=np.where(repeated, 1.0, record.evidence).astype(np.float32))
 
 
-def _added(
-    watch: Watch,
-    counting: Counting,
-    by: int,
-    sign: float,
-    strata: tuple[Strata, Strata],
-    stratum: Stratum,
-    days: tuple[float, float],
+def _addition(
+    watch: Watch, counting: Counting, counts: ChangeCounts, stratum: Stratum
 ) -> tuple[float, float]:
     """What a stratum adds to a change, 0 if it goes the other way; its records."""
-    (now, n), (before, earlier) = (_value(watch, counting, by, each, stratum) for each in strata)
-    if by < len(watch.series) and watch.series[by].trait is Trait.RECORDS:
-        a_day, a_day_before = n / days[0], earlier / days[1]
-        return max(sign * (a_day - a_day_before), 0.0), max(a_day, a_day_before)
-    added = sign * (now - before)
+    now, n = _value_and_records(watch, counting, counts.by, alone(counts.during, stratum))
+    before, n_before = _value_and_records(watch, counting, counts.by, alone(counts.before, stratum))
+    if counts.by < len(watch.series) and watch.series[counts.by].statistic is DailyStatistic.RECORDS:
+        a_day, a_day_before = n / counts.days_during, n_before / counts.days_before
+        return max(counts.sign * (a_day - a_day_before), 0.0), max(a_day, a_day_before)
+    added = counts.sign * (now - before)
     return (max(n * added, 0.0), n) if np.isfinite(added) else (0.0, n)
 
 
-def _value(
-    watch: Watch, counting: Counting, by: int, strata: Strata, stratum: Stratum
-) -> tuple[float, float]:
+def _value_and_records(watch: Watch, counting: Counting, by: int, strata: Strata) -> tuple[float, float]:
     """Value of a series, or share of a fault, and the records behind it."""
-    of = alone(strata, stratum)
     if by >= len(watch.series):
         fault = watch.faults[by - len(watch.series)]
-        hits, trials = values_of(watch, counting, of, fault.subject)[1].get(fault.fault, (0, 0))
+        _, faults = subject_values(watch, counting, strata, fault.subject)
+        hits, trials = faults.get(fault.name, (0, 0))
         return hits / max(trials, 1), float(trials)
     one = watch.series[by]
-    value, n = values_of(watch, counting, of, one.subject)[0].get((one.trait, one.cell), (np.nan, 0.0))
-    if of and watch.groups[one.subject] is WatchGroup.PERFORMANCE:  # whose n is that of its variance
-        n = float(of[WHOLE].opened().block("tally")[TALLY.index("labelled")])
-    return additive(one.trait, value), n
+    values, _ = subject_values(watch, counting, strata, one.subject)
+    value, n = values.get((one.statistic, one.cell), (np.nan, 0.0))
+    if strata and watch.groups[one.subject] is SubjectGroup.PERFORMANCE:  # whose n is that of its variance
+        n = float(strata[WHOLE].opened().block("tally")[TALLY.index("labelled")])
+    return additive_value(one.statistic, value), n

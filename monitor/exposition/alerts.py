@@ -20,7 +20,7 @@ from monitor.exposition.names import (
     PREFIX,
 )
 from monitor.measures.rows import MeasurementRow
-from monitor.sentences.changes import one_of
+from monitor.sentences.change_words import one_of_several
 from monitor.specs.protocols import ChannelReport
 
 LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
@@ -83,12 +83,13 @@ def alerting(
     by_name = {rule.name: rule for rule in rules}
     shown = []
     standing = [alert for alert in alerts if alert.state is not State.RESOLVED]
-    causes = [alert.breach.cause for alert in standing]
+    changes = [alert.breach.change for alert in standing]
     for alert in standing:
         series = alert.series
         judging = by_name.get(series.rule)
         labels = labels_of(model, judging, alert)
-        parts = brief(said(judging, series, alert.breach)), one_of(alert.breach.cause, causes), still(alert)
+        together = one_of_several(alert.breach.change, changes)
+        parts = brief(said(judging, series, alert.breach)), together, still(alert)
         text = "; ".join(part for part in parts if part)
         moments = alert.since / SECOND, alert.judged_at / SECOND
         shown.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))

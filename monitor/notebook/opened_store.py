@@ -13,6 +13,7 @@ from monitor.app.alert_decisions import shown_alerts
 from monitor.app.exports.files import When, moment_of, read_snapshots
 from monitor.config.load import settings_of
 from monitor.core.errors import ConfigurationError
+from monitor.core.measurement import table_of
 from monitor.core.text import json_text
 from monitor.measures.rows import CUMULATIVE
 from monitor.notebook.frames import to_pandas
@@ -23,7 +24,7 @@ from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import is_database
 from monitor.store.engine import open_to_read, require_kept
-from monitor.store.measurements.columns import detail_of
+from monitor.store.measurements.columns import read_behind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +184,8 @@ class OpenedStore:
 
             frame = frame[frame["window_end"] == pd.to_datetime(moment_of(end), unit="us", utc=True)]
         newest = frame.sort_values(["window_end", "as_of"])["detail"].tail(1).tolist()
-        detail = detail_of(newest[0]) if newest else None
+        detail, change = read_behind(newest[0]) if newest else (None, None)
+        detail = detail if change is None else table_of(change)
         columns = () if detail is None else detail.columns
         rows = [] if detail is None else [dict(zip(columns, row, strict=True)) for row in detail.rows]
         return to_pandas(pa.Table.from_pylist(rows) if rows else pa.table({name: [] for name in columns}))

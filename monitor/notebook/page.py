@@ -13,6 +13,7 @@ from monitor.alerts.lifecycle import Alert
 from monitor.alerts.standing import Seen
 from monitor.app.clocks import system_clock
 from monitor.config.messages import listed
+from monitor.core.change import Change
 from monitor.core.errors import AddressError, ConfigurationError
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Ints
@@ -21,14 +22,13 @@ from monitor.measures.against import REFERENCE
 from monitor.measures.rows import MeasurementRow, Revision
 from monitor.measures.worded import SIZES, band_of, bounds_of, difference_of, value_of, with_interval
 from monitor.notebook.counted import CountedFrames
-from monitor.pages.asked import Asked, CountedWindow, FollowedDay, Placed
+from monitor.pages.asked import Asked, ChartedDay, CountedWindow, Placed
 from monitor.pages.figures import FigureGroup
 from monitor.pages.moments import day
 from monitor.pages.rendering import asset, frame, rendered, sheet_markup
 from monitor.pages.window.page import WindowPage, window_page
 from monitor.records.pane import PanePart, Part
 from monitor.sentences import inputs, performance
-from monitor.sentences.changed import ToldSeries
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import FEATURE, Known, Section, sections
 from monitor.sentences.reasons import why
@@ -348,9 +348,9 @@ class _FrameData:
     def alerts(self, _model: str | None, _as_of: int | None, *, ended: bool) -> list[ShownAlert]:  # noqa: ARG002
         return []
 
-    def followed(
-        self, _spec: ModelSpec, _of: tuple[str, str], _told: ToldSeries, _span: tuple[int, int]
-    ) -> list[FollowedDay]:
+    def days_of_change(
+        self, _spec: ModelSpec, _of: tuple[str, str], _change: Change, _span: tuple[int, int]
+    ) -> list[ChartedDay]:
         return []
 
     def events(self, _model: str) -> list[Event]:

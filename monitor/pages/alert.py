@@ -12,6 +12,7 @@ from monitor.alerts.verdicts import COUNTED
 from monitor.charts.marks import Band, Dots, Mark, Path, RuleLine, Shade
 from monitor.charts.plot import Plot
 from monitor.charts.scales import linear
+from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import AddressError
 from monitor.core.measurement import Detail
@@ -26,7 +27,7 @@ from monitor.pages.figures import Figure, LegendKey, short, tick_label, timeline
 from monitor.pages.model import Link, spec_of
 from monitor.pages.moments import day, time_axis
 from monitor.pages.series import WindowReading, readings
-from monitor.sentences.changed import is_change, told_series
+from monitor.sentences.change_words import chart_measure, chart_title, chart_unit
 from monitor.sentences.known import named
 from monitor.show.alerts import ShownAlert
 from monitor.specs.rows import Drawn
@@ -93,7 +94,7 @@ def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> Alert
     earlier = [
         one for one in all_of_them if one.alert.series == alert.series and one.alert.since < alert.since
     ]
-    table = [] if cause is None or not cause.rows or is_change(cause) else cause_table(rule, cause)
+    table = [] if cause is None or not cause.rows else cause_table(rule, cause)
     runbook = notes.get("runbook_url", "")
     if not leads_somewhere(runbook):
         runbook = f"{asked.link('runbook')}#{section_of(alert.series.rule)}"
@@ -175,8 +176,8 @@ def _figure(data: PageData, asked: Asked, shown: ShownAlert) -> tuple[Figure | N
     alert, rule, series = shown.alert, shown.rule, shown.alert.series
     spec = spec_of(data, shown.model)
     window = next((each for each in spec.windows if each.name == series.window), None)
-    if is_change(alert.breach.cause):
-        figure = judged_days(data, asked, shown)
+    if alert.breach.change is not None:
+        figure = change_chart(data, asked, shown, alert.breach.change)
         missing = (
             "The days of then are watched otherwise now, or an earlier version judged them: none is drawn."
         )
@@ -226,24 +227,25 @@ def first_breach(kept: Sequence[Revision], since: int) -> int | None:
     return max((row.window_end for as_of, row in kept if as_of <= since), default=None)
 
 
-def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | None:
+def change_chart(data: PageData, asked: Asked, shown: ShownAlert, change: Change) -> Figure | None:
     """Days about the first one of a change, each with what was expected of it; None: they are not known."""
-    alert, meant = shown.alert, told_series(shown.alert.breach.cause)
-    if meant is None:
+    alert = shown.alert
+    if change.first_day is None or change.observed is None or change.expected is None:
         return None
     spec, until = spec_of(data, shown.model), alert.resolved_at or asked.as_of or data.now()
     fired = alert.fired_at or alert.since
-    days = data.followed(spec, (alert.series.subject, alert.series.segment), meant, (fired, until))
+    days = data.days_of_change(spec, (alert.series.subject, alert.series.segment), change, (fired, until))
     if not days:
         return None
-    zone, begins = zone_of_days(spec.reading.zone, spec.reading.pane), from_iso(meant.since) // DAY
+    zone, begins = zone_of_days(spec.reading.zone, spec.reading.pane), from_iso(change.first_day) // DAY
+    measure, name = chart_measure(change), chart_title(change)
     found = {one.day: one for one in days}
     numbers = range(days[0].day, days[-1].day + 1)
     middle = {number: days[0].start + (number - days[0].day + 0.5) * DAY for number in numbers}
     middle |= {one.day: (one.start + one.end) / 2 for one in days}
     steps = [(middle[number], found.get(number)) for number in numbers]
-    label = tick_label(meant.measure) if meant.measure else short
-    told = partial(value_of, meant.measure) if meant.measure else about
+    label = tick_label(measure) if measure else short
+    told = partial(value_of, measure) if measure else about
     drawn: list[Mark] = [
         Shade(float(fired), float(alert.resolved_at or until)),
         Band([(x, *((one.low, one.high) if one else (None, None))) for x, one in steps], "reference"),
@@ -262,7 +264,7 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
         ends = max(ends, fired)  # labels come later than the days that they are of
     of = f" of {named(alert.series.subject)}" if alert.series.subject else ""
     where = f" in {named(alert.series.segment)}" if alert.series.segment else ""
-    title = f"{meant.what}{of}{where}, day by day"
+    title = f"{name}{of}{where}, day by day"
     plot = Plot(
         x=time_axis(days[0].start, ends, zone),
         y=linear([value for one in days for value in (one.value, one.low, one.high)], label=label),
@@ -274,8 +276,8 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
     return Figure(
         title=title,
         note="ringed: the first day of the change; shaded: while the alert fires"
-        + ("; in standard deviations" if meant.unit == "sd" else "")
-        + ("; far values are clipped" if meant.own and meant.kind == "level" else "")
+        + ("; in standard deviations" if chart_unit(change) == "sd" else "")
+        + ("; far values are clipped" if change.in_unit is not None and change.kind == "level" else "")
         + (
             "; in a gap no day was judged: unusual_days, or too few records"
             if len(days) < len(numbers)
@@ -286,7 +288,7 @@ def judged_days(data: PageData, asked: Asked, shown: ShownAlert) -> Figure | Non
             LegendKey("line", "main", "the day"),
             LegendKey("area", "reference", "expected of such a day"),
         ),
-        columns=("day", meant.what, "expected from", "to"),
+        columns=("day", name, "expected from", "to"),
         rows=tuple(
             (day(one.start, zone), *(told(number) for number in (one.value, one.low, one.high)))
             for one in days

@@ -7,6 +7,7 @@ from typing import Protocol
 from monitor.alerts.links import address
 from monitor.alerts.standing import Seen
 from monitor.config.messages import did_you_mean, listed, quoted
+from monitor.core.change import Change
 from monitor.core.clock import from_iso
 from monitor.core.errors import AddressError
 from monitor.core.typing import Ints
@@ -14,7 +15,6 @@ from monitor.measures.rows import Revision
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference
-from monitor.sentences.changed import ToldSeries
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
@@ -49,7 +49,7 @@ class CountedWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class FollowedDay:
+class ChartedDay:
     """A value of one day, and the band that was expected of such a day.
 
     Parameters
@@ -135,9 +135,9 @@ class PageData(Surroundings, Protocol):
         """
         ...
 
-    def followed(
-        self, spec: ModelSpec, of: tuple[str, str], told: ToldSeries, span: tuple[int, int]
-    ) -> list[FollowedDay]:
+    def days_of_change(
+        self, spec: ModelSpec, of: tuple[str, str], change: Change, span: tuple[int, int]
+    ) -> list[ChartedDay]:
         """Days about a change, each as it was judged; none: it is not known any more.
 
         Parameters

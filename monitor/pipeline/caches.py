@@ -13,8 +13,8 @@ from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
+from monitor.pipeline.sequential.judge_days import PartKey, WatchedPart
 from monitor.pipeline.sequential.ledger import Ledger
-from monitor.pipeline.sequential.watched import PartKey, WatchedPart
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps
 from monitor.specs.rows import WindowState
 from monitor.states.strata import Strata, Stratum

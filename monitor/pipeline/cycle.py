@@ -22,7 +22,7 @@ from monitor.pipeline.keeping import rows_to_keep
 from monitor.pipeline.model import Model
 from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
-from monitor.pipeline.sequential.watched import JudgedDays, judge_days
+from monitor.pipeline.sequential.judge_days import JudgedDays, judge_days
 from monitor.pipeline.whole_details import kept_whole, with_whole_details
 from monitor.pipeline.windows.due import Truths, truths
 from monitor.pipeline.windows.log_rows import (

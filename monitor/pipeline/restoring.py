@@ -7,7 +7,7 @@ from monitor.pipeline.audit import DECIDED, WRONG
 from monitor.pipeline.caches import LastCycle, NewestSettled, with_kept
 from monitor.pipeline.model import Model
 from monitor.pipeline.sequential.entries import ledgers_of
-from monitor.pipeline.sequential.watched import read_watched
+from monitor.pipeline.sequential.judge_days import read_watched_parts
 from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, SETTLING_AGE, WAITING
 from monitor.specs.rows import Event
 from monitor.windows.settling import Settled
@@ -35,7 +35,7 @@ def read_last(model: Model, as_of: int) -> LastCycle:
         late=tuple(row for name in LATE for row in figures if row.measure == name),
         first_seen={event.subject: event.at for event in store.events(model.name, FIRST_SEEN)},
         ledgers=ledgers_of(model),
-        watched=read_watched(model),
+        watched=read_watched_parts(model, model.store),
         whole_labels=counts_whole(store.events(model.name)),
         alerts={alert.series: alert for _, alert in store.alerts(model.name)},
     )

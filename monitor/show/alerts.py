@@ -23,7 +23,6 @@ from monitor.core.measurement import Detail
 from monitor.core.text import json_text, readable
 from monitor.measures.against import FIGURES
 from monitor.measures.rows import CUMULATIVE
-from monitor.sentences.changed import is_change
 from monitor.show.columns import aligned, indented
 from monitor.show.plain import flat, records_of
 from monitor.show.words import iso, when
@@ -111,7 +110,7 @@ def plain_alert(shown: ShownAlert) -> dict[str, object]:
         "window_end": to_iso(breach.window_end),
         "as_of": to_iso(alert.judged_at),
         "verdict": alert.verdict.outcome.value,
-        "cause": None if breach.cause is None else records_of(breach.cause),
+        "cause": None if breach.behind is None else records_of(breach.behind),
         "acknowledged": shown.seen_by or None,
         "decisions": [one.plain() for one in shown.decisions],
     }
@@ -172,7 +171,7 @@ def _explained(shown: ShownAlert, width: int | None) -> str:
     ]
     lines += [f"  It is {kept}." for kept in (still(alert),) if kept]
     lines += [f"  {readable(shown.odd_values)}."] if shown.odd_values else []
-    if cause is not None and cause.rows and not is_change(cause):  # of a change the sentence says it all
+    if cause is not None and cause.rows:
         lines += [f"  {readable(_title(cause))}:", indented(cause_table(shown.rule, cause), width)]
     if shown.rule is not None and alert.state is not State.RESOLVED:
         action = annotations(shown.rule, alert.breach).get("action", "")

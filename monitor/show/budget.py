@@ -9,8 +9,7 @@ from monitor.core.measurement import BECAUSE, Measurement, Reason
 from monitor.core.text import json_text, number
 from monitor.measures.catalogue.daily import ALERTS, DETECTABLE, EVIDENCE
 from monitor.measures.rows import MeasurementRow
-from monitor.sentences.changed import changed, is_change, whose
-from monitor.sentences.changes import beside_chance
+from monitor.sentences.change_words import alerts_beside_budget, change_sentence, subject_name
 from monitor.sentences.known import named
 from monitor.sentences.reasons import why
 from monitor.show.columns import aligned
@@ -69,9 +68,9 @@ def budget_lines(spent: Spent, width: int | None = None) -> Iterator[str]:
         return
     rows = spent.evidence
     watched = f"{counted(len(rows), 'subject')} watched"
-    yield f"{named(spent.model)}: {'; '.join([*beside_chance(spent.rows), watched])}"
+    yield f"{named(spent.model)}: {'; '.join([*alerts_beside_budget(spent.rows), watched])}"
     for alert in spent.lately:
-        of = whose(alert.series.subject, alert.series.segment)
+        of = subject_name(alert.series.subject, alert.series.segment)
         yield f"  {when(alert.fired_at or 0)} {alert.series.rule} {of}"
     heads = ("subject", "evidence", "found in 7 days from", "days", "note")
     yield aligned([heads, *(_line(spent, row) for row in rows)], width)
@@ -83,9 +82,8 @@ def change_lines(spent: Spent) -> Iterator[str]:
     if not moving:
         yield f"{named(spent.model)}: nothing moves that the last weeks do not lead one to expect"
     for row in moving:
-        detail = row.measurement.detail
-        words = "" if detail is None else changed(detail, row.window_end)
-        yield f"{named(spent.model)}: {whose(row.subject, row.segment)}: {words} ({_stands(row.measurement)})"
+        of = f"{named(spent.model)}: {subject_name(row.subject, row.segment)}"
+        yield f"{of}: {_words(row)} ({_stands(row.measurement)})"
 
 
 def _stands(result: Measurement) -> str:
@@ -123,7 +121,7 @@ def _plain(spent: Spent) -> dict[str, object]:
                 "reason": None if row.measurement.reason is None else row.measurement.reason.value,
                 "detectable_change": spent.detectable(row).value,
                 "days": _days(row.measurement),
-                "words": "" if row.measurement.detail is None else _words(row),
+                "words": _words(row),
             }
             for row in spent.evidence
         ],
@@ -131,8 +129,8 @@ def _plain(spent: Spent) -> dict[str, object]:
 
 
 def _words(row: MeasurementRow) -> str:
-    detail = row.measurement.detail
-    return changed(detail, row.window_end) if detail is not None and is_change(detail) else ""
+    change = row.measurement.change
+    return "" if change is None else change_sentence(change, row.window_end)
 
 
 def _line(spent: Spent, row: MeasurementRow) -> tuple[str, ...]:
@@ -140,7 +138,13 @@ def _line(spent: Spent, row: MeasurementRow) -> tuple[str, ...]:
     evidence = "" if result.value is None else number(result.value)
     evidence = f"> {_MOST:,.0f}" if (result.value or 0.0) > _MOST else evidence
     told = "" if smallest.value is None else number(smallest.value)
-    return (whose(row.subject, row.segment), evidence, told, str(_days(result)), _note(result, smallest))
+    return (
+        subject_name(row.subject, row.segment),
+        evidence,
+        told,
+        str(_days(result)),
+        _note(result, smallest),
+    )
 
 
 def _note(result: Measurement, smallest: Measurement) -> str:
@@ -156,11 +160,10 @@ def _note(result: Measurement, smallest: Measurement) -> str:
 
 def _apparent(result: Measurement) -> float:
     """Evidence whatever the size; -1 where nothing is judged."""
-    detail = result.detail
-    if detail is None or not is_change(detail):
+    if result.change is None:
         return -1.0 if result.value is None else result.value
-    value = dict(zip(detail.columns, detail.rows[0], strict=True))["apparent"]
-    return float(value) if isinstance(value, float | int) else -1.0
+    evidence = result.change.evidence_any_size
+    return -1.0 if evidence is None else float(evidence)
 
 
 def _most(result: Measurement) -> float:
@@ -170,8 +173,4 @@ def _most(result: Measurement) -> float:
 
 def _days(result: Measurement) -> int:
     """Learned days."""
-    detail = result.detail
-    if detail is None or not is_change(detail):
-        return result.n
-    days = dict(zip(detail.columns, detail.rows[0], strict=True))["days"]
-    return int(days) if isinstance(days, float | int) else 0
+    return result.n if result.change is None else int(result.change.learned_days)

@@ -49,7 +49,7 @@ def _chosen(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementRow, Detail
     """Rows with a table that says more than the note does."""
     of_measure: dict[tuple[str, str], list[tuple[MeasurementRow, Detail]]] = {}
     for row in rows:
-        detail = row.measurement.detail
+        detail = row.measurement.table
         if detail is not None and detail.columns not in (FIGURES, BECAUSE, WHEN):
             of_measure.setdefault((row.measure, row.against), []).append((row, detail))
     few = [

@@ -78,7 +78,7 @@ def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
         "resolution": result.resolution,
         "coverage": row.coverage,
         "warning": row.warning or None,
-        "detail": None if result.detail is None else records_of(result.detail),
+        "detail": None if result.table is None else records_of(result.table),
     }
 
 

@@ -11,7 +11,7 @@ from monitor.alerts.lifecycle import Alert, Ended, State, known_at
 from monitor.alerts.rules import Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.store.damage import understood
-from monitor.store.measurements.columns import detail_of
+from monitor.store.measurements.columns import read_behind, text_behind
 from monitor.store.statements import put
 from monitor.store.tables import alerts
 
@@ -88,7 +88,7 @@ def _values(alert: Alert) -> dict[str, Any]:
         "upper": breach.upper,
         "n": int(breach.n),
         "limit_": breach.limit,
-        "cause": None if breach.cause is None else breach.cause.text,
+        "cause": text_behind(breach.cause, breach.change),
         "judged_at": int(alert.judged_at),
         "verdict": json.dumps(verdict, sort_keys=True),
         "breached": int(alert.breached),
@@ -99,17 +99,17 @@ def _values(alert: Alert) -> dict[str, Any]:
 
 
 def _told(moment: int, breach: Verdict) -> dict[str, Any]:
-    cause = None if breach.cause is None else breach.cause.text
+    cause = text_behind(breach.cause, breach.change)
     return {"as_of": int(moment), **{name: getattr(breach, name) for name in _VERDICT}, "cause": cause}
 
 
 def _told_of(plain: dict[str, Any]) -> tuple[int, Verdict]:
-    moment, cause = plain.pop("as_of"), detail_of(plain.pop("cause"))
-    return moment, Verdict(outcome=Outcome.BREACH, cause=cause, **plain)
+    moment, (cause, change) = plain.pop("as_of"), read_behind(plain.pop("cause"))
+    return moment, Verdict(outcome=Outcome.BREACH, cause=cause, change=change, **plain)
 
 
 def _alert(row: RowMapping) -> Alert:
-    verdict = json.loads(row["verdict"])
+    verdict, (cause, change) = json.loads(row["verdict"]), read_behind(row["cause"])
     breach = Verdict(
         outcome=Outcome.BREACH,
         window_end=row["window_end"],
@@ -120,7 +120,8 @@ def _alert(row: RowMapping) -> Alert:
         limit=row["limit_"],
         beside=verdict.pop("beside_breach", None),
         against=verdict.pop("against_breach", ""),
-        cause=detail_of(row["cause"]),
+        cause=cause,
+        change=change,
     )
     return Alert(
         series=Series(*(row[name] for name in _KEY)),

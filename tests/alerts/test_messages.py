@@ -16,10 +16,11 @@ from monitor.alerts.messages import Notice, NoticeKind, Recipient, notices
 from monitor.alerts.phrases import still
 from monitor.alerts.rules import Bound, Condition, Limit, Rule, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Detail
 from monitor.measures.against import segment_columns
-from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
+from monitor.measures.catalogue.daily import EVIDENCE
 
 AT = 15_000 * DAY
 CHAT, PAGER = Recipient("chat"), Recipient("pager", Severity.CRITICAL)
@@ -352,8 +353,17 @@ def test_what_changed_in_one_cycle_is_one_notice_of_both_rules_the_most_urgent_f
 
 
 def changed(rule: Rule, subject: str, evidence: float) -> Alert:
-    cells = ("level", "", "rises", 1.4, -0.2, 0.2, 1.9, "2011-01-25", 2e7, 9.0, 41, 1, 91.3, 61.9, 69.4, 21)
-    cause = Detail(CHANGED, ((*cells, "origin=EWR", 0.71, 0.36, None, "2011-01-25", None, None, None),))
-    verdict = Verdict(outcome=Outcome.BREACH, window_end=AT, value=evidence, limit=1.0, cause=cause)
+    change = Change(
+        kind="level",
+        observed=1.4,
+        expected=ExpectedBand(-0.2, 0.2),
+        in_unit=UnitFigures(91.3, 61.9, 69.4),
+        since="2011-01-25",
+        day="2011-01-25",
+        chance_months=2e7,
+        watched_subjects=21,
+        segment=SegmentShare("origin=EWR", 0.71, 0.36),
+    )
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=AT, value=evidence, limit=1.0, change=change)
     series = Series(rule.name, window="cumulative", subject=subject)
     return firing(series, verdict, AT, severity=rule.severity)

@@ -10,10 +10,10 @@ from monitor.alerts.lifecycle import State
 from monitor.alerts.rules import Acceptance, Base, Bound, Condition, Limit, Rule, Series, Severity
 from monitor.alerts.standing import Need, Seen, Standing, exit_code, ranked, standing
 from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, segment_columns
-from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.sentences.troubles import CycleTrouble
 from monitor.show.alerts import ShownAlert, alerts_as_table
@@ -196,12 +196,11 @@ def test_alerts_of_which_the_same_is_said_stand_in_one_sentence() -> None:
 
 @pytest.mark.parametrize("seen_by", ["", "ada: on it"])
 def test_changes_of_one_day_are_told_together_also_when_somebody_has_them(seen_by: str) -> None:
-    cells: dict[str, Any] = {"what": "level", "value": 1.4, "since": "2024-03-03"}
-    detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
+    level = Change(kind="level", observed=1.4, since="2024-03-03")
 
     def change(subject: str) -> Any:
         series = replace(FIRING.series, rule="changed", subject=subject)
-        return replace(FIRING, series=series, breach=replace(FIRING.breach, cause=detail)), seen_by
+        return replace(FIRING, series=series, breach=replace(FIRING.breach, change=level)), seen_by
 
     found = of(alerts=[change("feature:a"), change("feature:b"), change("score")])
 
@@ -210,10 +209,9 @@ def test_changes_of_one_day_are_told_together_also_when_somebody_has_them(seen_b
 
 
 def test_a_change_that_is_not_told_any_longer_needs_somebody_until_it_is_back_or_accepted() -> None:
-    cells = {"what": "unseen", "level": "", "usual_since": to_iso(NOW - 30 * DAY)[:10]}
-    detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
+    change = Change(kind="unseen", usual_since=to_iso(NOW - 30 * DAY)[:10])
     daily = {"window": CUMULATIVE, "truth": Truth.NONE, "subject": "feature:home"}
-    rows = [*HEALTHY.rows, row_of("evidence", Measurement(0.1, n=900, detail=detail), **daily)]
+    rows = [*HEALTHY.rows, row_of("evidence", Measurement(0.1, n=900, change=change), **daily)]
     series = Series("changed", "", "", CUMULATIVE, "feature:home")
 
     def accepted(end: int) -> Standing:

@@ -5,10 +5,10 @@ from dataclasses import replace
 from memory import MemorySource
 from synthetic import READING, START, Monitored, log_of, monitored_of
 
-from monitor.app.pages.days import followed_days
+from monitor.app.pages.days import days_of_change
+from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR, to_iso
-from monitor.pages.asked import FollowedDay
-from monitor.sentences.changed import ToldSeries
+from monitor.pages.asked import ChartedDay
 from monitor.specs.model import BudgetSpec
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
@@ -36,14 +36,14 @@ def lived(store: SqlStore, zone: str) -> Monitored:
 
 def followed(
     monitored: Monitored, store: SqlStore, subject: str, begins: int, span: tuple[int, int]
-) -> list[FollowedDay]:
+) -> list[ChartedDay]:
     """Days about one, of a change that was found on a day and is told by another."""
     kind = {"label": "base_rate", "feature:temp": "level"}[subject]
     level = "1" if subject == "label" else ""
     since = to_iso(START + begins * DAY)[:10]
-    told = ToldSeries(kind, kind, level, own=False, since=since, unit="", measure="")
+    change = Change(kind=kind, category=level, since=since)
     found, until = (START + day * DAY for day in span)
-    return followed_days(store, "late", monitored.model.counting, (subject, ""), told, (found, until))
+    return days_of_change(store, "late", monitored.model.counting, (subject, ""), change, (found, until))
 
 
 def test_days_of_labels_that_are_judged_later_are_not_drawn(fresh_store: SqlStore) -> None:

@@ -16,9 +16,8 @@ from monitor.alerts.rules import Series
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.app.alert_decisions import PAST, Decision
 from monitor.app.alerts.accepting import _is_meant
+from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY, from_iso
-from monitor.core.measurement import Detail
-from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE
 from monitor.store.alerts import write
 from monitor.store.connections import writing
@@ -299,15 +298,8 @@ def told_of(directory: Path, rows: list[Row], kind: str, subject: str) -> Bench:
     """A log, and an alert on odd values of a feature that stands since its first day."""
     bench = sqlite_bench(directory, rows, model(options=OPTIONS))
     bench.cycle(END)
-    told: dict[str, float | str | None] = {
-        "what": kind,
-        "level": "",
-        "value": 0.5,
-        "expected_low": 0,
-        "expected_high": 0,
-    }
-    cause = Detail(CHANGED, (tuple((told | {"since": "2024-03-01"}).get(name) for name in CHANGED),))
-    verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=9.0, cause=cause)
+    change = Change(kind=kind, observed=0.5, expected=ExpectedBand(0, 0), since="2024-03-01")
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=9.0, change=change)
     alert = firing(Series("changed", window=CUMULATIVE, subject=subject), verdict, END)
     with bench.app() as app, writing(app.store.engine) as connection:
         write(connection, "live", "late", [alert])

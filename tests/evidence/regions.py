@@ -8,13 +8,12 @@ import pyarrow as pa
 from synthetic import READING, START
 
 from monitor.core.clock import DAY
-from monitor.evidence.daily import day_values
-from monitor.evidence.days import DayRow
-from monitor.evidence.expected import FEWEST
-from monitor.evidence.judging import AlertBudget, step
-from monitor.evidence.making import watch_of, watch_of_segments
-from monitor.evidence.segments import told_with_whole
-from monitor.evidence.watched import Watch
+from monitor.evidence.day_record import DayRecord
+from monitor.evidence.day_values import day_values
+from monitor.evidence.judging import AlertBudget, judge_day
+from monitor.evidence.segments import without_repeats_of_whole
+from monitor.evidence.watch import Watch, make_segment_watch, make_watch
+from monitor.measures.catalogue.daily import FEWEST_DAYS
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
@@ -108,22 +107,22 @@ def judged(
     counting: Counting, part: Part, strata: Sequence[Strata], budget: AlertBudget | None = None
 ) -> Iterator[tuple[int, str, str]]:
     """(day, segment, subject) of each change that is told, as a cycle judges days; segment "": the whole."""
-    pooled = fold(counting.layout(part), strata[:FEWEST])
-    whole, parts = watch_of(counting, part, pooled), watch_of_segments(counting, part, pooled)
-    rows: dict[bool, list[DayRow]] = {False: [], True: []}
+    pooled = fold(counting.layout(part), strata[:FEWEST_DAYS])
+    whole, parts = make_watch(counting, part, pooled), make_segment_watch(counting, part, pooled)
+    rows: dict[bool, list[DayRecord]] = {False: [], True: []}
     for day, each in enumerate(strata):
         number = START // DAY + day
         for watch in (whole, parts):
             values = day_values(watch, counting, each, number)
-            row = step(watch, rows[watch.segmented], values, budget=budget or AlertBudget()).row
+            row = judge_day(watch, rows[watch.segmented], values, budget=budget or AlertBudget()).record
             if watch.segmented:
-                row = told_with_whole(watch, row, whole, rows[False][-1])
+                row = without_repeats_of_whole(watch, row, whole, rows[False][-1])
             rows[watch.segmented].append(row)
             yield from told(watch, row, day)
 
 
-def told(watch: Watch, row: DayRow, day: int) -> Iterator[tuple[int, str, str]]:
+def told(watch: Watch, row: DayRecord, day: int) -> Iterator[tuple[int, str, str]]:
     """Changes that are told on a day."""
-    for at in np.flatnonzero((row.since > 0) & (row.reset == row.day) & (row.evidence > 1)):
+    for at in np.flatnonzero((row.since > 0) & (row.evidence_from == row.day) & (row.evidence > 1)):
         name = watch.subjects[at]
         yield (day, name, watch.groups[at].value) if watch.segmented else (day, "", name)

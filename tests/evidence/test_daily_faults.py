@@ -6,27 +6,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from monitor.evidence.faults import Faulty, faulty, tail
+from monitor.evidence.faults import FaultVerdicts, beta_binomial_tail, judge_faults
 
 
 @given(st.integers(1, 400), st.floats(0, 1), st.floats(0.3, 40), st.floats(0.5, 5_000))
 def test_the_tail_is_that_of_scipy(n: int, share: float, a: float, b: float) -> None:
     k = round(share * n)
 
-    assert tail(k, n, a, b) == pytest.approx(
+    assert beta_binomial_tail(k, n, a, b) == pytest.approx(
         float(stats.betabinom.pmf(np.arange(k, n + 1), n, a, b).sum()), rel=1e-6
     )
 
 
 def test_a_long_tail_is_bounded_by_a_geometric_series() -> None:
-    found = tail(6_000, 200_000, 30.0, 3_000.0)
+    found = beta_binomial_tail(6_000, 200_000, 30.0, 3_000.0)
 
     assert found == pytest.approx(float(stats.betabinom.sf(5_999, 200_000, 30.0, 3_000.0)), rel=0.05)
 
 
-def judged(hits: list[int], n: int, today: int, least: float = 0.01) -> Faulty:
+def judged(hits: list[int], n: int, today: int, least: float = 0.01) -> FaultVerdicts:
     days = len(hits)
-    return faulty(
+    return judge_faults(
         np.arange(days, 0, -1),
         np.asarray(hits)[:, None],
         np.full((days, 1), n),

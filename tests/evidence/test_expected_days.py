@@ -6,7 +6,8 @@ from scipy import stats
 from statsmodels.tsa.arima_process import ArmaProcess
 
 from monitor.core.typing import Floats
-from monitor.evidence.expected import FEWEST, Expectation, LearnedDays, expect, normal_scores, yule_walker
+from monitor.evidence.baseline import Expectation, LearnedDays, expect_day, normal_scores, yule_walker
+from monitor.measures.catalogue.daily import FEWEST_DAYS
 
 
 def expected(values: Floats, today: float, *, day: int | None = None, n: float = 1e9) -> Expectation:
@@ -20,7 +21,7 @@ def expected(values: Floats, today: float, *, day: int | None = None, n: float =
         np.ones(series),
         np.full(series, 1e-6),
     )
-    return expect(
+    return expect_day(
         learned,
         700 + days if day is None else day,
         np.full(series, today),
@@ -78,7 +79,7 @@ def surprises(values: Floats) -> Floats:
         np.full(series, 1e-6),
     )
     before = np.stack([values[-2], values[-3]])
-    return expect(learned, 699 + days, values[-1], np.full(series, 1e9), before).surprise
+    return expect_day(learned, 699 + days, values[-1], np.full(series, 1e9), before).surprise
 
 
 def test_a_weekday_that_always_differs_is_expected_to() -> None:
@@ -115,7 +116,7 @@ def test_days_that_are_alike_make_a_change_slower_to_see_and_a_repetition_less_s
     assert apart.slowness.mean() < 1.3
 
 
-@pytest.mark.parametrize("days", [1, FEWEST - 1])
+@pytest.mark.parametrize("days", [1, FEWEST_DAYS - 1])
 def test_fewer_than_14_days_surprise_nobody(days: int) -> None:
     found = expected(np.ones((days, 3)), 99.0)
 
@@ -133,7 +134,7 @@ def test_without_any_day_nothing_is_expected() -> None:
         np.ones(2),
     )
 
-    found = expect(learned, 5, np.ones(2), np.ones(2), np.full((2, 2), np.nan))
+    found = expect_day(learned, 5, np.ones(2), np.ones(2), np.full((2, 2), np.nan))
 
     assert np.isnan(found.surprise).all()
     assert np.isfinite(found.level).all()

@@ -7,23 +7,28 @@ import pytest
 from watches import day, run, watch
 
 from monitor.core.typing import Floats
-from monitor.evidence.days import DayRow
-from monitor.evidence.gathering import Gathered, gather, so_far, suspected
+from monitor.evidence.change_sizes import arcsine_share, change_size, smallest_told_size
+from monitor.evidence.day_record import DayRecord
 from monitor.evidence.judging import AlertBudget
-from monitor.evidence.sizes import arcsine, floors, sizes
-from monitor.evidence.watched import KINDS, Followed, Trait, Watch, WatchGroup
+from monitor.evidence.shiryaev_roberts import (
+    GatheredEvidence,
+    evidence_so_far,
+    gather_evidence,
+    suspected_days,
+)
+from monitor.evidence.watch import STATISTICS, DailyStatistic, SubjectGroup, Watch, WatchedSeries
 
 CHANGES = (0.5, 1.0, 2.0, 3.5)
 NONE = np.zeros(0, np.int32)
 
 
-def rows_of(surprises: Floats, away: Floats | None = None) -> list[DayRow]:
+def rows_of(surprises: Floats, away: Floats | None = None) -> list[DayRecord]:
     """Rows with given surprises of the first series; the others have none."""
     (judged,) = run(watch(), [day(0, 0.0)])
     return [
         replace(
-            judged.row,
-            day=judged.row.day + at,
+            judged.record,
+            day=judged.record.day + at,
             surprise=np.asarray([one, np.nan], dtype=np.float32),
             away=np.asarray([(surprises if away is None else away)[at], np.nan], dtype=np.float32),
         )
@@ -31,8 +36,8 @@ def rows_of(surprises: Floats, away: Floats | None = None) -> list[DayRow]:
     ]
 
 
-def gathered(of: Watch, rows: list[DayRow]) -> Gathered:
-    return gather(of, rows, np.zeros(len(of.series)), so_far(of, rows[:-1]))
+def gathered(of: Watch, rows: list[DayRecord]) -> GatheredEvidence:
+    return gather_evidence(of, rows, np.zeros(len(of.series)), evidence_so_far(of, rows[:-1]))
 
 
 def recursion(surprises: Floats, sign: float) -> float:
@@ -59,7 +64,7 @@ def test_evidence_is_gathered_from_the_day_after_a_reset() -> None:
     surprises = np.asarray([4.0, 4.0, 1.0, 1.0])
     rows = rows_of(surprises)
     reset = np.asarray([rows[1].day, 0], dtype=np.int32)
-    rows[-2:] = [replace(row, reset=reset) for row in rows[-2:]]
+    rows[-2:] = [replace(row, evidence_from=reset) for row in rows[-2:]]
 
     found = gathered(watch(), rows).evidence
 
@@ -68,10 +73,10 @@ def test_evidence_is_gathered_from_the_day_after_a_reset() -> None:
 
 def test_evidence_where_nothing_changes_is_expected_to_be_at_most_the_days() -> None:
     rng = np.random.default_rng(21)
-    of = replace(watch([Trait.SHAPE]), series=(watch([Trait.SHAPE]).series[0],) * 4_000)
+    of = replace(watch([DailyStatistic.SHAPE]), series=(watch([DailyStatistic.SHAPE]).series[0],) * 4_000)
     (judged,) = run(of, [replace(day(0), values=np.zeros(4_000, np.float32))])
     rows = [
-        replace(judged.row, day=at + 1, surprise=rng.normal(size=4_000).astype(np.float32))
+        replace(judged.record, day=at + 1, surprise=rng.normal(size=4_000).astype(np.float32))
         for at in range(20)
     ]
 
@@ -91,19 +96,19 @@ def test_a_change_is_as_large_as_the_days_it_most_surely_lasts_lie_away() -> Non
     assert found.size[:, 0] == pytest.approx([0.6, 0.0])
 
 
-def numbers(surprises: Floats) -> tuple[Watch, list[DayRow]]:
+def numbers(surprises: Floats) -> tuple[Watch, list[DayRecord]]:
     """Days of as many numbers as there are columns, by the level alone."""
     many = surprises.shape[1]
     of = replace(
         watch(),
         subjects=tuple(f"feature:{at}" for at in range(many)),
-        groups=(WatchGroup.FEATURE,) * many,
-        series=tuple(Followed(at, Trait.LEVEL, 0, 0.1 / many) for at in range(many)),
+        groups=(SubjectGroup.FEATURE,) * many,
+        series=tuple(WatchedSeries(at, DailyStatistic.LEVEL, 0, 0.1 / many) for at in range(many)),
         faults=(),
     )
     (judged,) = run(of, [replace(day(0), values=np.zeros(many, np.float32), hits=NONE, trials=NONE)])
     return of, [
-        replace(judged.row, day=judged.row.day + at, surprise=one.astype(np.float32))
+        replace(judged.record, day=judged.record.day + at, surprise=one.astype(np.float32))
         for at, one in enumerate(surprises)
     ]
 
@@ -116,7 +121,7 @@ def test_days_of_a_change_that_may_have_begun_are_suspected_unless_others_move_t
     surprises[-2:, list(struck)] = 3.0
 
     of, rows = numbers(surprises)
-    days = suspected(of, rows, so_far(of, rows))
+    days = suspected_days(of, rows, evidence_so_far(of, rows))
 
     assert days[:, 3].tolist() == [False] * (10 - expected) + [True] * expected
     assert not days[:, [at for at in range(12) if at not in struck]].any()
@@ -127,18 +132,30 @@ def test_one_that_has_no_like_is_never_suspected_and_no_day_longer_than_six_days
     long = np.zeros((20, 12))
     long[-15:, 0] = 1.5
 
-    assert not suspected(alone, rows, so_far(alone, rows)).any()
+    assert not suspected_days(alone, rows, evidence_so_far(alone, rows)).any()
     of, rows = numbers(long)
-    assert suspected(of, rows, so_far(of, rows)).sum(axis=0).tolist() == [6, *[0] * 11]
+    assert suspected_days(of, rows, evidence_so_far(of, rows)).sum(axis=0).tolist() == [6, *[0] * 11]
 
 
 def test_sizes_are_in_the_unit_of_the_smallest_ones_told() -> None:
-    kinds = np.asarray([KINDS.index(each) for each in (Trait.MISSING, Trait.AUC, Trait.SHAPE, Trait.LEVEL)])
-    level = np.asarray([arcsine(100, 1_000), -np.log(0.8 / 0.2), 0.5, 0.0])
-    after = np.asarray([arcsine(200, 1_000), -np.log(0.7 / 0.3), 1.0, 0.4])
+    kinds = np.asarray(
+        [
+            STATISTICS.index(each)
+            for each in (
+                DailyStatistic.MISSING,
+                DailyStatistic.AUC,
+                DailyStatistic.SHAPE,
+                DailyStatistic.LEVEL,
+            )
+        ]
+    )
+    level = np.asarray([arcsine_share(100, 1_000), -np.log(0.8 / 0.2), 0.5, 0.0])
+    after = np.asarray([arcsine_share(200, 1_000), -np.log(0.7 / 0.3), 1.0, 0.4])
 
-    assert sizes(kinds, level, after - level) == pytest.approx([0.1, 0.1, 0.875, 0.4], abs=1e-3)
-    assert floors(kinds, np.asarray([0.05, 0.025, 0.1, 0.3]), 0.4) == pytest.approx([0.05, 0.025, 0.4, 0.6])
+    assert change_size(kinds, level, after - level) == pytest.approx([0.1, 0.1, 0.875, 0.4], abs=1e-3)
+    assert smallest_told_size(kinds, np.asarray([0.05, 0.025, 0.1, 0.3]), 0.4) == pytest.approx(
+        [0.05, 0.025, 0.4, 0.6]
+    )
 
 
 @pytest.mark.parametrize("options", [{"false_alerts": 0}, {"false_alerts": np.inf}, {"smallest": -0.1}])

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from synthetic import READING, START, predictions_of, reference_rows
 
+from monitor.core.change import SegmentShare
 from monitor.core.clock import DAY
-from monitor.evidence.making import watch_of
-from monitor.evidence.segments import HoldingSegment, held_by
-from monitor.evidence.watched import Trait
+from monitor.evidence.segments import ChangeCounts, find_holding_segment
+from monitor.evidence.watch import DailyStatistic, make_watch
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import Part
@@ -42,18 +42,20 @@ BEFORE = counted(7, north=40, south=60)
 @pytest.mark.parametrize(
     ("north", "south", "sign", "held"),
     [
-        (0, 60, -1.0, HoldingSegment("shop=north", 1.0, 0.4)),
-        (140, 60, 1.0, HoldingSegment("shop=north", 1.0, 0.7)),
-        (20, 30, -1.0, HoldingSegment()),
+        (0, 60, -1.0, SegmentShare("shop=north", 1.0, 0.4)),
+        (140, 60, 1.0, SegmentShare("shop=north", 1.0, 0.7)),
+        (20, 30, -1.0, SegmentShare()),
     ],
 )
 def test_records_of_a_segment_that_come_no_more_or_more_often_are_its_change_alone(
-    days: int, north: int, south: int, sign: float, held: HoldingSegment
+    days: int, north: int, south: int, sign: float, held: SegmentShare
 ) -> None:
-    watch = watch_of(COUNTING, Part.RECORDS, BEFORE)
-    by = next(at for at, one in enumerate(watch.series) if one.trait is Trait.RECORDS)
+    watch = make_watch(COUNTING, Part.RECORDS, BEFORE)
+    by = next(at for at, one in enumerate(watch.series) if one.statistic is DailyStatistic.RECORDS)
 
-    found = held_by(watch, COUNTING, by, sign, counted(days, north=north, south=south), BEFORE, (days, 7))
+    found = find_holding_segment(
+        watch, COUNTING, ChangeCounts(by, sign, counted(days, north=north, south=south), BEFORE, days, 7)
+    )
 
     assert found == held
 
@@ -84,13 +86,13 @@ def test_of_performance_the_share_of_a_segment_is_that_of_its_labels() -> None:
         return fold(COUNTING.layout(Part.LABELS), (part.strata for part in parts))
 
     before, now = labelled(7, wrong=False), labelled(1, wrong=True)
-    watch = watch_of(COUNTING, Part.LABELS, before)
-    by = next(at for at, one in enumerate(watch.series) if one.trait is Trait.LOG_LOSS)
+    watch = make_watch(COUNTING, Part.LABELS, before)
+    by = next(at for at, one in enumerate(watch.series) if one.statistic is DailyStatistic.LOG_LOSS)
 
-    found = held_by(watch, COUNTING, by, 1.0, now, before, (1, 7))
+    found = find_holding_segment(watch, COUNTING, ChangeCounts(by, 1.0, now, before, 1, 7))
 
     assert found is not None
-    assert (found.segment, found.of_records) == ("shop=south", 0.2)
+    assert (found.name, found.of_records) == ("shop=south", 0.2)
 
 
 @pytest.mark.parametrize("factor", [2.0, 30.0])
@@ -136,12 +138,12 @@ def test_of_an_error_of_numbers_a_segment_adds_its_squares(factor: float) -> Non
         return fold(counting.layout(Part.LABELS), (part.strata for part in parts))
 
     before, now = labelled(7, 1.0), labelled(1, factor)
-    watch = watch_of(counting, Part.LABELS, before)
-    by = next(at for at, one in enumerate(watch.series) if one.trait is Trait.RMSE)
+    watch = make_watch(counting, Part.LABELS, before)
+    by = next(at for at, one in enumerate(watch.series) if one.statistic is DailyStatistic.RMSE)
 
-    found = held_by(watch, counting, by, 1.0, now, before, (1, 7))
+    found = find_holding_segment(watch, counting, ChangeCounts(by, 1.0, now, before, 1, 7))
 
     assert found is not None
-    assert found.segment == "shop=south"
+    assert found.name == "shop=south"
     assert found.of_change == pytest.approx(1.0)
     assert found.of_records == 0.2

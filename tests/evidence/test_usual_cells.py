@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from monitor.core.typing import Ints
-from monitor.evidence.cells import COARSE, UsualCells
+from monitor.evidence.usual_cells import COARSE, UsualCells
 
 USUAL = np.asarray([3, 40, 160, 300, 290, 150, 50, 7])
 

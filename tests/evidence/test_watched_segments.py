@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from regions import PRICES, REGIONS, SCORES, Fault, counted, judged, rows_of
 
-from monitor.evidence.expected import FEWEST
-from monitor.evidence.making import SEGMENTS, watch_of, watch_of_segments
+from monitor.evidence.watch import MOST_SEGMENTS, make_segment_watch, make_watch
+from monitor.measures.catalogue.daily import FEWEST_DAYS
 from monitor.records.pane import Part
 from monitor.records.reading import Reading
 from monitor.windows.fold import fold
@@ -67,16 +67,16 @@ def test_a_fault_in_one_region_is_told_within_days_whatever_the_log(per_day: int
 
 
 def test_the_largest_segments_with_enough_records_are_followed_and_the_others_are_subjects_still() -> None:
-    rng, days = np.random.default_rng(5), FEWEST
-    names = [f"r{number:02}" for number in range(SEGMENTS)]
+    rng, days = np.random.default_rng(5), FEWEST_DAYS
+    names = [f"r{number:02}" for number in range(MOST_SEGMENTS)]
     reference = rows_of(rng, PRICES, 2, 400, names=names)
     unseen = rows_of(rng, PRICES, days, 440, names=[*names, "else"])
     counting, strata = counted(PRICES, reference, unseen, days)
 
-    watch = watch_of_segments(counting, Part.RECORDS, fold(counting.records, strata[Part.RECORDS]))
+    watch = make_segment_watch(counting, Part.RECORDS, fold(counting.records, strata[Part.RECORDS]))
 
-    weight = watch_of(counting, Part.RECORDS, fold(counting.records, strata[Part.RECORDS])).weight.sum()
-    assert len(watch.subjects) == SEGMENTS + 1
-    assert 0 < len(watch.series) <= SEGMENTS
+    weight = make_watch(counting, Part.RECORDS, fold(counting.records, strata[Part.RECORDS])).weight.sum()
+    assert len(watch.subjects) == MOST_SEGMENTS + 1
+    assert 0 < len(watch.series) <= MOST_SEGMENTS
     assert weight + watch.weight.sum() < 1
     assert {one.weight for one in watch.series} == {watch.weight.sum() / len(watch.series)}

@@ -7,12 +7,18 @@ import pyarrow as pa
 
 from monitor.core.clock import DAY
 from monitor.core.typing import Floats
-from monitor.evidence.daily import day_values
-from monitor.evidence.days import DayRow, DayValues
-from monitor.evidence.judging import AlertBudget, Judged, step
-from monitor.evidence.making import watch_of
-from monitor.evidence.telling import Judgement, judgements
-from monitor.evidence.watched import Followed, Impossible, Trait, Watch, WatchGroup
+from monitor.evidence.day_record import DayRecord, DayValues
+from monitor.evidence.day_values import day_values
+from monitor.evidence.describing import SubjectVerdict, describe_subjects
+from monitor.evidence.judging import AlertBudget, JudgedDay, judge_day
+from monitor.evidence.watch import (
+    DailyStatistic,
+    SubjectGroup,
+    Watch,
+    WatchedFault,
+    WatchedSeries,
+    make_watch,
+)
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
@@ -33,17 +39,17 @@ READING = Reading(
 )
 
 
-def watch(traits: Sequence[Trait] = (Trait.LEVEL,), weight: float = 0.1) -> Watch:
+def watch(traits: Sequence[DailyStatistic] = (DailyStatistic.LEVEL,), weight: float = 0.1) -> Watch:
     """A watch of one number, its faults, and the records."""
     return Watch(
         Part.RECORDS,
         ("feature:width", "records"),
-        (WatchGroup.FEATURE, WatchGroup.RECORDS),
+        (SubjectGroup.FEATURE, SubjectGroup.RECORDS),
         (
-            *(Followed(0, trait, 0, weight) for trait in traits),
-            Followed(1, Trait.RECORDS, 1, 0.05),
+            *(WatchedSeries(0, trait, 0, weight) for trait in traits),
+            WatchedSeries(1, DailyStatistic.RECORDS, 1, 0.05),
         ),
-        (Impossible(0, "invalid", 0.01), Impossible(0, "missing", 0.01, 0.05)),
+        (WatchedFault(0, "invalid", 0.01), WatchedFault(0, "missing", 0.01, 0.05)),
         2,
         {},
     )
@@ -60,13 +66,13 @@ def day(number: int, *values: float, n: int = 1_000, invalid: int = 0) -> DayVal
     )
 
 
-def run(of: Watch, days: Sequence[DayValues], **options: object) -> list[Judged]:
+def run(of: Watch, days: Sequence[DayValues], **options: object) -> list[JudgedDay]:
     """Judge days, one after the other."""
-    rows: list[DayRow] = []
+    rows: list[DayRecord] = []
     judged = []
     for one in days:
-        judged.append(step(of, rows, one, budget=BUDGET, **options))  # type: ignore[arg-type]
-        rows.append(judged[-1].row)
+        judged.append(judge_day(of, rows, one, budget=BUDGET, **options))  # type: ignore[arg-type]
+        rows.append(judged[-1].record)
     return judged
 
 
@@ -108,9 +114,9 @@ def counted(tables: Sequence[pa.Table], on: Counting) -> list[PanePart]:
     ]
 
 
-def judged_rows(tables: Sequence[pa.Table], on: Counting, learn: int = 28) -> list[list[Judgement]]:
+def judged_rows(tables: Sequence[pa.Table], on: Counting, learn: int = 28) -> list[list[SubjectVerdict]]:
     """What is said of every subject on each day."""
     parts = counted(tables, on)
-    of = watch_of(on, Part.RECORDS, fold(on.records, [part.strata for part in parts[:learn]]))
+    of = make_watch(on, Part.RECORDS, fold(on.records, [part.strata for part in parts[:learn]]))
     days = [day_values(of, on, part.strata, MONDAY + at) for at, part in enumerate(parts)]
-    return [judgements(of, one, budget=BUDGET) for one in run(of, days)]
+    return [describe_subjects(of, one, BUDGET) for one in run(of, days)]

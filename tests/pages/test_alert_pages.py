@@ -12,15 +12,14 @@ from serving import Bench
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import ACKNOWLEDGED, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.change import Change
 from monitor.core.clock import DAY, to_iso
-from monitor.core.measurement import Detail
-from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE
 from monitor.specs.rows import Event
 from monitor.store import alerts
 from monitor.store.connections import writing
 
-CAUSE = Detail(CHANGED, (tuple("missing" if name == "what" else None for name in CHANGED),))
+CHANGE = Change(kind="missing")
 
 
 @contextmanager
@@ -48,7 +47,7 @@ def seen(alert: Alert) -> Event:
 
 def changed(subject: str) -> Alert:
     """A feature that changed on the last day."""
-    verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=3.0, cause=CAUSE)
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=3.0, change=CHANGE)
     return firing(Series("changed", window=CUMULATIVE, subject=subject), verdict, END)
 
 

@@ -12,12 +12,11 @@ from synthetic import SPEC
 from monitor.alerts.rules import Series
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.charts.marks import Band, Dots, Path, RuleLine
+from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY, from_datetime, from_iso
-from monitor.core.measurement import Detail
-from monitor.measures.catalogue.daily import CHANGED
 from monitor.measures.rows import CUMULATIVE
-from monitor.pages.alert import judged_days
-from monitor.pages.asked import Asked, FollowedDay, PageData
+from monitor.pages.alert import change_chart
+from monitor.pages.asked import Asked, ChartedDay, PageData
 from monitor.pages.figures import Figure
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
@@ -27,28 +26,19 @@ TODAY = from_iso("2024-03-04") // DAY
 MIDDLE = END - DAY // 2
 
 
-def judged(since: str = "2024-03-04", what: str = "level") -> Detail:
-    cells: dict[str, str | float] = {
-        "what": what,
-        "level": "",
-        "value": 4.0,
-        "expected_low": 1.0,
-        "expected_high": 3.0,
-        "since": since,
-    }
-    return Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
+CHANGE = Change(kind="level", observed=4.0, expected=ExpectedBand(1.0, 3.0), since="2024-03-04")
 
 
-def followed(before: int, value: float, end: int | None = None) -> FollowedDay:
+def followed(before: int, value: float, end: int | None = None) -> ChartedDay:
     """So many days before the judged one."""
     end = END - before * DAY if end is None else end
-    return FollowedDay(TODAY - before, end - DAY, end, value, 1.0, 3.0)
+    return ChartedDay(TODAY - before, end - DAY, end, value, 1.0, 3.0)
 
 
 class Kept:
     """What pages read, of one series."""
 
-    def __init__(self, *days: FollowedDay) -> None:
+    def __init__(self, *days: ChartedDay) -> None:
         self._days = days
 
     def specs(self) -> Sequence[ModelSpec]:
@@ -58,20 +48,21 @@ class Kept:
     def now(self) -> int:
         return END
 
-    def followed(self, *_asked: object) -> Sequence[FollowedDay]:
+    def days_of_change(self, *_asked: object) -> Sequence[ChartedDay]:
         return self._days
 
 
-def figure_of(*days: FollowedDay, cause: Detail, fired: int = END) -> Figure | None:
+def figure_of(*days: ChartedDay, fired: int = END) -> Figure | None:
     """Figure of an alert."""
-    verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=1.5, cause=cause)
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=1.5, change=CHANGE)
     series = Series("changed", window=CUMULATIVE, subject="feature:age")
     alert = firing(series, verdict, fired)
-    return judged_days(cast("PageData", Kept(*days)), Asked(("models",)), ShownAlert("churn", alert))
+    shown = ShownAlert("churn", alert)
+    return change_chart(cast("PageData", Kept(*days)), Asked(("models",)), shown, CHANGE)
 
 
 def test_days_stand_in_what_was_expected_of_them_and_the_first_of_the_change_is_marked() -> None:
-    figure = figure_of(followed(1, 2.0), followed(0, 4.0), cause=judged())
+    figure = figure_of(followed(1, 2.0), followed(0, 4.0))
 
     assert figure is not None
     marks = figure.plot.marks
@@ -88,7 +79,7 @@ def test_days_stand_in_what_was_expected_of_them_and_the_first_of_the_change_is_
 
 
 def test_when_it_was_found_is_marked_where_that_is_not_when_it_began() -> None:
-    figure = figure_of(followed(1, 2.0), followed(0, 4.0), cause=judged(), fired=from_iso("2024-03-14"))
+    figure = figure_of(followed(1, 2.0), followed(0, 4.0), fired=from_iso("2024-03-14"))
 
     assert figure is not None
     assert figure.plot.x.high == from_iso("2024-03-14"), "the axis holds it"
@@ -99,19 +90,19 @@ def test_when_it_was_found_is_marked_where_that_is_not_when_it_began() -> None:
 
 
 def test_days_that_are_not_known_are_gaps() -> None:
-    figure = figure_of(followed(3, 2.0), followed(0, 4.0), cause=judged())
+    figure = figure_of(followed(3, 2.0), followed(0, 4.0))
 
     assert figure is not None
     (line,) = (one for one in figure.plot.marks if isinstance(one, Path))
     assert [value for _, value in line.points] == [2.0, None, None, 4.0]
     assert figure.note.endswith("in a gap no day was judged: unusual_days, or too few records")
-    whole = figure_of(followed(1, 2.0), followed(0, 4.0), cause=judged())
+    whole = figure_of(followed(1, 2.0), followed(0, 4.0))
     assert whole is not None
     assert "gap" not in whole.note
 
 
 def test_nothing_is_drawn_where_days_are_watched_otherwise_now() -> None:
-    assert figure_of(cause=judged()) is None
+    assert figure_of() is None
 
 
 @pytest.mark.parametrize("clock_changes", ["2024-03-11", "2023-11-06"])
@@ -120,9 +111,9 @@ def test_days_are_those_of_the_models_zone_also_where_its_clock_changes(clock_ch
     zone, midnight = ZoneInfo("America/New_York"), datetime.fromisoformat(clock_changes)
     starts = [from_datetime((midnight - timedelta(at)).replace(tzinfo=zone)) for at in (2, 1, 0)]
     bounds = enumerate(pairwise(starts))
-    days = [FollowedDay(at, start, end, 2.0, 1.0, 3.0) for at, (start, end) in bounds]
+    days = [ChartedDay(at, start, end, 2.0, 1.0, 3.0) for at, (start, end) in bounds]
 
-    figure = figure_of(*days, cause=judged())
+    figure = figure_of(*days)
 
     assert figure is not None
     told = [midnight - timedelta(2), midnight - timedelta(1)]

@@ -18,13 +18,13 @@ from monitor.alerts.rules import ACCEPTED, Acceptance, Condition, Limit, Rule, S
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
-from monitor.evidence import making
-from monitor.evidence.daily import day_values
-from monitor.evidence.making import watch_of
+from monitor.evidence import watch
+from monitor.evidence.day_values import day_values
+from monitor.evidence.watch import make_watch
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.alerting import alerted
-from monitor.pipeline.sequential.watched import read_watched
+from monitor.pipeline.sequential.judge_days import read_watched_parts
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.reference import reference_of
@@ -119,17 +119,17 @@ def test_evidence_tells_the_records_of_its_day(source: MemorySource, store: SqlS
 def test_a_version_that_watches_otherwise_begins_anew_and_goes_on_the_same_after_a_restart(
     source: MemorySource, store: SqlStore, new_store: NewStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "_LATER", 40)
+    monkeypatch.setattr(watch, "_LATER", 40)
     upgraded = monitored_of(source, store, **OPTIONS)
 
     for moment in (ENDS + DAY, ENDS + 2 * DAY):
         _, rows = upgraded.cycle(moment)
 
     assert evidence(rows)["feature:temp"].value is not None
-    before, after = upgraded.caches.last, read_watched(upgraded.model)
+    before, after = upgraded.caches.last, read_watched_parts(upgraded.model, upgraded.model.store)
     assert before is not None
-    assert {part: one.rows for part, one in after.items()} == {
-        part: one.rows for part, one in before.watched.items()
+    assert {part: one.records for part, one in after.items()} == {
+        part: one.records for part, one in before.watched.items()
     }
 
 
@@ -243,9 +243,9 @@ def test_labels_that_are_corrected_more_often_than_there_are_labels_are_counted_
     (part,) = source.counted(
         spec, Part.LABELS, [(START, START + DAY)], counting, panes=np.asarray([START]), as_of=START + 9 * DAY
     ).parts
-    watch = watch_of(counting, Part.LABELS, part.strata)
+    watch = make_watch(counting, Part.LABELS, part.strata)
     values = day_values(watch, counting, part.strata, 19_723)
 
-    found = {fault.fault: at for at, fault in enumerate(watch.faults) if fault.subject == 0}
+    found = {fault.name: at for at, fault in enumerate(watch.faults) if fault.subject == 0}
     assert values.hits[found["corrected"]] > 60
     assert (values.hits <= values.trials).all()

@@ -16,14 +16,14 @@ from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import Ended, accepted
 from monitor.alerts.messages import Recipient
 from monitor.alerts.rules import ACCEPTED
+from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR
-from monitor.core.measurement import Detail
 from monitor.exposition.alerts import alert_families, alerting
 from monitor.measures.catalogue.daily import ALERTS, EVIDENCE
 from monitor.notify.webhook import Webhook
-from monitor.pipeline.sequential.watched import WatchedPart, read_watched
+from monitor.pipeline.sequential.judge_days import WatchedPart, read_watched_parts
 from monitor.records.reading import Task
-from monitor.sentences.changed import changed, usual_since
+from monitor.sentences.change_words import change_sentence
 from monitor.specs.model import BudgetSpec
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import Event
@@ -140,9 +140,9 @@ def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_and_alerts(
     assert len(expected["days"]) > 40
     assert Mortal.died
     assert kept(disturbed) == expected
-    assert told_lately(regular) == len(regular.alerts("late", ended=True)) > 0
-    found = {alert.series.subject: alert.breach.cause for _, alert in regular.alerts("late", ended=True)}
-    assert {name: _segment(cause) for name, cause in found.items()} == {
+    assert recent_alerts(regular) == len(regular.alerts("late", ended=True)) > 0
+    found = {alert.series.subject: alert.breach.change for _, alert in regular.alerts("late", ended=True)}
+    assert {name: _segment(change) for name, change in found.items()} == {
         "feature:temp": None,  # features are not counted by segment
         "score": "shop=north",
         "prediction": "shop=north",
@@ -158,17 +158,17 @@ def test_what_is_broken_as_the_monitor_begins_is_told_by_its_first_cycle(
 
     found = {alert.series.subject for _, alert in store.alerts("late")}
     assert {"feature:temp", "score"} <= found
-    assert told_lately(store) == len(found)
+    assert recent_alerts(store) == len(found)
 
 
-def told_lately(store: SqlStore) -> float | None:
+def recent_alerts(store: SqlStore) -> float | None:
     (told,) = [row.measurement.value for _, _, row in store.current("late", frozenset({ALERTS}))]
     return told
 
 
-def _segment(cause: Detail | None) -> object:
-    assert cause is not None
-    return dict(zip(cause.columns, cause.rows[0], strict=True))["segment"]
+def _segment(change: Change | None) -> str | None:
+    assert change is not None
+    return None if change.segment is None else change.segment.name
 
 
 def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
@@ -226,12 +226,12 @@ def test_a_number_in_other_units_is_told_by_its_mean_as_it_is_beside_the_mean_th
     (found,) = [one for _, one in store.alerts("late") if one.series.subject == "feature:temp"]
     of_day = (at >= START + BROKEN * DAY) & (at < START + (BROKEN + 1) * DAY)
     before = (at >= START + (BROKEN - 7) * DAY) & (at < START + BROKEN * DAY)
-    cause = found.breach.cause
-    assert cause is not None
-    cells = dict(zip(cause.columns, cause.rows[0], strict=True))
-    assert cells["own"] == pytest.approx(temp[of_day].mean(), rel=1e-6)
-    assert cells["own_low"] < values[before].mean() < cells["own_high"]
-    assert changed(cause, midnight).startswith(
+    change = found.breach.change
+    assert change is not None
+    assert change.in_unit is not None
+    assert change.in_unit.observed == pytest.approx(temp[of_day].mean(), rel=1e-6)
+    assert change.in_unit.low < values[before].mean() < change.in_unit.high
+    assert change_sentence(change, midnight).startswith(
         "mean 1,027 (×100, as in other units) on 2024-01-22, expected 9."
     )
 
@@ -266,17 +266,19 @@ def test_what_is_accepted_on_the_day_it_was_found_is_said_to_stay_before_and_aft
     monitored.cycle(found + DAY)
 
     said = {row.subject: row.measurement for _, _, row in store.current("late", frozenset({EVIDENCE}))}
-    assert usual_since(said["feature:temp"].detail) == "2024-01-22"
-    live, restarted = monitored.caches.last, read_watched(monitored.model)
+    change = said["feature:temp"].change
+    assert change is not None
+    assert change.usual_since == "2024-01-22"
+    live, restarted = monitored.caches.last, read_watched_parts(monitored.model, monitored.model.store)
     assert live is not None
-    assert [one.rows for one in restarted.values()] == [one.rows for one in live.watched.values()]
+    assert [one.records for one in restarted.values()] == [one.records for one in live.watched.values()]
     assert [judged(one) for one in restarted.values()] == [judged(one) for one in live.watched.values()]
 
 
 def judged(part: WatchedPart) -> tuple[list[int], list[float]]:
     """Of the newest day which changes became usual when, and the evidence of each series."""
     assert part.newest is not None
-    return part.newest.usual_since.tolist(), part.newest.weighed.told.tolist()
+    return part.newest.usual_since.tolist(), part.newest.weighed.large_enough.tolist()
 
 
 def test_a_version_is_new_once_and_named_alone_also_after_a_restart(new_store: NewStore) -> None:
@@ -296,8 +298,8 @@ def test_a_version_is_new_once_and_named_alone_also_after_a_restart(new_store: N
                 monitored = monitored_of(log.source(), store, **options)
             monitored.cycle(START + at * DAY)
         found = {
-            (alert.since - START) // DAY: alert.breach.cause.rows[0][1]
+            (alert.since - START) // DAY: alert.breach.change.category
             for _, alert in store.alerts("late", ended=True)
-            if alert.series.subject == "log" and alert.breach.cause is not None
+            if alert.series.subject == "log" and alert.breach.change is not None
         }
         assert found == {16: "v2", 20: "v3"}, restarts

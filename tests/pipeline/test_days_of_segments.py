@@ -14,14 +14,13 @@ from synthetic import READING, START, log_of, monitored_of, reference_rows, rows
 from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import Ended, accepted
 from monitor.alerts.rules import ACCEPTED
-from monitor.app.pages.days import followed_days
+from monitor.app.pages.days import days_of_change
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.catalogue.daily import ALERTS, EVIDENCE
 from monitor.measures.rows import MeasurementRow
-from monitor.pipeline.sequential.watched import counted_as, read_watched
+from monitor.pipeline.sequential.judge_days import PartKey, first_days_key, read_watched_parts
 from monitor.records.pane import Part
 from monitor.records.reading import Task
-from monitor.sentences.changed import told_series
 from monitor.specs.model import BudgetSpec
 from monitor.specs.rows import Event
 from monitor.store.adapter import SqlStore
@@ -98,11 +97,11 @@ def test_what_changes_in_one_segment_is_told_of_it_and_any_order_of_ticks_finds_
     assert (alert.series.segment, alert.series.subject) == ("region=north", "score")
     assert START + (BROKEN + 1) * DAY <= alert.since <= START + (BROKEN + 2) * DAY
     assert [row.measurement.value for row in rows if row.measure == ALERTS] == [1.0]
-    told = told_series(alert.breach.cause)
-    assert told is not None
+    change = alert.breach.change
+    assert change is not None
     counting = monitored_of(source, regular, **OPTIONS).model.counting
     span = alert.since, EVERY_DAY[-1]
-    *_, newest = followed_days(regular, "late", counting, ("score", "region=north"), told, span)
+    *_, newest = days_of_change(regular, "late", counting, ("score", "region=north"), change, span)
     assert newest.value < newest.low
     found, other = rows_of(regular), rows_of(disturbed)
     assert (found["days"], found["alerts"]) == (other["days"], other["alerts"])
@@ -122,13 +121,14 @@ def test_days_of_the_whole_are_the_same_with_segments_and_without(
     for each in (OPTIONS, options):
         store = new_store()
         monitored_of(source, store, **each).cycle(EVERY_DAY[-1])
-        watched.append(read_watched(monitored_of(source, store, **each).model))
+        model = monitored_of(source, store, **each).model
+        watched.append(read_watched_parts(model, store))
 
     segmented, plain = watched
 
     assert set(plain) == {(Part.RECORDS, False), (Part.LABELS, False)}
-    assert {of: one.rows for of, one in segmented.items() if not of[1]} == {
-        of: one.rows for of, one in plain.items()
+    assert {of: one.records for of, one in segmented.items() if not of[1]} == {
+        of: one.records for of, one in plain.items()
     }
 
 
@@ -138,8 +138,8 @@ def test_a_store_of_before_keeps_the_days_of_the_whole_and_finds_those_of_segmen
     store = new_store()
     lived(source, store, [EVERY_DAY[0], EVERY_DAY[-2]])
     expected, model = rows_of(store)["days"], monitored_of(source, store, **OPTIONS).model
-    watches = read_watched(model)
-    keys = [counted_as(model.counting, (part, True)) for part in Part]
+    watches = read_watched_parts(model, model.store)
+    keys = [first_days_key(model.counting, PartKey(part, True)) for part in Part]
     keys += [one.watch.key for (_, segments), one in watches.items() if segments and one.watch is not None]
     with store.engine.begin() as connection:
         gone = connection.execute(delete(days_table).where(days_table.c.key.in_(keys))).rowcount

@@ -8,10 +8,10 @@ from row_examples import firing
 from monitor.alerts.defaults import ALL, default_rules
 from monitor.alerts.rules import Series
 from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
+from monitor.core.change import Change, ExpectedBand, UnitFigures
 from monitor.core.clock import DAY
 from monitor.core.measurement import Detail
 from monitor.measures.against import FIGURES, segment_columns
-from monitor.measures.catalogue.daily import CHANGED
 from monitor.show.alerts import ShownAlert, alerts_as_table
 
 RULES = {rule.name: rule for rule in default_rules(ALL)}
@@ -113,11 +113,17 @@ def test_without_a_cause_the_line_that_says_it_all_is_there() -> None:
 
 
 def test_of_a_changed_day_the_line_says_it_all_and_what_to_do_stands_below() -> None:
-    cells = ("level", "", "rises", 6.1, -0.07, 0.07, 36.0, "2026-10-22", 9e9, 9.0, 56, 1, 3_815.2, 37.2, 38.8)
-    detail = Detail(CHANGED, ((*cells, *[None] * (len(CHANGED) - len(cells))),))
+    change = Change(
+        kind="level",
+        observed=6.1,
+        expected=ExpectedBand(-0.07, 0.07),
+        in_unit=UnitFigures(3_815.2, 37.2, 38.8),
+        since="2026-10-22",
+        chance_months=9e9,
+    )
     rule = replace(RULES["changed"], subject="*")
     alert = firing(
-        Series("changed", window="cumulative", subject="feature:fee"), replace(BREACH, cause=detail), 0
+        Series("changed", window="cumulative", subject="feature:fee"), replace(BREACH, change=change), 0
     )
 
     _, says, advice = (

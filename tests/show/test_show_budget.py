@@ -1,26 +1,30 @@
 """What moves below the limit, and what was told: in text and as JSON."""
 
 import json
-from typing import Any
 
 from row_examples import row_of
 
+from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY
-from monitor.core.measurement import Detail, Measurement
-from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGED, EVIDENCE
+from monitor.core.measurement import Measurement
+from monitor.measures.catalogue.daily import ALERTS, BUDGET, EVIDENCE
 from monitor.show.budget import Spent, as_plain, change_lines
 from monitor.specs.model import BudgetSpec
 
 
 def spent(evidence: float, apparent: float) -> Spent:
-    cells: dict[str, Any] = {
-        "what": "level", "level": "", "way": "rises", "value": 1.4, "expected_low": -0.2,
-        "expected_high": 0.2, "size": 0.01, "since": "2024-03-03", "months": 390.0,
-        "apparent": apparent, "days": 41, "over": 1,
-    }  # fmt: skip
-    detail = Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),))
+    change = Change(
+        kind="level",
+        observed=1.4,
+        expected=ExpectedBand(-0.2, 0.2),
+        size=0.01,
+        since="2024-03-03",
+        chance_months=390.0,
+        evidence_any_size=apparent,
+        learned_days=41,
+    )
     rows = [
-        row_of(EVIDENCE, Measurement(evidence, n=41, detail=detail), subject="feature:fee"),
+        row_of(EVIDENCE, Measurement(evidence, n=41, change=change), subject="feature:fee"),
         row_of(ALERTS, Measurement(3.0, n=0)),
         row_of(BUDGET, Measurement(1.0, n=0)),
     ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from monitor.measures.catalogue.daily import DAILY
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.model import CountedModel
-from monitor.pipeline.sequential.watched import read_parts, rows_of_newest
+from monitor.pipeline.sequential.judge_days import newest_day_rows, read_watched_parts
 from monitor.records.counting import Counting
 from monitor.specs.model import ModelSpec
 from monitor.store.adapter import SqlStore
@@ -27,8 +27,8 @@ def with_days_then(
         newest ones of each place.
     """
     model = CountedModel(spec=replace(spec, reading=counting.reading), counting=counting, reference=None)
-    parts = read_parts(model, store, due=as_of)
-    newest = rows_of_newest(model, parts, as_of, store.state(spec.name).first_as_of)
+    parts = read_watched_parts(model, store, due=as_of)
+    newest = newest_day_rows(model, parts, as_of, store.state(spec.name).first_as_of)
     rows, days = [], {}
     for row in kept:
         if row.measure in DAILY:

@@ -2,35 +2,35 @@
 
 import numpy as np
 
+from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso
-from monitor.evidence.days import DayRow, History, unpack
-from monitor.evidence.expected import FEWEST
-from monitor.evidence.judging import as_judged_by, faults_then
-from monitor.evidence.sizes import plain
-from monitor.evidence.telling import Means, expected_band, in_unit
-from monitor.evidence.watched import Watch
-from monitor.measures.catalogue.daily import REMEMBERED
-from monitor.pages.asked import FollowedDay
-from monitor.pipeline.sequential.day_rows import is_of_labels, watched_as
-from monitor.pipeline.sequential.watched import counted_as, watch_from
+from monitor.evidence.change_sizes import readable_value
+from monitor.evidence.day_record import DayHistory, DayRecord, unpack_day
+from monitor.evidence.describing import ColumnMean, expected_band, in_column_unit
+from monitor.evidence.judging import fault_verdicts_then, with_acceptances
+from monitor.evidence.watch import Watch
+from monitor.measures.catalogue.daily import FEWEST_DAYS, REMEMBERED_DAYS
+from monitor.pages.asked import ChartedDay
+from monitor.pipeline.sequential.day_rows import is_of_labels, watched_subject
+from monitor.pipeline.sequential.judge_days import PartKey, first_days_key, watch_of_first_days
 from monitor.records.codec import decode
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
-from monitor.sentences.changed import ToldSeries
+from monitor.sentences.change_words import NEW_VERSION
 from monitor.store.adapter import SqlStore
 
 _BEFORE, _AFTER = 14, 14  # days before the first one of a change, and after that by which it was found
 _FOUND = 60  # days after the first one
 
 
-def followed_days(
+def days_of_change(
     store: SqlStore,
     model: str,
     counting: Counting,
     of: tuple[str, str],
-    told: ToldSeries,
+    change: Change,
     span: tuple[int, int],
-) -> list[FollowedDay]:
+) -> list[ChartedDay]:
     """Days about the first one of a change, and on to those by which it was found, oldest first.
 
     None, where they are watched otherwise now.
@@ -43,34 +43,42 @@ def followed_days(
         when its alert fired; the moment by which the days were judged that are told.
     """
     subject, segment = of
-    part = Part.LABELS if is_of_labels(subject) else Part.RECORDS
-    layout, key = counting.layout(part), (part, bool(segment))
-    first = store.days(model, part, counted_as(counting, key), FEWEST)
-    if len(first) < FEWEST:
+    key = PartKey(Part.LABELS if is_of_labels(subject) else Part.RECORDS, bool(segment))
+    layout = counting.layout(key.part)
+    first = store.days(model, key.part, first_days_key(counting, key), FEWEST_DAYS)
+    if len(first) < FEWEST_DAYS or change.first_day is None:
         return []
-    watch = watch_from(counting, key, tuple(decode(day.blob, layout) for day in first))
-    by = position_of(watch, segment or watched_as(subject), told.kind, told.level)
-    begins, (fired, until) = from_iso(told.since) // DAY, span
-    ends = max(begins, min(fired // DAY, begins + _FOUND)) + _AFTER
-    last = (ends + 2) * DAY  # west of UTC a day ends on the next one
+    watch = watch_of_first_days(counting, key, tuple(decode(day.blob, layout) for day in first))
+    category = "" if change.kind == NEW_VERSION else change.category
+    by = watch.position(segment or watched_subject(subject), change.kind, category)
     if by is None:
         return []
-    before = REMEMBERED if by >= len(watch.series) else 0  # what was expected of faults is not kept
-    kept = store.days(model, part, watch.key, before + _BEFORE + ends - begins + 2, last, until)
-    means = Means(told.usual, told.deviation)
-    rows = as_judged_by(watch, [unpack(day.blob, watch) for day in kept])
+    begins, (fired, until) = from_iso(change.first_day) // DAY, span
+    ends = max(begins, min(fired // DAY, begins + _FOUND)) + _AFTER
+    last = (ends + 2) * DAY  # west of UTC a day ends on the next one
+    before = REMEMBERED_DAYS if by >= len(watch.series) else 0  # what was expected of faults is not kept
+    kept = store.days(model, key.part, watch.key, before + _BEFORE + ends - begins + 2, last, until)
+    records = with_acceptances(watch, [unpack_day(day.blob, watch) for day in kept])
+    mean = ColumnMean(*change.unit_scale)
     found = []
-    for at, (day, row) in enumerate(zip(kept, rows, strict=True)):
-        if not begins - _BEFORE <= row.day <= ends:
+    for at, (day, record) in enumerate(zip(kept, records, strict=True)):
+        if not begins - _BEFORE <= record.day <= ends:
             continue
-        figures = figures_of(watch, rows[:at], row, by, own=told.own, means=means)
+        in_unit = change.in_unit is not None
+        figures = charted_figures(watch, records[:at], record, by, in_unit=in_unit, mean=mean)
         if figures is not None:
-            found.append(FollowedDay(row.day, day.start, day.end, *figures))
+            found.append(ChartedDay(record.day, day.start, day.end, *figures))
     return found
 
 
-def figures_of(
-    watch: Watch, history: History, row: DayRow, by: int, *, own: bool, means: Means | None = None
+def charted_figures(
+    watch: Watch,
+    history: DayHistory,
+    record: DayRecord,
+    by: int,
+    *,
+    in_unit: bool,
+    mean: ColumnMean | None = None,
 ) -> tuple[float, float, float] | None:
     """Value of a kept day and the band that was expected of it; None: it has none, or too little was learned.
 
@@ -78,29 +86,20 @@ def figures_of(
     ----------
     by
         series, or series + fault.
-    own
-        in the numbers' own unit, else as in `Judgement`.
-    means
-        of the numbers, without which no level is in their unit.
+    in_unit
+        in the unit of the column, else as in `Change`.
     """
     if by >= len(watch.series):
         fault = by - len(watch.series)
-        if not row.trials[fault]:  # no records, or one of `unusual_days`
+        if not record.trials[fault]:  # no records, or one of `unusual_days`
             return None
-        faults = faults_then(watch, history, row)
+        faults = fault_verdicts_then(watch, history, record)
         return float(faults.share[fault]), 0.0, float(faults.largest[fault])
-    value, trait = float(row.values[by]), watch.series[by].trait
-    low, high = expected_band(float(row.level[by]), float(row.deviation[by]))
+    value, statistic = float(record.values[by]), watch.series[by].statistic
+    low, high = expected_band(float(record.level[by]), float(record.deviation[by]))
     if not np.isfinite(low):
         return None
-    if own:
-        return in_unit(watch, row, row.level, by, (value, low, high), means)
-    first, last = sorted(plain(trait, bound) for bound in (low, high))
-    return plain(trait, value), first, last
-
-
-def position_of(watch: Watch, subject: str, what: str, level: str) -> int | None:
-    """Series, or series + fault, of a subject; None: it is not watched."""
-    keys = [(watch.subjects[one.subject], one.trait.value, one.level) for one in watch.series]
-    keys += [(watch.subjects[one.subject], one.fault, "") for one in watch.faults]
-    return keys.index((subject, what, level)) if (subject, what, level) in keys else None
+    if in_unit:
+        return in_column_unit(watch, record, record.level, by, (value, low, high), mean)
+    first, last = sorted(readable_value(statistic, bound) for bound in (low, high))
+    return readable_value(statistic, value), first, last

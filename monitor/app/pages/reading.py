@@ -7,14 +7,14 @@ from monitor.alerts.defaults import main_measure, main_window
 from monitor.alerts.standing import Seen
 from monitor.app.alert_decisions import listed, seen_models
 from monitor.app.pages.counting import KeptReferences, counted, counting_of, spans
-from monitor.app.pages.days import followed_days
+from monitor.app.pages.days import days_of_change
 from monitor.app.wiring import App
+from monitor.core.change import Change
 from monitor.core.clock import MINUTE
 from monitor.core.typing import Ints
 from monitor.measures.rows import Revision
-from monitor.pages.asked import CountedWindow, FollowedDay, Placed
+from monitor.pages.asked import ChartedDay, CountedWindow, Placed
 from monitor.records.pane import Part
-from monitor.sentences.changed import ToldSeries
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn, Event, Provenance
@@ -99,12 +99,12 @@ class StoreData:
         """Counts of a block of the records between each two of the bounds, as they are now."""
         return spans(self.app.store, model, counted, block, bounds)
 
-    def followed(
-        self, spec: ModelSpec, of: tuple[str, str], told: ToldSeries, span: tuple[int, int]
-    ) -> list[FollowedDay]:
+    def days_of_change(
+        self, spec: ModelSpec, of: tuple[str, str], change: Change, span: tuple[int, int]
+    ) -> list[ChartedDay]:
         """Days about a change, each as it was judged; none: it is not known any more."""
         counting = counting_of(self.app.store, spec, self._references)
-        return followed_days(self.app.store, spec.name, counting, of, told, span)
+        return days_of_change(self.app.store, spec.name, counting, of, change, span)
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""

@@ -4,24 +4,10 @@ from functools import partial
 
 from monitor.measures.catalogue.measure import Exposure, Family, Measure, Unit
 
-CHANGED = (
-    *("what", "level", "way", "value", "expected_low", "expected_high", "size", "since"),
-    *("months", "apparent", "days", "over", "own", "own_low", "own_high"),
-    *("subjects", "segment", "held", "of_records", "unvalued", "day", "usual_since"),
-    *("missing", "missing_before"),
-)
-"""Columns of the detail of evidence: which statistic or fault has most of it, and what was expected.
-
-`value` is the mean of so many days as `over` says, 0: that with which it was found, as the day has none;
-`own` is it in the numbers' own unit. Of all `subjects` that are judged this is one; the segment holds such a
-share of the change, and of the records. `unvalued` says why the values were not judged. `day` is its date
-where the model is. With `usual_since` a change began that is no longer told: it lasted, or was accepted, and
-is what is expected.
-`missing` is the share of the day's records without a value, `missing_before` what was expected at most.
-"""
 EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
 ALERTS, BUDGET = "alerts_30d", "false_alert_budget"
-REMEMBERED = 56  # days that a day is judged by
+REMEMBERED_DAYS = 56  # that a day is judged by
+FEWEST_DAYS = 14  # learned, below which nothing is judged
 _SHIRYAEV = "Shiryaev (1963), Theory Probab. Appl. 8:22; Shin, Ramdas & Rinaldo (2023), arXiv:2203.03532"
 _UNITS = (
     "Of features, score and prediction a stability index; of classes and shares the difference; of counts "

@@ -25,19 +25,13 @@ from monitor.windows.settling import Settled
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What a cycle adds.
-
-    Parameters
-    ----------
-    rows
-        of all tests, and `kept` of those to which something was added.
-    ledgers
-        by test and key, to be remembered once the entries are committed.
-    """
+    """What a cycle adds."""
 
     entries: list[Entry] = field(default_factory=list)
+    # of all tests, and `kept` of those to which something was added.
     rows: list[MeasurementRow] = field(default_factory=list)
     kept: list[MeasurementRow] = field(default_factory=list)
+    # by test and key, to be remembered once the entries are committed.
     ledgers: dict[tuple[str, str], Ledger] = field(default_factory=dict)
 
 

@@ -15,24 +15,12 @@ LedgerCounts: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Sum of all entries of one test.
+    """Sum of all entries of one test."""
 
-    Parameters
-    ----------
-    end
-        what lies before it has entered, or never will; None: nothing has.
-    total
-        sums of whatever is compared.
-    most
-        logarithm of the most evidence that there was after any pane.
-    weeks
-        (start of the week, its sums), the newest last.
-    """
-
-    total: LedgerCounts
-    end: int | None = None
-    most: float = 0.0
-    weeks: tuple[tuple[int, LedgerCounts], ...] = ()
+    total: LedgerCounts  # sums of whatever is compared
+    end: int | None = None  # what lies before it has entered, or never will; None: nothing has
+    most: float = 0.0  # logarithm of the most evidence that there was after any pane
+    weeks: tuple[tuple[int, LedgerCounts], ...] = ()  # (start of the week, its sums), the newest last
 
     def looked(
         self, panes: Iterable[LedgerCounts], evidence: Callable[[LedgerCounts], float]

@@ -21,32 +21,17 @@ from monitor.states.strata import WHOLE, Strata, Stratum
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """A sequential test of what has settled since a moment: it may be looked at as often as one likes.
+    """A sequential test of what has settled since a moment: it may be looked at as often as one likes."""
 
-    Parameters
-    ----------
-    name, key
-        the hash of what is compared, and how: where it changes, the test begins anew.
-    since
-        microseconds; None: with the oldest pane that is counted.
-    nothing
-        counts of no record.
-    counts
-        of a pane by stratum.
-    evidence
-        its logarithm, of the sum of the counts.
-    results
-        measures of everything that has entered.
-    """
-
+    # name, key: the hash of what is compared, and how: where it changes, the test begins anew.
     name: str
     key: str
     part: Part
-    since: int | None
-    nothing: LedgerCounts
-    counts: Callable[[Strata], LedgerCounts]
-    evidence: Callable[[LedgerCounts], float]
-    results: Callable[[Ledger], Iterator[Result]]
+    since: int | None  # microseconds; None: with the oldest pane that is counted
+    nothing: LedgerCounts  # counts of no record
+    counts: Callable[[Strata], LedgerCounts]  # of a pane by stratum
+    evidence: Callable[[LedgerCounts], float]  # its logarithm, of the sum of the counts
+    results: Callable[[Ledger], Iterator[Result]]  # measures of everything that has entered
 
 
 def tests_of(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
@@ -66,15 +51,10 @@ def tests_of(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
 
 @dataclass(frozen=True, slots=True)
 class _Outcomes:
-    """Outcomes of both arms as counts: of each (positive, n), or (n, lost, first, second sum).
-
-    Parameters
-    ----------
-    at, subject
-        position of the class that is positive, and what its measures are of.
-    """
+    """Outcomes of both arms as counts: of each (positive, n), or (n, lost, first, second sum)."""
 
     counting: Counting
+    # at, subject: position of the class that is positive, and what its measures are of.
     at: int
     subject: str
     arms: tuple[Stratum, Stratum]

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause
 
+from monitor.core.change import TABLE_BEFORE, Change
 from monitor.core.errors import DAMAGE, damaged
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
@@ -54,15 +55,32 @@ def values_of(run: str, model: str, as_of: int, row: MeasurementRow) -> tuple[An
         float(measured.resolution),
         None if row.coverage is None else float(row.coverage),
         row.warning,
-        None if measured.detail is None else measured.detail.text,
+        text_behind(measured.detail, measured.change),
     )
 
 
-def detail_of(text: str | None) -> Detail | None:
-    """Detail of its JSON."""
+def text_behind(detail: Detail | None, change: Change | None) -> str | None:
+    """JSON of what is behind a value: a change, or a table."""
+    behind = detail if change is None else change
+    return None if behind is None else behind.text
+
+
+def read_behind(text: str | None) -> tuple[Detail | None, Change | None]:
+    """Table, or change, of its JSON; a change that was kept as a table is one all the same."""
     if text is None:
-        return None
+        return None, None
     plain = json.loads(text)
+    if "change" in plain:
+        if not _PLAIN.issuperset(map(type, plain["change"].values())):
+            raise ValueError("plain values expected")
+        return None, Change.from_cells(plain["change"])
+    detail = _table_of(plain)
+    if detail.columns[:2] == TABLE_BEFORE and len(detail.rows) == 1:
+        return None, Change.from_table(detail.columns, detail.rows[0])
+    return detail, None
+
+
+def _table_of(plain: Any) -> Detail:
     columns, rows = tuple(plain["columns"]), tuple(tuple(row) for row in plain["rows"])
     if not _PLAIN.issuperset(map(type, chain(columns, *rows))):
         raise ValueError("plain values expected")
@@ -89,6 +107,7 @@ def row_of(values: Sequence[Any]) -> MeasurementRow:
         n, lower, upper, level, resolution, coverage, warning, detail,
     ) = values  # fmt: skip
     try:
+        table, change = read_behind(detail)
         return MeasurementRow(
             window=window,
             window_end=end,
@@ -103,7 +122,8 @@ def row_of(values: Sequence[Any]) -> MeasurementRow:
                 None if reason is None else _REASONS[reason],
                 None if level is None else Interval(lower, upper, level),
                 resolution,
-                detail_of(detail),
+                table,
+                change,
             ),
             coverage=coverage,
             warning=warning,

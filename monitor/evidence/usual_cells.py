@@ -26,26 +26,18 @@ class UsualCells:
     With q the shares of the cells and u the normal quantile of their mid-ranks, b_1, b_2, b_3 are 1, u, u²,
     u³ made orthonormal under q, but for the first: polynomials that see level, spread and skew [1]_.
 
-    Parameters
-    ----------
-    counts
-        int64, shape (cells,): regular cells, ascending.
-    middle, deviation
-        mean and standard deviation of the same numbers; deviation 0: not known.
-    edges
-        between the cells, in the unit of the numbers; none: not known.
-    scale, centre
-        a number in that unit is `centre` and `scale` times one in the unit of `middle` and `deviation`.
-
     References
     ----------
     .. [1] Rayner & Best (1989). Smooth Tests of Goodness of Fit, chapter 4.
     """
 
-    counts: Ints
+    counts: Ints  # int64, shape (cells,): regular cells, ascending
+    # middle, deviation: mean and standard deviation of the same numbers; deviation 0: not known.
     middle: float = 0.0
     deviation: float = 0.0
-    edges: tuple[float, ...] = ()
+    edges: tuple[float, ...] = ()  # between the cells, in the unit of the numbers; none: not known
+    # scale, centre: a number in that unit is `centre` and `scale` times one in the unit of `middle` and
+    # `deviation`.
     scale: float = 1.0
     centre: float = 0.0
 
@@ -180,13 +172,7 @@ class UsualCells:
 
 
 def _orthonormal(u: Floats, root: Floats) -> Floats:
-    """Powers 0 to 3 of u, each less what lower ones explain of it, of length 1; those of no length left out.
-
-    Parameters
-    ----------
-    root
-        roots of the weights.
-    """
+    """Powers 0 to 3 of u, each less what lower ones explain of it, of length 1; those of none left out."""
     found: list[Floats] = []
     for power in range(_POWERS + 1):
         left = root * u**power

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.evidence.days import DayRow
-from monitor.evidence.sizes import sizes
-from monitor.evidence.watched import Watch
+from monitor.evidence.change_sizes import change_size
+from monitor.evidence.day_record import DayRecord
+from monitor.evidence.watch import Watch
 
 SPANS = (1, 2, 3, 5, 7, 10, 14, 21, 28)  # days that a change may have lasted
 SUSPECTED = 50.0  # evidence: a series of which nothing changed gets so far once in so many days, at most
@@ -20,29 +20,18 @@ _SHRINK = np.exp(-np.square(np.asarray(_POWERS) / 2) / 2)[:, None, None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gathered:
-    """Of each series, upward and downward: arrays of shape (2, series).
+class GatheredEvidence:
+    """Of each series, upward and downward: arrays of shape (2, series)."""
 
-    Parameters
-    ----------
-    evidence
-        mean over the sizes of a change of R; each side of a two-sided series counts half, 0 if not told.
-    away
-        mean of observed less expected over the days of `span`.
-    size
-        of the same, as a positive number in the unit of `sizes`; 0 if it goes the other way.
-    span
-        days for which |Σ U|/√days is largest.
-    """
-
+    # mean over the sizes of a change of R; each side of a two-sided series counts half, 0 if not told.
     evidence: Floats
-    away: Floats
-    size: Floats
-    span: Ints
+    away: Floats  # mean of observed less expected over the days of `span`
+    size: Floats  # of the same, as a positive number in the unit of `change_size`; 0 if it goes the other way
+    span: Ints  # days for which |Σ U|/√days is largest
 
 
-def so_far(watch: Watch, rows: Sequence[DayRow]) -> Floats:
-    """R of the rows of 56 days at most, by size of a change and side: shape (sizes, 2, series).
+def evidence_so_far(watch: Watch, records: Sequence[DayRecord]) -> Floats:
+    """R of the records of 56 days at most, by size of a change and side: shape (sizes, 2, series).
 
     For each size of a change λ and each side, R ← (R + 1)·exp(λU - λ²/2) day by day [1]_, from the day on
     that the subject's evidence was reset. If U is standard normal, E R ≤ days: a mixture with weights that
@@ -54,64 +43,53 @@ def so_far(watch: Watch, rows: Sequence[DayRow]) -> Floats:
     .. [1] Pollak & Siegmund (1991); Shin, Ramdas & Rinaldo (2024). E-detectors: a nonparametric framework for
        sequential change detection. New England J. Stat. Data Sci. 2:229.
     """
-    return _onwards(np.zeros((len(_POWERS), 2, len(watch.series))), _surprises(watch, rows))
+    return _continued(np.zeros((len(_POWERS), 2, len(watch.series))), _surprises(watch, records))
 
 
-def suspected(watch: Watch, rows: Sequence[DayRow], found: Floats) -> Bools:
+def suspected_days(watch: Watch, records: Sequence[DayRecord], so_far: Floats) -> Bools:
     """Days of a change that may have begun, though it is not found yet: shape (days, series).
 
     They are those of the last 6 days that belong to the span of which the surprise is largest, of a series
     whose evidence is above 50. Where more than a twentieth of the other subjects are suspected too, by series
     of the same kind, or where there are no others, none is: days may move as such, and what is expected has
     to follow them.
-
-    Parameters
-    ----------
-    found
-        R of the rows: `so_far`.
     """
-    mixed = _mixed(watch, found)
+    mixed = _mixture(watch, so_far)
     above = mixed.max(axis=0, initial=0.0) > SUSPECTED
-    at = np.flatnonzero(above & _alone(watch, above))
+    at = np.flatnonzero(above & _hardly_any_other(watch, above))
     back = np.zeros(len(above), dtype=np.int64)
     if len(at):
-        surprise = _surprises(watch, rows, at)
-        _, span = _largest(surprise, np.zeros_like(surprise))
+        surprise = _surprises(watch, records, at)
+        _, span = _strongest_span(surprise, np.zeros_like(surprise))
         side = mixed[:, at].argmax(axis=0)
         back[at] = np.minimum(span[side, np.arange(len(at))], UNDECIDED)
-    days: Bools = np.arange(len(rows), 0, -1)[:, None] <= back
+    days: Bools = np.arange(len(records), 0, -1)[:, None] <= back
     return days
 
 
-def gather(watch: Watch, rows: Sequence[DayRow], level: Floats, found: Floats) -> Gathered:
-    """Evidence that a series changed, from the rows of 57 days at most, the day's own the last.
-
-    Parameters
-    ----------
-    level
-        shape (series,): what is expected of the last day.
-    found
-        R of the rows before the last: `so_far`.
-    """
-    surprise = _surprises(watch, rows)
-    away = np.stack([row.away for row in rows]).astype(np.float64)
-    mean, span = _largest(surprise, away)
+def gather_evidence(
+    watch: Watch, records: Sequence[DayRecord], level: Floats, so_far: Floats
+) -> GatheredEvidence:
+    """Evidence that a series changed, from the records of 57 days at most, the day's own the last."""
+    surprise = _surprises(watch, records)
+    away = np.stack([record.away for record in records]).astype(np.float64)
+    mean, span = _strongest_span(surprise, away)
     signed = np.asarray([1.0, -1.0])[:, None]
-    size = np.stack([sizes(watch.kind, level, each) for each in mean])
-    mixed = _mixed(watch, _onwards(found, surprise[-1:]))
-    return Gathered(mixed, mean, np.maximum(size * signed, 0.0), span)
+    size = np.stack([change_size(watch.statistic, level, each) for each in mean])
+    mixed = _mixture(watch, _continued(so_far, surprise[-1:]))
+    return GatheredEvidence(mixed, mean, np.maximum(size * signed, 0.0), span)
 
 
-def _surprises(watch: Watch, rows: Sequence[DayRow], at: Ints | slice = slice(None)) -> Floats:
+def _surprises(watch: Watch, records: Sequence[DayRecord], at: Ints | slice = slice(None)) -> Floats:
     """Surprises from which evidence is gathered, of some series: shape (days, series)."""
-    if not rows:
+    if not records:
         return np.zeros((0, len(watch.series)))[:, at]
-    days = np.asarray([row.day for row in rows])[:, None]
-    surprise = np.stack([row.surprise[at] for row in rows]).astype(np.float64)
-    return np.where(days > rows[-1].reset[watch.subject[at]], surprise, np.nan)
+    days = np.asarray([record.day for record in records])[:, None]
+    surprise = np.stack([record.surprise[at] for record in records]).astype(np.float64)
+    return np.where(days > records[-1].evidence_from[watch.subject[at]], surprise, np.nan)
 
 
-def _onwards(found: Floats, surprise: Floats) -> Floats:
+def _continued(found: Floats, surprise: Floats) -> Floats:
     """R after more days, by their surprises of shape (days, series)."""
     there = np.isfinite(surprise)
     half = np.exp(np.where(there, surprise, 0.0) / 2)
@@ -128,26 +106,26 @@ def _onwards(found: Floats, surprise: Floats) -> Floats:
     return found
 
 
-def _mixed(watch: Watch, found: Floats) -> Floats:
+def _mixture(watch: Watch, found: Floats) -> Floats:
     """Mean of R over the sizes of a change; each side of a two-sided series counts half: (2, series)."""
-    sides = np.where(watch.upward, np.asarray([[1.0], [0.0]]), 0.5)
+    sides = np.where(watch.only_rises, np.asarray([[1.0], [0.0]]), 0.5)
     mixed: Floats = sides * found.mean(axis=0)
     return mixed
 
 
-def _alone(watch: Watch, above: Bools) -> Bools:
+def _hardly_any_other(watch: Watch, above: Bools) -> Bools:
     """Series of which hardly any other subject is above as well, by a series of the same kind."""
     subjects = len(watch.subjects)
-    pairs, of = np.unique(watch.kind * subjects + watch.subject, return_inverse=True)
+    pairs, of = np.unique(watch.statistic * subjects + watch.subject, return_inverse=True)
     either = np.bincount(of, above) > 0
     kinds = pairs // max(subjects, 1)
-    others = np.bincount(kinds)[watch.kind] - 1
-    suspects = np.bincount(kinds, either)[watch.kind] - either[of]
+    others = np.bincount(kinds)[watch.statistic] - 1
+    suspects = np.bincount(kinds, either)[watch.statistic] - either[of]
     alone: Bools = (others > 0) & (suspects <= _COMMON * others)
     return alone
 
 
-def _largest(surprise: Floats, away: Floats) -> tuple[Floats, Ints]:
+def _strongest_span(surprise: Floats, away: Floats) -> tuple[Floats, Ints]:
     """Mean of `away`, and the days, of the span of which the surprise is largest, upward and downward."""
     has = np.isfinite(surprise)
     days, series = surprise.shape

@@ -6,13 +6,24 @@ from typing import Any
 import pytest
 from row_examples import row_of
 
+from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso
-from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.measures.catalogue.daily import CHANGED, EVIDENCE
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.pipeline.sequential.day_rows import budget_rows
-from monitor.sentences.changed import changed, commands, is_change, of_all, told_series
-from monitor.sentences.changes import beside_chance, causes, one_of
+from monitor.sentences.change_words import (
+    FiredChange,
+    alerts_beside_budget,
+    change_sentence,
+    changed_subjects,
+    chart_measure,
+    chart_title,
+    chart_unit,
+    common_causes,
+    follow_up_commands,
+    one_of_several,
+)
 
 END = 19_787 * DAY  # the day was a Monday
 USUAL: dict[str, Any] = {
@@ -31,9 +42,14 @@ USUAL: dict[str, Any] = {
 }
 
 
+def change_of(cells: dict[str, Any]) -> Change:
+    """A change of cells as they were kept as a table: its reader is held too."""
+    return Change.from_table(tuple(cells), tuple(cells.values()))
+
+
 def told(**cells: Any) -> str:
     cells = USUAL | cells
-    return changed(Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),)), END)
+    return change_sentence(change_of(cells), END)
 
 
 def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_was_expected() -> None:
@@ -64,14 +80,16 @@ def test_a_number_is_told_in_its_own_unit_and_in_standard_deviations_from_what_w
 
 def test_numbers_far_beyond_the_references_are_told_by_their_share() -> None:
     cells = {"what": "beyond", "value": 0.036, "expected_low": 0.0, "expected_high": 0.0}
-    detail = Detail(CHANGED, (tuple((USUAL | cells).get(name) for name in CHANGED),))
+    change = change_of(USUAL | cells)
 
     assert told(**cells).startswith(
         "numbers far beyond all of the reference's in 3.6 % of the records, none on the days before; began "
     )
-    found = told_series(detail)
-    assert found is not None
-    assert (found.what, found.measure, found.unit) == ("far-off numbers", "missing_rate", "")
+    assert (chart_title(change), chart_measure(change), chart_unit(change)) == (
+        "far-off numbers",
+        "missing_rate",
+        "",
+    )
 
 
 def test_shares_are_told_with_points_areas_with_their_difference_and_counts_with_their_ratio() -> None:
@@ -99,8 +117,8 @@ def test_changes_told_stand_beside_those_that_chance_would_tell(
 ) -> None:
     rows = list(budget_rows(END, allowed, many))
 
-    assert list(beside_chance(rows)) == [words]
-    assert list(beside_chance(rows[:1])) == [], "a model without a budget, or of a moment that is past"
+    assert list(alerts_beside_budget(rows)) == [words]
+    assert list(alerts_beside_budget(rows[:1])) == [], "a model without a budget, or of a moment that is past"
 
 
 def test_a_change_that_only_several_days_show_is_told_as_their_mean() -> None:
@@ -134,19 +152,17 @@ def test_hostile_names_of_the_data_neither_act_nor_break_out_of_a_command() -> N
     words = told(what="share", level="\x1b[2J\n", value=0.3, segment="a=\u202eb", held=0.9, of_records=0.2)
 
     assert words.isprintable()
-    assert list(commands("m; rm -rf /", "feature:$(x)\n")) == [
+    assert list(follow_up_commands("m; rm -rf /", "feature:$(x)\n")) == [
         "monitor changes --model 'm; rm -rf /'",
         "monitor show --model 'm; rm -rf /' --subject 'feature:$(x)\\n'",
     ]
 
 
 def test_what_was_kept_before_a_column_was_there_is_still_told() -> None:
-    first = CHANGED[:11]
-    detail = Detail(first, (tuple(USUAL[name] for name in first),))
+    change = change_of({name: cell for name, cell in USUAL.items() if name != "over"})
 
-    assert is_change(detail)
-    assert changed(detail, END).startswith("level 1.40 sd above usual")
-    assert of_all(detail, 2) == ""
+    assert change_sentence(change, END).startswith("level 1.40 sd above usual")
+    assert changed_subjects(change, 2) == ""
 
 
 @pytest.mark.parametrize(
@@ -158,24 +174,24 @@ def test_what_was_kept_before_a_column_was_there_is_still_told() -> None:
         ({"what": "share", "level": "JFK"}, ("share of JFK", False, "", "missing_rate")),
         ({"what": "missing"}, ("missing values", False, "", "missing_rate")),
         ({"what": "log_loss"}, ("log loss", False, "", "log_loss")),
-        ({"what": "level", "value": None}, None),
     ],
 )
 def test_days_are_told_in_the_unit_that_they_are_drawn_in(
-    cells: dict[str, Any], expected: tuple[object, ...] | None
+    cells: dict[str, Any], expected: tuple[object, ...]
 ) -> None:
     cells = USUAL | cells
 
-    found = told_series(Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),)))
+    change = change_of(cells)
 
-    assert (found and (found.what, found.own, found.unit, found.measure)) == expected
+    found = chart_title(change), change.in_unit is not None, chart_unit(change), chart_measure(change)
+    assert found == expected
 
 
 def test_the_weekday_is_that_of_the_date_where_the_model_is() -> None:
     """In Auckland Monday 4 March ends at 11:00 of UTC: half a day before it is still Sunday."""
-    detail = Detail(CHANGED, (tuple((USUAL | {"day": "2024-03-04"}).get(name) for name in CHANGED),))
+    change = change_of(USUAL | {"day": "2024-03-04"})
 
-    assert "on Mondays" in changed(detail, from_iso("2024-03-04T11:00"))
+    assert "on Mondays" in change_sentence(change, from_iso("2024-03-04T11:00"))
 
 
 def test_values_that_are_missing_besides_are_told_beside_what_changed_of_the_others() -> None:
@@ -206,30 +222,36 @@ def test_a_change_whose_day_has_no_value_is_told_as_it_was_found() -> None:
 
 
 def test_changes_of_one_first_day_are_told_together_inputs_first() -> None:
-    def change(subject: str, segment: str = "", since: str = "2024-03-03") -> tuple[Detail, str, str]:
+    def change(subject: str, segment: str = "", since: str = "2024-03-03") -> FiredChange:
         cells = USUAL | {"since": since}
-        return Detail(CHANGED, (tuple(cells.get(name) for name in CHANGED),)), subject, segment
+        return FiredChange(change_of(cells), subject, segment)
 
     others = change("prediction", since="2024-03-01"), change("feature:b", since="2024-03-01")
-    alerts = [change(""), change("score", "land=PL"), change("feature:amount"), *others, (None, "label", "")]
+    alerts = [
+        change(""),
+        change("score", "land=PL"),
+        change("feature:amount"),
+        *others,
+        FiredChange(None, "label", ""),
+    ]
 
-    assert list(causes([], alerts)) == [
+    assert list(common_causes([], alerts)) == [
         "3 changes began on 2024-03-03, so look for one cause: amount, performance and score in land=PL"
     ]
-    assert list(causes([], alerts[1:])) == []
-    details = [detail for detail, *_ in alerts]
-    assert one_of(details[0], details) == "one of 3 changes that began on 2024-03-03"
-    assert [one_of(detail, details) for detail in (details[-2], None)] == ["", ""]
+    assert list(common_causes([], alerts[1:])) == []
+    changes = [one.change for one in alerts]
+    assert one_of_several(changes[0], changes) == "one of 3 changes that began on 2024-03-03"
+    assert [one_of_several(change, changes) for change in (changes[-2], None)] == ["", ""]
 
 
 def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() -> None:
-    def change(**cells: Any) -> Detail:
-        return Detail(CHANGED, (tuple((USUAL | cells).get(name) for name in CHANGED),))
+    def change(**cells: Any) -> Change:
+        return change_of(USUAL | cells)
 
     def row(
         subject: str, evidence: float = 0.0, segment: str | None = None, **cells: object
     ) -> MeasurementRow:
-        result = Measurement(value=evidence, n=1_000, detail=change(**cells))
+        result = Measurement(value=evidence, n=1_000, change=change(**cells))
         return row_of(EVIDENCE, result, window=CUMULATIVE, window_end=END, segment=segment, subject=subject)
 
     rows = [
@@ -245,7 +267,7 @@ def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() 
         replace(row("feature:learns"), measurement=Measurement(value=None, n=3, reason=Reason.LEARNING)),
     ]
 
-    found = list(causes(rows, [(change(since="2024-03-03"), "", "")]))
+    found = list(common_causes(rows, [FiredChange(change(since="2024-03-03"), "", "")]))
 
     first, second = found
     assert first == (
@@ -256,4 +278,4 @@ def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() 
         "As evident, though smaller than what is told, is far: mean 192 (×45 by some of the numbers) on "
         "2024-03-04, expected 3.97 to 4.63 on Mondays; began 2024-03-03"
     )
-    assert list(causes(rows, [(None, "label", "")])) == []
+    assert list(common_causes(rows, [FiredChange(None, "label", "")])) == []

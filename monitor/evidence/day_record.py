@@ -10,82 +10,49 @@ from numpy.typing import NDArray
 
 from monitor.core.errors import CodecError
 from monitor.core.typing import Floats, Singles
-from monitor.evidence.watched import Watch
-from monitor.measures.catalogue.daily import REMEMBERED
+from monitor.evidence.watch import Watch
+from monitor.measures.catalogue.daily import REMEMBERED_DAYS
 
-NEVER = 0  # of days that are counted from 1970: no change stands
+NO_CHANGE = 0  # of days that are counted from 1970: no change stands
 Days32: TypeAlias = NDArray[np.int32]
-_FORMAT, _BARE = 2, 1  # a row of format 1 has no deviations
+_FORMAT, _WITHOUT_DEVIATION = 2, 1  # a row of format 1 has no deviations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DayValues:
-    """What was counted of one day: numbers that are rounded to single precision, as they are kept.
+    """What was counted of one day: numbers that are rounded to single precision, as they are kept."""
 
-    Parameters
-    ----------
-    day
-        days since 1970-01-01 of the day's date in the model's time zone.
-    values
-        shape (series,); NaN: it has none.
-    samples
-        shape (samples,): effective sample sizes; the sampling variance of a value is 1/n.
-    hits, trials
-        shape (faults,): k records of n.
-    """
-
-    day: int
-    values: Singles
-    samples: Singles
+    day: int  # days since 1970-01-01 of the day's date in the model's time zone
+    values: Singles  # shape (series,); NaN: it has none
+    samples: Singles  # shape (samples,): effective sample sizes; the sampling variance of a value is 1/n
+    # hits, trials: shape (faults,): k records of n.
     hits: Days32
     trials: Days32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DayRow:
-    """One day, judged. All judgements of later days follow from the rows of 56 days.
+class DayRecord:
+    """One day, judged. All judgements of later days follow from the rows of 56 days."""
 
-    Parameters
-    ----------
-    day, values, samples, hits, trials
-        as in `DayValues`.
-    learned
-        shape (series,): values within 4 standard deviations of what was expected; NaN: not learned from.
-    away
-        shape (series,): value less what was expected; NaN: not judged.
-    surprise
-        shape (series,): standard normal if nothing changed; NaN: not judged.
-    deviation
-        shape (series,): standard deviation that was expected; NaN: not judged, or a row of format 1.
-    since
-        shape (subjects,): first day of the change that stands; 0: none does.
-    by
-        shape (subjects,): by which series it was found; series + fault: by which fault; -1: none stands.
-    size
-        shape (subjects,): how far that series was away, or which share the fault had.
-    evidence
-        shape (subjects,): with which evidence it was found, as a multiple of what is needed.
-    reset
-        shape (subjects,): evidence is gathered from the days after this one.
-    restart
-        shape (subjects,): the first day that is learned from.
-    """
-
+    # day, values, samples, hits, trials: as in `DayValues`.
     day: int
     values: Singles
     samples: Singles
     hits: Days32
     trials: Days32
+    # shape (series,): values within 4 standard deviations of what was expected; NaN: not learned from.
     learned: Singles
-    away: Singles
-    surprise: Singles
+    away: Singles  # shape (series,): value less what was expected; NaN: not judged
+    surprise: Singles  # shape (series,): standard normal if nothing changed; NaN: not judged
+    # shape (series,): standard deviation that was expected; NaN: not judged, or a row of format 1.
     deviation: Singles
-    since: Days32
-    by: Days32
-    size: Singles
-    evidence: Singles
-    reset: Days32
-    restart: Days32
+    since: Days32  # shape (subjects,): first day of the change that stands; 0: none does
+    # shape (subjects,): by which series it was found; series + fault: by which fault; -1: none stands.
+    found_by: Days32
+    size: Singles  # shape (subjects,): how far that series was away, or which share the fault had
+    evidence: Singles  # shape (subjects,): with which evidence it was found, as a multiple of what is needed
+    evidence_from: Days32  # shape (subjects,): evidence is gathered from the days after this one
+    learned_from: Days32  # shape (subjects,): the first day that is learned from
 
     @property
     def level(self) -> Floats:
@@ -93,22 +60,22 @@ class DayRow:
         return self.values.astype(np.float64) - self.away
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DayRow) and pack(self) == pack(other)
+        return isinstance(other, DayRecord) and pack_day(self) == pack_day(other)
 
     def __hash__(self) -> int:
-        return hash(pack(self))
+        return hash(pack_day(self))
 
 
-History: TypeAlias = Sequence[DayRow]
+DayHistory: TypeAlias = Sequence[DayRecord]
 """Rows of one watch, oldest first: at most one a day. Days may lack."""
 
 
-def remembered(history: History, day: int) -> list[DayRow]:
+def days_before(history: DayHistory, day: int) -> list[DayRecord]:
     """Rows of the 56 days before a day."""
-    return [row for row in history if day - REMEMBERED <= row.day < day]
+    return [row for row in history if day - REMEMBERED_DAYS <= row.day < day]
 
 
-def pack(row: DayRow) -> bytes:
+def pack_day(row: DayRecord) -> bytes:
     """Bytes of a row: the format, the day, and the arrays, compressed. What was learned as it was is 0."""
     arrays = []
     for name in _ARRAYS:
@@ -122,7 +89,7 @@ def pack(row: DayRow) -> bytes:
     return head + zlib.compress(body, 1)
 
 
-def unpack(blob: bytes, watch: Watch) -> DayRow:
+def unpack_day(blob: bytes, watch: Watch) -> DayRecord:
     """Row of its bytes. Exact.
 
     Raises
@@ -133,13 +100,13 @@ def unpack(blob: bytes, watch: Watch) -> DayRow:
     series, faults, subjects = len(watch.series), len(watch.faults), len(watch.subjects)
     try:
         form, day = np.frombuffer(blob[:8], dtype="<i4").tolist()
-        names = [name for name in _ARRAYS if form != _BARE or name != "deviation"]
-        lengths = [_length(name, series, watch.samples, faults, subjects) for name in names]
+        names = [name for name in _ARRAYS if form != _WITHOUT_DEVIATION or name != "deviation"]
+        lengths = [_length(name, series, watch.sample_count, faults, subjects) for name in names]
         body = np.frombuffer(zlib.decompress(blob[8:]), dtype=np.uint8)
         bits = np.ascontiguousarray(body.reshape(4, -1).T).view("<i4").ravel().astype(np.int32)
     except (zlib.error, ValueError) as error:
         raise CodecError(f"damaged row of a day: {error}") from error
-    if form not in (_FORMAT, _BARE) or len(bits) != sum(lengths):
+    if form not in (_FORMAT, _WITHOUT_DEVIATION) or len(bits) != sum(lengths):
         raise CodecError(
             f"a row of format {_FORMAT} with {sum(lengths)} numbers expected: got {form} and {len(bits)}"
         )
@@ -149,10 +116,10 @@ def unpack(blob: bytes, watch: Watch) -> DayRow:
     arrays: dict[str, Any] = {
         name: part.view(np.float32) if name in _SINGLES else part for name, part in parts.items()
     }
-    return DayRow(day, **arrays)
+    return DayRecord(day, **arrays)
 
 
-_ARRAYS = tuple(field.name for field in fields(DayRow) if field.name != "day")
+_ARRAYS = tuple(field.name for field in fields(DayRecord) if field.name != "day")
 _SINGLES = {"values", "samples", "learned", "away", "surprise", "deviation", "size", "evidence"}
 
 

@@ -29,24 +29,14 @@ _EDGES: Floats = np.asarray(DELAY_EDGES)
 
 @dataclass(frozen=True, slots=True, order=True)
 class DueDay:
-    """A part of a day that is due.
+    """A part of a day that is due."""
 
-    Parameters
-    ----------
-    at
-        when it is judged, microseconds: at its due moment or, of labels, when their age was learnt.
-    due
-        as of which it is counted.
-    age
-        of its labels, whole days; 0 of records.
-    """
-
-    at: int
+    at: int  # when it is judged, microseconds: at its due moment or, of labels, when their age was learnt
     part: Part
     start: int
     end: int
-    due: int
-    age: int = 0
+    due: int  # as of which it is counted
+    age: int = 0  # of its labels, whole days; 0 of records
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +74,14 @@ def due_days(model: Model, panes: Panes, state: ModelState, judged: JudgedUntil,
         return records
     age, learnt = judged.age, 0
     if age is None:
-        age, learnt = _learnt(model, panes, first, records)
+        age, learnt = _learnt_label_age(model, panes, first, records)
     labels = [] if age is None else until_now(days(Part.LABELS, judged.labels, age, learnt))
     return sorted([*records, *labels])
 
 
-def _learnt(model: Model, panes: Panes, first: int, records: list[DueDay]) -> tuple[int | None, int]:
+def _learnt_label_age(
+    model: Model, panes: Panes, first: int, records: list[DueDay]
+) -> tuple[int | None, int]:
     """Age at which labels are taken, and the moment at which it was learnt: that of a day of records."""
     if model.spec.settle_after is not None:
         return -(-model.spec.settle_after // DAY), 0
@@ -100,7 +92,9 @@ def _learnt(model: Model, panes: Panes, first: int, records: list[DueDay]) -> tu
     ends = np.asarray([end for _, end in days], dtype=np.int64)
     longest = int((records[-1].due - ends.min(initial=records[-1].due)) // DAY)
     ages = np.searchsorted(_EDGES, np.arange(longest + 1) * (DAY / SECOND), side="right")
-    counts = np.asarray([_delays(panes, span)[ages] for span in days], dtype=np.int64).reshape(len(days), -1)
+    counts = np.asarray([_cumulative_delays(panes, span)[ages] for span in days], dtype=np.int64).reshape(
+        len(days), -1
+    )
     for day in records:
         over = ends <= day.due
         age = label_age(counts[over], (day.due - ends[over]) // DAY)
@@ -109,7 +103,7 @@ def _learnt(model: Model, panes: Panes, first: int, records: list[DueDay]) -> tu
     return None, 0
 
 
-def _delays(panes: Panes, span: tuple[int, int]) -> Ints:
+def _cumulative_delays(panes: Panes, span: tuple[int, int]) -> Ints:
     """Labels of a day's records by the cells of delays that lie wholly below each edge: cumulative counts."""
     whole = panes.window(Part.LABELS, *span, strata=False, kept=False).get(WHOLE)
     if whole is None:
@@ -118,40 +112,42 @@ def _delays(panes: Panes, span: tuple[int, int]) -> Ints:
     return np.concatenate([[0], np.cumsum(cells)])
 
 
-def strata_of(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> Strata:
-    """What a day, or some that lie together, held at its due moment. Cost: none, or a read of its rows.
+@dataclass(frozen=True, slots=True)
+class DayReader:
+    """What days held at their due moments, from the panes of a cycle or, where these changed, the source."""
 
-    Parameters
-    ----------
-    as_of
-        of the panes.
-    uncounted
-        starts of panes that wait, or lack a part.
-    """
-    if _shown(model, panes, day, as_of, uncounted):
-        return panes.window(day.part, day.start, day.end, kept=False)
-    starts, facts = list(range(day.start, day.end, model.reading.pane)), panes.facts(day.part)
-    unknown = dict.fromkeys(uncounted, MOST_ROWS)  # other panes without facts had no row so far
-    rows = {start: facts[start].rows if start in facts else unknown.get(start, 0) for start in starts}
-    pieces = (_counted(model, day, chunk) for chunk in chunks(starts, rows, model.at_once))
-    return fold(model.counting.layout(day.part), (part.strata for parts in pieces for part in parts))
+    model: Model
+    panes: Panes
+    as_of: int
+    uncounted: frozenset[int]  # starts of panes that wait, or lack a part
 
+    def strata(self, day: DueDay) -> Strata:
+        """What a day, or some that lie together, held. Cost: none, or a read of its rows."""
+        if self._panes_show(day):
+            return self.panes.window(day.part, day.start, day.end, kept=False)
+        model, facts = self.model, self.panes.facts(day.part)
+        starts = list(range(day.start, day.end, model.reading.pane))
+        # Panes without facts had no row so far, unless they wait to be counted.
+        unknown = dict.fromkeys(self.uncounted, MOST_ROWS)
+        rows = {start: facts[start].rows if start in facts else unknown.get(start, 0) for start in starts}
+        pieces = (self._counted(day, chunk) for chunk in chunks(starts, rows, model.at_once))
+        return fold(model.counting.layout(day.part), (part.strata for parts in pieces for part in parts))
 
-def _counted(model: Model, day: DueDay, starts: list[int]) -> Sequence[PanePart]:
-    ranges, panes = counted_ranges(starts, model.reading, day.due), np.asarray(starts, dtype=np.int64)
-    counted = model.source.counted(model.spec, day.part, ranges, model.counting, panes=panes, as_of=day.due)
-    return counted.parts
+    def _counted(self, day: DueDay, starts: list[int]) -> Sequence[PanePart]:
+        model, panes = self.model, np.asarray(starts, dtype=np.int64)
+        ranges = counted_ranges(starts, model.reading, day.due)
+        counted = model.source.counted(
+            model.spec, day.part, ranges, model.counting, panes=panes, as_of=day.due
+        )
+        return counted.parts
 
-
-def _shown(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> bool:
-    """Whether a day's panes hold what was known when it was due: nothing came later."""
-    starts = range(day.start, day.end, model.reading.pane)
-    if day.start < model.oldest_pane(as_of):
-        return False
-    if not uncounted.isdisjoint(starts):
-        return False
-    if day.due == as_of:
-        return True
-    parts = (Part.RECORDS,) if day.part is Part.RECORDS else Part  # labels change nothing of records
-    facts = [panes.facts(part).get(start) for part in parts for start in starts]
-    return all(fact is None or fact.newest is None or fact.newest <= day.due for fact in facts)
+    def _panes_show(self, day: DueDay) -> bool:
+        """Whether a day's panes hold what was known when it was due: nothing came later."""
+        starts = range(day.start, day.end, self.model.reading.pane)
+        if day.start < self.model.oldest_pane(self.as_of) or not self.uncounted.isdisjoint(starts):
+            return False
+        if day.due == self.as_of:
+            return True
+        parts = (Part.RECORDS,) if day.part is Part.RECORDS else Part  # labels change nothing of records
+        facts = [self.panes.facts(part).get(start) for part in parts for start in starts]
+        return all(fact is None or fact.newest is None or fact.newest <= day.due for fact in facts)

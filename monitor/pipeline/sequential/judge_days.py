@@ -1,0 +1,461 @@
+"""Days judged against the budget of false alerts: each part of a day once, in the order of their due moments.
+
+What is watched of a part's segments is a watch of its own: the whole's days are the same without it.
+The first days of a part are kept as they were counted: of them is made what is watched. All are judged by
+the records of the days before. So everything follows from the table `days`.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.alerts.rules import Acceptance
+from monitor.core.clock import DAY, LAST
+from monitor.core.text import content_hash
+from monitor.evidence.day_record import NO_CHANGE, DayRecord, DayValues, pack_day, unpack_day
+from monitor.evidence.day_values import day_values, new_versions
+from monitor.evidence.describing import ColumnMean, DayContext, OngoingChange, describe_subjects
+from monitor.evidence.judging import AlertBudget, JudgedDay, accept_changes, judge_day, with_acceptances
+from monitor.evidence.segments import ChangeCounts, find_holding_segment, without_repeats_of_whole
+from monitor.evidence.watch import (
+    DailyStatistic,
+    SubjectGroup,
+    Watch,
+    known_moments,
+    make_segment_watch,
+    make_watch,
+)
+from monitor.measures.catalogue.daily import EVIDENCE, FEWEST_DAYS, REMEMBERED_DAYS
+from monitor.measures.rows import MeasurementRow
+from monitor.pipeline.count import renew
+from monitor.pipeline.model import CountedModel, Model
+from monitor.pipeline.panes import Panes
+from monitor.pipeline.sequential.day_rows import (
+    budget_rows,
+    learning_row,
+    recent_alerts,
+    rows_with_evidence,
+    subject_rows,
+    watched_subject,
+)
+from monitor.pipeline.sequential.due_days import DayReader, DueDay, JudgedUntil, due_days
+from monitor.records.codec import decode, encode
+from monitor.records.counting import Counting
+from monitor.records.pane import PanePart, Part
+from monitor.specs.model import BudgetSpec
+from monitor.specs.protocols import Lease, Store
+from monitor.specs.rows import Day, ModelState
+from monitor.states.grids import NumericGrid
+from monitor.states.strata import WHOLE, Strata, segments_of
+from monitor.windows.days import zone_of_days
+from monitor.windows.fold import fold
+from monitor.windows.units import number_of
+
+_WEEK = 7
+
+
+class PartKey(NamedTuple):
+    """A part of a model, or the segments of it."""
+
+    part: Part
+    segmented: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedPart:
+    """One part of a model, or its segments, as far as its days have been judged."""
+
+    days: tuple[Day, ...] = ()  # those that were judged last, oldest first: as many as are remembered
+    first_strata: tuple[Strata, ...] = ()  # counters of these days, until something is watched
+    watch: Watch | None = None  # None: it is not yet known what
+    history: tuple[DayRecord, ...] = ()  # records of the days before the newest one
+    newest: JudgedDay | None = None  # the newest day, judged
+    # by subject what is counted of the change that stands.
+    ongoing: Mapping[str, OngoingChange] = field(default_factory=dict)
+    # day_means, means_until: means of the numbers of a day, in their own unit; where it ends.
+    day_means: Mapping[str, float] = field(default_factory=dict)
+    means_until: int = 0
+
+    @property
+    def until(self) -> int:
+        """End of the newest day; 0: there is none."""
+        return self.days[-1].end if self.days else 0
+
+    @property
+    def records(self) -> list[DayRecord]:
+        """Records of the days, the newest the last."""
+        return [*self.history, *([] if self.newest is None else [self.newest.record])]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDays:
+    """What a cycle adds."""
+
+    days: list[Day] = field(default_factory=list)  # to be kept
+    # (when it was due, rows) of each day that rules judge now.
+    rounds: list[tuple[int, list[MeasurementRow]]] = field(default_factory=list)
+    rows: list[MeasurementRow] = field(default_factory=list)  # of the newest days: what is shown
+    # of each day the rows of subjects with some evidence.
+    kept: list[MeasurementRow] = field(default_factory=list)
+    # parts, to be remembered once the days are committed.
+    watched: Mapping[PartKey, WatchedPart] = field(default_factory=dict)
+
+
+def read_watched_parts(model: CountedModel, store: Store, due: int = LAST) -> dict[PartKey, WatchedPart]:
+    """Parts of a model as their days were judged last, from the store; `due`: last by a moment."""
+    return {key: _read_part(model, store, key, due) for key in _part_keys(model)}
+
+
+def newest_day_rows(
+    model: CountedModel, parts: Mapping[PartKey, WatchedPart], as_of: int, first_as_of: int | None
+) -> list[MeasurementRow]:
+    """What is said of the newest days, and of the budget; `first_as_of`: of the model's first cycle."""
+    budget = model.spec.budget
+    if budget is None:
+        return []
+    rows = [row for key in parts for row in _rows_of_part(model, key, parts, as_of)]
+    end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
+    began = (as_of if first_as_of is None else first_as_of) - max(model.spec.every, DAY)
+    alerts = sum(recent_alerts(one.days, one.records, began) for one in parts.values())
+    return [*rows, *budget_rows(end, budget.false_alerts, alerts)]
+
+
+def judge_days(
+    model: Model,
+    panes: Panes,
+    watched: Mapping[PartKey, WatchedPart],
+    state: ModelState,
+    as_of: int,
+    *,
+    last_as_of: int | None,
+    uncounted: frozenset[int],
+    accepted: Iterable[Acceptance],
+    lease: Lease | None = None,
+) -> JudgedDays:
+    """Judge the days that have become due.
+
+    Parameters
+    ----------
+    watched
+        as the days were committed last.
+    last_as_of
+        of the cycle before: days that were due by then are learned from, but not told. None: there was none,
+        and the newest day is told: what is broken as the monitor begins is not passed over.
+    uncounted
+        starts of panes that wait, or lack a part.
+    accepted
+        changes that are expected; those of rules on other measures are of no evidence.
+    lease
+        renewed before each day.
+    """
+    if model.spec.budget is None:
+        return JudgedDays()
+    daily = {rule.name for rule in model.spec.rules if rule.measure == EVIDENCE}
+    accepted = [one for one in accepted if one.series.rule in daily]
+    told_after = as_of - max(model.spec.every, DAY) if last_as_of is None else last_as_of
+    reader = DayReader(model, panes, as_of, uncounted)
+    parts = {key: _with_counts(reader, one) for key, one in watched.items()}
+    judged = JudgedDays(watched=parts)
+    for due in due_days(model, panes, state, _judged_until(parts), as_of):
+        renew(model, lease)
+        strata = reader.strata(due)
+        earlier = [name for name, first in panes.versions.items() if first < due.start]
+        rows_to_judge: list[MeasurementRow] = []
+        for key in [key for key, one in parts.items() if key.part is due.part and one.until <= due.start]:
+            entry = _DayEntry(model, key, due, strata, accepted, earlier)
+            part, days = entry.enter(parts[key], parts[PartKey(due.part, False)])
+            parts[key] = part = _with_counts(reader, part, strata)
+            judged.days.extend(days)
+            if due.at > told_after:
+                rows = _rows_of_part(model, key, parts, as_of)
+                rows_to_judge.extend(rows)
+                if part.watch is not None and part.history:
+                    judged.kept.extend(rows_with_evidence(rows, part.watch, part.history[-1]))
+        judged.rounds.extend([(due.at, rows_to_judge)] if rows_to_judge else [])
+    judged.rows.extend(newest_day_rows(model, parts, as_of, state.first_as_of))
+    return judged
+
+
+def watch_of_first_days(counting: Counting, key: PartKey, strata: Sequence[Strata]) -> Watch:
+    """What is watched, made of the counters of the first days."""
+    pooled = fold(counting.layout(key.part), strata)
+    return (make_segment_watch if key.segmented else make_watch)(counting, key.part, pooled)
+
+
+def first_days_key(counting: Counting, key: PartKey) -> str:
+    """Key of the first days: what they are counted by, and whether they are segments."""
+    stored = counting.stored_as(counting.layout(key.part))
+    return content_hash([stored, "segments"]) if key.segmented else stored
+
+
+def _part_keys(model: CountedModel) -> list[PartKey]:
+    """What is judged, the whole before the segments of it."""
+    if model.spec.budget is None:
+        return []
+    parts = tuple(Part) if model.reading.labelled else (Part.RECORDS,)
+    return [
+        PartKey(part, of) for part in parts for of in ((False, True) if model.counting.segments else (False,))
+    ]
+
+
+def _judged_until(parts: Mapping[PartKey, WatchedPart]) -> JudgedUntil:
+    """As far as all that is watched of a part has been judged."""
+    until = {
+        part: min(one.until for key, one in parts.items() if key.part is part) or None
+        for part in {key.part for key in parts}
+    }
+    days_of_labels = [day for key, one in parts.items() if key.part is Part.LABELS for day in one.days]
+    age = days_of_labels[0].age if days_of_labels else None
+    return JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
+
+
+def _rows_of_part(
+    model: CountedModel, key: PartKey, parts: Mapping[PartKey, WatchedPart], as_of: int
+) -> list[MeasurementRow]:
+    """What is said of a part's newest day; nothing of segments of which nothing is judged yet."""
+    one, budget = parts[key], model.spec.budget
+    end = one.days[-1].end if one.days else as_of
+    if one.watch is None or one.newest is None or budget is None:
+        return [] if key.segmented else [learning_row(key.part, end, len(one.first_strata))]
+    context = DayContext(
+        unusual=_is_unusual(budget, one.newest.record.day),
+        ongoing=one.ongoing,
+        day_means=one.day_means,
+        watched_subjects=sum(len(each.watch.subjects) for each in parts.values() if each.watch is not None),
+    )
+    whole = parts[PartKey(key.part, False)].newest or one.newest
+    n = int(whole.record.samples[0])
+    return [
+        row
+        for verdict in describe_subjects(one.watch, one.newest, _alert_budget(budget), context)
+        for row in subject_rows(
+            verdict, one.ongoing.get(verdict.subject), end=end, n=n, segmented=one.watch.segmented
+        )
+    ]
+
+
+def _read_part(model: CountedModel, store: Store, key: PartKey, due: int) -> WatchedPart:
+    layout = model.counting.layout(key.part)
+    first_key = first_days_key(model.counting, key)
+    first = store.days(model.name, key.part, first_key, FEWEST_DAYS, due=due)
+    strata = tuple(decode(day.blob, layout) for day in first)
+    not_watched = WatchedPart(days=tuple(first), first_strata=strata)
+    if len(first) < FEWEST_DAYS:
+        return not_watched
+    watch = watch_of_first_days(model.counting, key, strata)
+    days = store.days(model.name, key.part, watch.key, REMEMBERED_DAYS + 1, due=due)
+    if not days:  # this version watches otherwise than the one that judged them
+        return not_watched
+    *before, last = with_acceptances(watch, [unpack_day(day.blob, watch) for day in days])
+    values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
+    newest = replace(_judge(model, watch, before, values), record=last)
+    return WatchedPart(days=tuple(days), watch=watch, history=tuple(before), newest=newest)
+
+
+@dataclass(frozen=True, slots=True)
+class _DayEntry:
+    """A due day of a part, and all that is needed to let it in."""
+
+    model: Model
+    key: PartKey
+    due: DueDay
+    strata: Strata
+    accepted: Iterable[Acceptance]
+    earlier_versions: Collection[str]  # those that had records before it
+
+    def enter(self, one: WatchedPart, whole: WatchedPart) -> tuple[WatchedPart, list[Day]]:
+        """The part with one day more, and what is to be kept."""
+        strata, due = self._own_strata(), self.due
+        key = first_days_key(self.model.counting, self.key)
+        day = Day(key=key, part=due.part, start=due.start, end=due.end, due=due.due, age=due.age)
+        if one.watch is not None:
+            entered = self._judged_after(one, whole, day, strata, self.earlier_versions)
+            return entered, [entered.days[-1]]
+        # Days that are kept as counted, though enough: another version of the monitor watched otherwise.
+        if len(one.first_strata) == FEWEST_DAYS:
+            made = self._made_of(one.days, one.first_strata)
+            entered = self._judged_after(made, whole, day, strata, self.earlier_versions)
+            return entered, [*made.days, entered.days[-1]]
+        day = replace(day, blob=encode([PanePart(due.start, strata)])[0])
+        days, first = (*one.days, day), (*one.first_strata, strata)
+        if len(days) < FEWEST_DAYS:
+            return WatchedPart(days=days, first_strata=first), [day]
+        made = self._made_of(days, first)
+        return made, [day, *made.days]
+
+    def _own_strata(self) -> Strata:
+        """Of the whole all but segments, of segments the chosen ones."""
+        if not self.key.segmented:
+            return {stratum: each for stratum, each in self.strata.items() if stratum.segment is None}
+        chosen = segments_of(self.strata, self.model.counting.segments)
+        return {stratum: each for stratum, each in self.strata.items() if stratum in chosen}
+
+    def _made_of(self, days: Sequence[Day], strata: Sequence[Strata]) -> WatchedPart:
+        """What is watched, made of the first days, which are then judged one after the other."""
+        one = WatchedPart(watch=watch_of_first_days(self.model.counting, self.key, strata))
+        for day, counted in zip(days, strata, strict=True):
+            one = self._judged_after(one, WatchedPart(), day, counted)
+        return one
+
+    def _judged_after(
+        self,
+        one: WatchedPart,
+        whole: WatchedPart,
+        day: Day,
+        strata: Strata,
+        earlier_versions: Collection[str] = (),
+    ) -> WatchedPart:
+        """The part after a day more, judged by those before it."""
+        model, watch, records = self.model, one.watch, one.records
+        if watch is None:
+            return one
+        if records:
+            records[-1] = accept_changes(
+                watch, records[-1], self._accepted_between(one.days[-1].due, day.due)
+            )
+        number = number_of(day.start, zone_of_days(model.reading.zone, model.reading.pane))
+        values = day_values(watch, model.counting, strata, number, earlier_versions)
+        newest = _judge(model, watch, records, values)
+        of_whole = next((each for each in reversed(whole.records) if each.day == number), None)
+        if watch.segmented and whole.watch is not None and of_whole is not None:
+            record = without_repeats_of_whole(watch, newest.record, whole.watch, of_whole)
+            newest = replace(newest, record=record)
+        judged = replace(day, key=watch.key, blob=pack_day(newest.record))
+        days = (*one.days, judged)[-REMEMBERED_DAYS - 1 :]
+        return replace(one, days=days, history=tuple(records[-REMEMBERED_DAYS:]), newest=newest)
+
+    def _accepted_between(self, after: int, before: int) -> list[str]:
+        """Subjects whose change was accepted between two due moments."""
+        return [
+            one.series.segment or watched_subject(one.series.subject)
+            for one in self.accepted
+            if bool(one.series.segment) is self.key.segmented and after <= one.since < before
+        ]
+
+
+def _judge(model: CountedModel, watch: Watch, records: Sequence[DayRecord], values: DayValues) -> JudgedDay:
+    spec = model.spec.budget or BudgetSpec()
+    unusual = _is_unusual(spec, values.day)
+    return judge_day(watch, records, values, budget=_alert_budget(spec), unusual=unusual)
+
+
+def _alert_budget(spec: BudgetSpec) -> AlertBudget:
+    return AlertBudget(false_alerts=spec.false_alerts, smallest=spec.smallest)
+
+
+def _is_unusual(spec: BudgetSpec, day: int) -> bool:
+    return any(first <= day <= last for first, last in spec.unusual_days)
+
+
+# What is counted of changes that stand: which segment holds each, and means of the columns.
+
+
+def _with_counts(reader: DayReader, one: WatchedPart, strata: Strata | None = None) -> WatchedPart:
+    """A part with what is counted of changes that stand, and with the means of its newest day.
+
+    `strata` is what that day held; None: it is counted again, from panes if these show it.
+    """
+    watch = one.watch
+    if watch is None or one.newest is None:
+        return one
+    last = one.days[-1]
+    one = replace(one, ongoing=_ongoing_changes(reader, one, watch))
+    if one.means_until == last.end or last.part is Part.LABELS or watch.segmented:
+        return one
+    newest = DueDay(last.due, last.part, last.start, last.end, last.due, last.age)
+    moments = _column_moments(reader.model, reader.strata(newest) if strata is None else strata)
+    return replace(one, day_means={name: mean for name, (mean, _) in moments.items()}, means_until=last.end)
+
+
+def _ongoing_changes(reader: DayReader, one: WatchedPart, watch: Watch) -> dict[str, OngoingChange]:
+    """Changes that stand, by subject.
+
+    The days of a change, and the 7 before it, are counted as of the moment at which it was found: a restart
+    and a late tick find the same. Cost: none where nothing stands; else once a change, from panes if these
+    show it.
+    """
+    records, counting = one.records, reader.model.counting
+    record, by_segment = records[-1], bool(counting.segments) and not watch.segmented
+    ongoing: dict[str, OngoingChange] = {}
+    for subject in np.flatnonzero(record.since > NO_CHANGE):
+        name, since, found = (
+            watch.subjects[subject],
+            int(record.since[subject]),
+            int(record.evidence_from[subject]),
+        )
+        if name in one.ongoing and one.ongoing[name].found == found:
+            ongoing[name] = one.ongoing[name]
+            continue
+        is_log = watch.groups[subject] is SubjectGroup.LOG
+        level = _level_series(watch, int(subject))
+        if not (level or is_log or by_segment):
+            continue
+        spans = _days_of_change(reader.model, one.days, since, found)
+        if spans is None:
+            continue
+        during, before = spans
+        strata_before = reader.strata(before)
+        strata_during = reader.strata(during) if is_log or by_segment else {}
+        counts = ChangeCounts(
+            by=int(record.found_by[subject]),
+            sign=-1.0 if record.size[subject] < 0 else 1.0,
+            during=strata_during,
+            before=strata_before,
+            days_during=(during.end - during.start) / DAY,
+            days_before=(before.end - before.start) / DAY,
+        )
+        week_before = [each for each in records if since - _WEEK <= each.day < since]
+        usual = _column_moments(reader.model, strata_before).get(name)
+        old = [version for version, first in reader.panes.versions.items() if first < during.start]
+        ongoing[name] = OngoingChange(
+            found=found,
+            segment=find_holding_segment(watch, counting, counts) if by_segment else None,
+            mean=_usual_mean(usual, np.asarray([each.values[level] for each in week_before])),
+            versions=tuple(new_versions(watch, strata_during, old)) if is_log else (),
+        )
+    return ongoing
+
+
+def _level_series(watch: Watch, subject: int) -> list[int]:
+    """The series of a subject's level; empty: it is no number."""
+    return [
+        at
+        for at, one in enumerate(watch.series)
+        if one.subject == subject and one.statistic is DailyStatistic.LEVEL
+    ]
+
+
+def _usual_mean(moments: tuple[float, float] | None, levels: np.ndarray) -> ColumnMean | None:
+    """Mean of usual days, with their level."""
+    known = levels[np.isfinite(levels)]
+    return ColumnMean(*moments, float(known.mean())) if moments is not None and len(known) else None
+
+
+def _column_moments(model: Model, strata: Strata) -> dict[str, tuple[float, float]]:
+    """Mean and standard deviation of numbers, in the unit of their columns."""
+    if WHOLE not in strata or "moments" not in strata[WHOLE].layout.by_name:
+        return {}
+    moments = known_moments(model.counting, strata[WHOLE].opened())
+    grids = {name: grid for name, grid in model.counting.outputs.items() if isinstance(grid, NumericGrid)}
+    return {
+        name: (grids[name].centre + mean * grids[name].scale, deviation * grids[name].scale)
+        for name, (mean, deviation) in moments.items()
+        if name in grids
+    }
+
+
+def _days_of_change(
+    model: Model, days: Sequence[Day], since: int, found: int
+) -> tuple[DueDay, DueDay] | None:
+    """The days of a change up to the one on which it was found, and the week before; None: not known."""
+    zone = zone_of_days(model.reading.zone, model.reading.pane)
+    by_number = {number_of(day.start, zone): day for day in days}
+    if since not in by_number or found not in by_number:
+        return None
+    first, last = by_number[since].start, by_number[found]
+    return (
+        DueDay(last.due, last.part, first, last.end, last.due, last.age),
+        DueDay(last.due, last.part, first - _WEEK * DAY, first, last.due, last.age),
+    )

@@ -1,0 +1,412 @@
+"""Changes in words: how much, since when, what was expected, how rare, where; and several together."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from monitor.core.change import Change, ExpectedBand, NotJudged, UnitFigures
+from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.measurement import BECAUSE
+from monitor.core.text import number, readable
+from monitor.measures.catalogue.daily import ALERTS, BUDGET, EVIDENCE
+from monitor.measures.rows import MeasurementRow
+from monitor.measures.worded import about, difference_of, factor_of, value_of, with_minus
+from monitor.sentences.known import FEATURE, few, named
+
+NEW_VERSION = "version"  # fault of the log whose category names the versions
+WHY_NOT_JUDGED: Mapping[str, str] = {
+    NotJudged.LEARNING: "fewer than 14 days are learned",
+    NotJudged.TOO_FEW: "fewer than 20 records",
+    NotJudged.NO_RECORDS: "no values, look whether they are written",
+    NotJudged.UNDEFINED: "their formula has no value",
+    NotJudged.UNUSUAL: "the day is one of unusual_days",
+    NotJudged.NOT_FOLLOWED: "all values alike, or no reference",
+    NotJudged.NOT_CHOSEN: "fewer than 20 records on its first days, or not one of the 20 largest",
+}
+_WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
+_THURSDAY = 3  # 1970-01-01
+_MILLION = 1_000_000.0
+_MISSING_BESIDES = 0.01  # of the values, from which on it is told that more are missing than is usual
+_FEW_MOVED = 1.0  # sd of the robust level, below which a mean that is a multiple is that by few numbers
+_AS_FAR = 2.0  # times its level that a mean moved, up to which all numbers moved with it
+_SAME_DAY, _SAME_DAY_NAMED = 3, 5  # changes of one first day that are told together, and how many are named
+_INPUTS, _NEARBY, _SMALLER_NAMED = (FEATURE, "score"), 7 * DAY, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _KindWords:
+    """How a kind of change is told."""
+
+    value: str  # what was observed
+    # deviation, in_unit: of a number: the same in standard deviations; before its mean or spread in the
+    # column's unit.
+    deviation: str = ""
+    in_unit: str = ""
+    fault: str = ""  # the same of records that should not be, where hardly any were expected
+    measure: str = ""  # as whose values it is written: unit and decimals; empty: a plain number
+    counted_in: str = "records"  # what segments have their shares of
+    # name, unit: over a chart, and its unit there.
+    name: str = ""
+    unit: str = ""
+    relative: bool = False  # a change is told as a share of what was expected
+
+
+def _number(name: str, deviation: str, in_unit: str = "", unit: str = "sd") -> _KindWords:
+    return _KindWords(f"{name} {{}}", deviation, in_unit, unit=unit, counted_in="values")
+
+
+def _fault(words: str, name: str = "", counted_in: str = "records", value: str = "{}") -> _KindWords:
+    return _KindWords(value, fault=words, measure="missing_rate", name=name, counted_in=counted_in)
+
+
+def _performance(measure: str, value: str, *, relative: bool = False) -> _KindWords:
+    return _KindWords(value, measure=measure, counted_in="labels", relative=relative)
+
+
+_KINDS: Mapping[str, _KindWords] = {
+    "level": _number("level", "level {} usual", "mean"),
+    "spread": _number("spread", "spread {} usual", "spread about"),
+    "skew": _number("skew", "skew {} usual"),
+    "shape": _number("shape", "shape {} from usual, as χ²", unit="χ²"),
+    "share": _KindWords("{category} in {} of the records", measure="missing_rate"),
+    "records": _KindWords("{} records", measure="records", relative=True),
+    "coverage": _KindWords("labels for {} of the records", measure="coverage"),
+    "roc_auc": _performance("roc_auc", "ROC AUC {}"),
+    "log_loss": _performance("log_loss", "log loss {}"),
+    "error_rate": _performance("error_rate", "error rate {}"),
+    "root_mean_squared_error": _performance("root_mean_squared_error", "RMSE {}", relative=True),
+    "base_rate": _performance("missing_rate", "{category} in {} of the labels"),
+    "missing": _fault(
+        "missing values in {} of the records", "missing values", value="missing in {} of the records"
+    ),
+    "invalid": _fault("invalid values in {} of the records", "invalid values", "values"),
+    "unseen": _fault("unseen values in {} of the records", "unseen values", "values"),
+    "beyond": _fault(
+        "numbers far beyond all of the reference's in {} of the records", "far-off numbers", "values"
+    ),
+    "duplicates": _fault("repeated rows: {} of all"),
+    "stale": _fault("rows logged after the horizon: {} of all"),
+    "unlogged": _fault("rows without a logged_at: {} of all"),
+    "late": _fault("rows logged far later than usual: {} of all"),
+    "future": _fault("rows logged before their event, or at once: {} of all"),
+    NEW_VERSION: _fault("records of a new version: {} of all"),
+    "early": _fault("labels reported before their event: {} of all", counted_in="labels"),
+    "corrected": _fault("corrected labels: {} of all", counted_in="labels"),
+    "retracted": _fault("labels taken back: {} of the records"),
+}
+
+
+def change_sentence(change: Change, day_end: int) -> str:
+    """What changed, how much, what was expected, when it began, how rare by chance, which segment holds it.
+
+    Parameters
+    ----------
+    day_end
+        end of the judged day; microseconds.
+
+    >>> band = ExpectedBand(3000.0, 3600.0)
+    >>> fall = Change(
+    ...     kind="records", observed=1200.0, expected=band, since="2024-03-03", chance_months=4321.0
+    ... )
+    >>> change_sentence(fall, 19_787 * DAY)  # doctest: +NORMALIZE_WHITESPACE
+    '1,200 records (−64 %) on 2024-03-04, expected 3,000 to 3,600 on Mondays; began 2024-03-03; by chance
+    once in 4,300 months'
+    """
+    parts = [
+        _observed_words(change, day_end),
+        _missing_words(change),
+        _began_words(change),
+        _chance_words(change),
+        _segment_words(change),
+    ]
+    return readable("; ".join(filter(None, parts)))
+
+
+def short_change_sentence(change: Change, day_end: int) -> str:
+    """What is now, what was expected, and when it began."""
+    return "; ".join(filter(None, [_observed_words(change, day_end), _began_words(change)]))
+
+
+def chart_title(change: Change) -> str:
+    """What is drawn day by day: "level", "missing values", "share of UA"."""
+    category = "" if change.kind == NEW_VERSION else change.category
+    name = _words(change).name or change.kind.replace("_", " ")
+    return f"{name} of {category}" if category else name
+
+
+def chart_unit(change: Change) -> str:
+    """Unit of a number whose column's unit is not known; empty: it is, or it is no number."""
+    return "" if change.in_unit is not None else _words(change).unit
+
+
+def chart_measure(change: Change) -> str:
+    """Measure as whose values the days are written; empty: as plain numbers."""
+    return _words(change).measure
+
+
+def subject_name(subject: str, segment: str | None) -> str:
+    """A subject of the whole, or in a segment.
+
+    >>> subject_name("feature:age", None), subject_name("", "region=north")
+    ('age', 'performance in region=north')
+    """
+    name = named(subject) if subject else "performance"
+    return f"{name} in {named(segment)}" if segment else name
+
+
+def changed_subjects(change: Change, changed: int) -> str:
+    """How many of the watched subjects changed in a cycle; empty: their number is not known.
+
+    >>> changed_subjects(Change(kind="level", watched_subjects=21), 1)
+    '1 of 21 subjects changed in this cycle.'
+    """
+    if change.watched_subjects is None or change.watched_subjects < changed:
+        return ""
+    order = ", the most urgent first" if changed > 1 else ""
+    return f"{changed} of {change.watched_subjects:.0f} subjects changed in this cycle{order}."
+
+
+def follow_up_commands(model: str, subject: str, segment: str = "") -> Iterator[str]:
+    """What to type, to see more: what else moves, and the numbers of what changed.
+
+    >>> list(follow_up_commands("late", "feature:a b"))[1]
+    "monitor show --model late --subject 'feature:a b'"
+    """
+    model = shlex.quote(model)
+    yield readable(f"monitor changes --model {model}")
+    has_rows = subject.startswith(FEATURE) or subject in ("score", "prediction")
+    options = (("--subject", subject if has_rows else ""), ("--segment", segment))
+    chosen = "".join(f" {option} {shlex.quote(value)}" for option, value in options if value)
+    yield readable(f"monitor show --model {model}{chosen}")
+
+
+def _words(change: Change) -> _KindWords:
+    return _KINDS.get(change.kind) or _KindWords(f"{change.kind.replace('_', ' ')} {{}}")
+
+
+def _observed_words(change: Change, day_end: int) -> str:
+    """What was observed, by how much it differs, and what was expected of which days."""
+    observed, band = change.observed, change.expected
+    if observed is None:
+        name = change.kind.replace("_", " ")
+        return f"{name} changed, now not known{_why_not_judged(change)}" if name else ""
+    if band is None:
+        return _value_words(change, observed)
+    # Of a share that is followed from day to day the band may begin at 0 too: it reads as a fault then.
+    if band.low == 0 and _words(change).fault and (change.kind == NEW_VERSION or not change.category):
+        return _fault_words(change, observed, band)
+    value, low, high = _value_and_band(change, observed, band)
+    if change.averaged_days == 0:
+        why = _why_not_judged(change)
+        return f"{value} when it was found, expected {low} to {high}; now not known{why}"
+    return f"{value} {_expected_words(change, observed, band, (low, high), day_end)}"
+
+
+def _value_and_band(change: Change, observed: float, band: ExpectedBand) -> tuple[str, str, str]:
+    """The observed value and both ends of what was expected: in the column's unit, where that is known."""
+    words, middle = _words(change), (band.low + band.high) / 2
+    if change.in_unit is not None and words.in_unit:
+        value, low, high = map(about, change.in_unit)
+        factor = _unit_factor(change, change.in_unit, observed, band)
+        return f"{words.in_unit} {value} ({factor or f'{_signed(observed - middle)} sd'})", low, high
+    if words.unit == "sd":
+        side = "above" if observed >= 0 else "below"
+        value = words.deviation.format(f"{abs(observed):.2f} sd {side}")
+        return value, _signed(band.low), f"{_signed(band.high)} sd"
+    if words.deviation:
+        return words.deviation.format(_signed(observed)), _signed(band.low), _signed(band.high)
+    low, high = (value_of(words.measure or change.kind, end) for end in band)
+    return _value_words(change, observed, middle), low, high
+
+
+def _unit_factor(change: Change, figures: UnitFigures, observed: float, band: ExpectedBand) -> str:
+    """By which factor a mean or a spread differs, where it is one worth telling, as "×12"."""
+    middle, moved = (figures.low + figures.high) / 2, abs(observed - (band.low + band.high) / 2)
+    # A robust level that hardly moves while the mean is a multiple: few numbers did it, not the unit of all.
+    alike = abs(figures.observed - middle) * (band.high - band.low) <= _AS_FAR * moved * (
+        figures.high - figures.low
+    )
+    by_few = change.kind == "level" and moved < _FEW_MOVED and not alike
+    one_sign = figures.low * figures.high > 0
+    return factor_of(figures.observed, middle if one_sign else 0.0, of_few=by_few)
+
+
+def _value_words(change: Change, value: float, usual: float | None = None) -> str:
+    """A value with its unit, and by how much it differs from what is usual: of counts the share of it."""
+    words = _words(change)
+    measure = words.measure or change.kind
+    text = words.value.format(value_of(measure, value), category=change.category)
+    if usual is None or (words.relative and not usual):
+        return text
+    if words.relative:
+        return f"{text} ({with_minus(f'{100 * (value / usual - 1):+.0f} %')})"
+    return f"{text} ({difference_of(measure, value - usual)})"
+
+
+def _fault_words(change: Change, share: float, band: ExpectedBand) -> str:
+    usual = f"at most {value_of('missing_rate', band.high)}" if band.high else "none"
+    text = _words(change).fault.format(value_of("missing_rate", share))
+    text = text.replace("a new version", f"the new version {change.category}") if change.category else text
+    return f"{text}, {usual} on the days before"
+
+
+def _expected_words(
+    change: Change, observed: float, band: ExpectedBand, ends: tuple[str, str], day_end: int
+) -> str:
+    """Of which days a value is, and what was expected of one. What several days show, none may show alone."""
+    # Rows that were kept before they had a date are taken as of UTC.
+    moment = from_iso(change.day) if change.day else day_end - DAY // 2
+    day, weekday = to_iso(moment)[:10], _WEEKDAYS[(moment // DAY + _THURSDAY) % 7]
+    low, high = ends
+    several, within = change.averaged_days > 1, band.low <= observed <= band.high
+    on = f"on average over {change.averaged_days:.0f} days to {day}" if several else f"on {day}"
+    if several or (within and change.since == day):
+        return f"{on}, though a single {weekday[:-1]} may be from {low} to {high}"
+    expected = "as is expected again:" if within else "expected"
+    return f"{on}, {expected} {low} to {high} on {weekday}"
+
+
+def _why_not_judged(change: Change) -> str:
+    why = WHY_NOT_JUDGED.get(change.not_judged or "", "")
+    return f": {why}" if why else ""
+
+
+def _signed(value: float) -> str:
+    return with_minus(f"{value:+.2f}")
+
+
+def _missing_words(change: Change) -> str:
+    """Values that are missing besides what changed: the change is one of those that are there."""
+    missing = change.missing
+    if change.kind == "missing" or missing is None or missing.observed - missing.expected < _MISSING_BESIDES:
+        return ""
+    observed, expected = (value_of("missing_rate", share) for share in missing)
+    return f"besides, {observed} of the values are missing, at most {expected} expected"
+
+
+def _began_words(change: Change) -> str:
+    return f"began {change.since}" if change.since else ""
+
+
+def _segment_words(change: Change) -> str:
+    segment = change.segment
+    if segment is None:
+        return ""
+    if not segment.name:
+        return "no segment stands out"
+    share = f"{100 * segment.of_change:.0f} % of it in {segment.name}"
+    return f"{share}, which has {100 * segment.of_records:.0f} % of the {_words(change).counted_in}"
+
+
+def _chance_words(change: Change) -> str:
+    """How rare such evidence is where nothing changes; to two digits."""
+    months = change.chance_months
+    if months is None or months < 1:
+        return ""
+    if months >= _MILLION:
+        return "by chance less than once in a million months"
+    rounded = float(f"{months:.2g}")
+    return "by chance once a month" if rounded < 1.5 else f"by chance once in {rounded:,.0f} months"
+
+
+# All changes of a model together.
+
+
+class FiredChange(NamedTuple):
+    """What an alert found, of which subject, in which segment; None: it is on no change."""
+
+    change: Change | None
+    subject: str
+    segment: str
+
+
+def common_causes(rows: Iterable[MeasurementRow], fired: Sequence[FiredChange]) -> Iterator[str]:
+    """What leads to the cause: changes that began on one day; smaller ones near it that are as evident."""
+    yield from _same_day_changes(fired)
+    yield from _evident_inputs(rows, [day for one in fired if (day := _since(one.change))])
+
+
+def one_of_several(change: Change | None, every: Iterable[Change | None]) -> str:
+    """That a change is one of some that began on one day; empty: of fewer than three."""
+    day = _since(change)
+    many = sum(_since(other) == day for other in every) if day else 0
+    return f"one of {many} changes that began on {day}" if many >= _SAME_DAY else ""
+
+
+def changes_now_usual(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str], str]:
+    """First days of changes that are told no longer though they are not back, by subject and segment."""
+    found = {}
+    for row in rows:
+        change = row.measurement.change if row.measure == EVIDENCE else None
+        if change is not None and change.usual_since:
+            found[row.subject, row.segment or ""] = change.usual_since
+    return found
+
+
+def judged_subjects(rows: Iterable[MeasurementRow]) -> Iterator[str]:
+    """Of how many subjects the newest days are judged, and of which not, and why: parts of a sentence."""
+    subjects: list[str] = []
+    names_by_reason: dict[str, list[str]] = {}
+    for row in rows:
+        result = row.measurement
+        if row.measure != EVIDENCE:
+            continue
+        if result.change is not None:
+            subjects.append(row.subject)
+            if reason := result.change.not_judged:
+                names_by_reason.setdefault(reason, []).append(subject_name(row.subject, row.segment))
+        elif result.detail is not None and result.detail.rows and result.detail.columns == BECAUSE:
+            part = "records" if row.subject else "labels"
+            yield f"no day of {part} is judged yet, {result.detail.rows[0][0]}"
+    if subjects:
+        judged = len(subjects) - sum(map(len, names_by_reason.values()))
+        yield f"of the newest day {judged} of {len(subjects)} subjects"
+    for reason, names in names_by_reason.items():
+        yield f"not {few(names)}: {WHY_NOT_JUDGED.get(reason, reason)}"
+
+
+def alerts_beside_budget(rows: Iterable[MeasurementRow]) -> Iterator[str]:
+    """How many changes were told, true ones and false ones, beside how many chance alone would tell.
+
+    Without a budget of false alerts nothing is said.
+    """
+    counts = {row.measure: row.measurement.value for row in rows if row.measure in (ALERTS, BUDGET)}
+    alerts, allowed = counts.get(ALERTS), counts.get(BUDGET)
+    if alerts is not None and allowed is not None:
+        many = f"{number(alerts)} {'change' if alerts == 1 else 'changes'}"
+        yield f"{many} told in 30 days; chance alone would tell about {number(allowed)} at most"
+
+
+def _since(change: Change | None) -> str:
+    return "" if change is None else change.since or ""
+
+
+def _same_day_changes(fired: Iterable[FiredChange]) -> Iterator[str]:
+    """That several changes began on one day; inputs stand before what comes of them."""
+    by_day: dict[str, list[FiredChange]] = {}
+    for one in fired:
+        if day := _since(one.change):
+            by_day.setdefault(day, []).append(one)
+    for day, many in by_day.items():
+        if len(many) >= _SAME_DAY:
+            many.sort(key=lambda one: (not one.subject.startswith(FEATURE), one.segment))
+            names = few([subject_name(one.subject, one.segment) for one in many], _SAME_DAY_NAMED)
+            yield f"{len(many)} changes began on {day}, so look for one cause: {names}"
+
+
+def _evident_inputs(rows: Iterable[MeasurementRow], days: Iterable[str]) -> Iterator[str]:
+    """Inputs whose change is below the smallest that is told, and as evident: the most so first."""
+    fired = [from_iso(day) for day in days]
+    found: list[tuple[float, str]] = []
+    for row in rows:
+        change, stands = row.measurement.change, (row.measurement.value or 0.0) > 1
+        if row.measure != EVIDENCE or row.segment or stands or not row.subject.startswith(_INPUTS):
+            continue
+        if change is None or not change.since or (change.evidence_any_size or 0.0) <= 1:
+            continue
+        if any(abs(from_iso(change.since) - day) <= _NEARBY for day in fired):
+            words = f"{subject_name(row.subject, None)}: {short_change_sentence(change, row.window_end)}"
+            words = readable(f"As evident, though smaller than what is told, is {words}")
+            found.append((change.evidence_any_size or 0.0, words))
+    yield from (words for _, words in sorted(found, reverse=True)[:_SMALLER_NAMED])
