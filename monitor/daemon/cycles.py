@@ -219,6 +219,7 @@ def _log_cycle(report: CycleReport, **more: object) -> None:
         label_rows=report.label_rows_read,
         panes=report.panes_counted,
         waiting=report.panes_waiting,
+        steps={step: round(seconds, 3) for step, seconds in report.steps.items()},
     )
     if report.missing_columns:
         log.warning("columns are missing", columns=list(report.missing_columns))

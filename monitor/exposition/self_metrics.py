@@ -1,13 +1,22 @@
 """The daemon's own health as metrics: what its cycles did."""
 
+import math
 import platform
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
 
 from monitor.core.clock import SECOND
 from monitor.exposition.alerts import notice_families
@@ -36,6 +45,22 @@ class _Tally:
     panes: int = 0
     invalid_times: int = 0
     skipped_ticks: int = 0
+
+
+_STEP_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, math.inf)  # seconds
+
+
+@dataclass(slots=True)
+class _StepTally:
+    """How often a step of the cycles took up to so long: by the bounds above, not added up."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * len(_STEP_BOUNDS))
+    seconds: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Take in one cycle's step."""
+        self.counts[bisect_left(_STEP_BOUNDS, seconds)] += 1
+        self.seconds += seconds
 
 
 _Value = Callable[[_Tally], float | None]
@@ -108,6 +133,7 @@ class SelfMetrics:
         self._aside: Mapping[str, bool] = {}
         self._channels: Mapping[str, ChannelReport] = {}
         self._tallies: dict[str, _Tally] = {}
+        self._steps: dict[str, _StepTally] = {}
         self._lock = threading.Lock()
 
     def observe(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
@@ -128,6 +154,8 @@ class SelfMetrics:
             tally.panes += report.panes_counted
             tally.invalid_times += report.invalid_times
             tally.cycles[CycleOutcome.SUCCESS if report.error is None else CycleOutcome.FAILURE] += 1
+            for step, seconds in report.steps.items():
+                self._steps.setdefault(step, _StepTally()).add(seconds)
             if report.error is None:
                 tally.succeeded_at = at
                 tally.missing_columns = len(report.missing_columns)
@@ -231,7 +259,17 @@ class SelfMetrics:
             self._filled(CounterMetricFamily(PREFIX + name, text, labels=("model",)), value)
             for name, text, value in _COUNTERS
         ]
-        return [cycles, *gauges, *counters]
+        steps = HistogramMetricFamily(
+            f"{PREFIX}cycle_step_seconds", "Time of the steps of successful cycles.", labels=("step",)
+        )
+        for step, counted in self._steps.items():
+            at_most = accumulate(counted.counts)
+            buckets = [
+                ("+Inf" if math.isinf(bound) else str(bound), n)
+                for bound, n in zip(_STEP_BOUNDS, at_most, strict=True)
+            ]
+            steps.add_metric((step,), buckets, counted.seconds)
+        return [cycles, *gauges, *counters, steps]
 
     def _filled(self, family: GaugeMetricFamily | CounterMetricFamily, value: _Value) -> Metric:
         for model, tally in self._tallies.items():

@@ -23,6 +23,7 @@ from monitor.pipeline.model import Model
 from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
 from monitor.pipeline.sequential.judge_days import JudgedDays, judge_days
+from monitor.pipeline.step_clock import StepClock
 from monitor.pipeline.whole_details import kept_whole, with_whole_details
 from monitor.pipeline.windows.due import Truths, truths
 from monitor.pipeline.windows.log_rows import (
@@ -87,6 +88,7 @@ class _Cycle:
     tick: Tick
     last: LastCycle
     accepted: Mapping[Series, Acceptance]
+    clock: StepClock
 
     @property
     def by_difference(self) -> bool:
@@ -162,11 +164,15 @@ def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, li
     state = model.store.state(model.name)
     if state.as_of is not None and tick.as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
-    cycle = _begun(model, caches, tick, state)
+    clock = StepClock()
+    with clock.timed("load"):
+        cycle = _begun(model, caches, tick, state, clock)
     changes, audited = _changes(cycle, state)
-    counted = _counted(cycle, changes)
+    with clock.timed("count"):
+        counted = _counted(cycle, changes)
     renew(model, tick.lease)
-    settling, confirmed = _settling(cycle, changes, audited)
+    with clock.timed("settle"):
+        settling, confirmed = _settling(cycle, changes, audited)
     results = _measured(cycle, settling, changes, audited)
     label_rows = counted.label_rows + confirmed.label_rows
     rows_read = changes.read + counted.rows + label_rows
@@ -182,11 +188,12 @@ def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, li
         snapshots=snapshots,
         invalid_times=changes.invalid_times,
         missing_columns=counted.missing_columns,
+        steps=clock.seconds,
     )
     return report, results.rows
 
 
-def _begun(model: Model, caches: Caches, tick: Tick, state: ModelState) -> _Cycle:
+def _begun(model: Model, caches: Caches, tick: Tick, state: ModelState, clock: StepClock) -> _Cycle:
     """Bring the caches in line with the store."""
     last = caches.last
     if last is None:
@@ -196,18 +203,20 @@ def _begun(model: Model, caches: Caches, tick: Tick, state: ModelState) -> _Cycl
     accepted = accepted_changes(model.store, model.spec, tick.as_of)
     caches.panes.load(model.oldest_needed(tick.as_of, last.settled_ends, accepted.values()))
     caches.panes.fold(tick.as_of, token=tick.token)
-    return _Cycle(model, caches, tick, last, accepted)
+    return _Cycle(model, caches, tick, last, accepted, clock)
 
 
 def _changes(cycle: _Cycle, state: ModelState) -> tuple[Changes, Audited]:
     """What changed in the log, and what the audit found; all of it waits from now on."""
     model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
-    changes = find_changes(
-        model, panes, state, as_of, lease=cycle.tick.lease, by_difference=cycle.by_difference
-    )
-    if cycle.caches.last is None:
-        changes = reach_back(model, panes, changes, as_of)
-    audited = audit(model, panes, changes, cycle.last.audit, as_of, labels=cycle.tick.shown)
+    with cycle.clock.timed("changes"):
+        changes = find_changes(
+            model, panes, state, as_of, lease=cycle.tick.lease, by_difference=cycle.by_difference
+        )
+        if cycle.caches.last is None:
+            changes = reach_back(model, panes, changes, as_of)
+    with cycle.clock.timed("audit"):
+        audited = audit(model, panes, changes, cycle.last.audit, as_of, labels=cycle.tick.shown)
     waiting = [*changes.waiting, *audited.waiting]
     model.store.note_waiting(model.name, changes.state, waiting, token=cycle.tick.token)
     return changes, audited
@@ -271,28 +280,31 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
     """Measure the windows that are due, the sequential tests, and the figures of no window."""
     model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
     state, truth, lacking = settling.state, settling.truth, settling.lacking
-    measured = measure_windows(
-        model,
-        caches,
-        state,
-        truth,
-        lacking,
-        settled=before.settled,
-        accepted=cycle.accepted,
-        shown=cycle.tick.shown,
-    )
-    entered = enter(model, caches.panes, before.ledgers, state, truth, lacking)
-    judged = judge_days(
-        model,
-        caches.panes,
-        before.watched,
-        state,
-        as_of,
-        last_as_of=settling.last_as_of,
-        uncounted=frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting),
-        accepted=cycle.accepted.values(),
-        lease=cycle.tick.lease,
-    )
+    with cycle.clock.timed("windows"):
+        measured = measure_windows(
+            model,
+            caches,
+            state,
+            truth,
+            lacking,
+            settled=before.settled,
+            accepted=cycle.accepted,
+            shown=cycle.tick.shown,
+        )
+    with cycle.clock.timed("tests"):
+        entered = enter(model, caches.panes, before.ledgers, state, truth, lacking)
+    with cycle.clock.timed("days"):
+        judged = judge_days(
+            model,
+            caches.panes,
+            before.watched,
+            state,
+            as_of,
+            last_as_of=settling.last_as_of,
+            uncounted=frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting),
+            accepted=cycle.accepted.values(),
+            lease=cycle.tick.lease,
+        )
     seen_first = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
     wrong = differences_wrong(model, audited, as_of)
     last = replace(
@@ -329,16 +341,17 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
     """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
     model, tick, measured = cycle.model, cycle.tick, results.measured
     rows = [*measured.watched, *results.rows]
-    judged, changed = alerted(
-        model.spec.rules,
-        cycle.last.alerts,
-        cycle.accepted,
-        settled=measured.settled,
-        rows=rows,
-        kept=results.due,
-        days=results.judged.rounds,
-        as_of=tick.as_of,
-    )
+    with cycle.clock.timed("rules"):
+        judged, changed = alerted(
+            model.spec.rules,
+            cycle.last.alerts,
+            cycle.accepted,
+            settled=measured.settled,
+            rows=rows,
+            kept=results.due,
+            days=results.judged.rounds,
+            as_of=tick.as_of,
+        )
     is_audit = state.audited_as_of == tick.as_of
     prunes = pruned(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
     kept = rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin)
@@ -357,7 +370,8 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
         notices=noticed(model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url),
         pruned=prunes,
     )
-    model.store.commit(model.name, commit, token=tick.token)
+    with cycle.clock.timed("commit"):
+        model.store.commit(model.name, commit, token=tick.token)
     cycle.caches.keep_last(
         replace(results.last, alerts=judged.standing, pruned=cycle.last.pruned or prunes is not None)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from monitor.alerts.lifecycle import Alert
@@ -344,6 +344,7 @@ class CycleReport:
     snapshots: int = 0
     invalid_times: int = 0
     missing_columns: tuple[str, ...] = ()
+    steps: Mapping[str, float] = field(default_factory=dict)  # seconds of each, in the order of the cycle
     error: str | None = None
 
 

@@ -1,5 +1,6 @@
 import time
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from monitor.core.clock import HOUR, MINUTE
@@ -47,6 +48,20 @@ def test_the_last_cycle_gives_the_gauges() -> None:
     gauges = ("cycle_duration_seconds", "missing_columns", "source_lag_seconds")
     assert [value(metrics, name) for name in gauges] == [2.5, 2, 120]
     assert value(metrics, "last_success_timestamp_seconds") == 5.0
+
+
+def test_steps_of_cycles_add_up_to_a_histogram() -> None:
+    metrics = SelfMetrics("1", 0.0)
+    for count in (0.02, 0.3, 100.0):
+        metrics.observe(CycleReport(model="late", as_of=0, steps={"count": count, "commit": 0.001}), at=4.0)
+
+    def kept(name: str, **labels: str) -> float | None:
+        return registry_of(metrics).get_sample_value(f"model_monitor_cycle_step_seconds_{name}", labels)
+
+    bounds = ("0.01", "0.025", "0.5", "60.0", "+Inf")
+    assert [kept("bucket", step="count", le=bound) for bound in bounds] == [0, 1, 2, 2, 3]
+    assert kept("sum", step="count") == pytest.approx(100.32)
+    assert kept("count", step="commit") == 3
 
 
 def test_a_failed_cycle_is_counted_and_is_no_success() -> None:
