@@ -321,7 +321,8 @@ def estimates(
         return []
     _require(counting.records, records)
     if counting.reading.only_for and counting.reading.threshold is None:
-        taught = Reason.NOT_CONFIGURED  # which scores are of these predictions is not counted
+        because = "labels come for some predictions, and which scores are theirs is counted by threshold alone"
+        return list(absent_results(names, Reason.NOT_CONFIGURED, _records(records), because))
     predictions = counting.histogram(records, "prediction")
     match taught:
         case Calibration():
