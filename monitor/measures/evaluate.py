@@ -321,7 +321,9 @@ def estimates(
         return []
     _require(counting.records, records)
     if counting.reading.only_for and counting.reading.threshold is None:
-        because = "labels come for some predictions, and which scores are theirs is counted by threshold alone"
+        because = (
+            "labels come for some predictions, and which scores are theirs is counted by threshold alone"
+        )
         return list(absent_results(names, Reason.NOT_CONFIGURED, _records(records), because))
     predictions = counting.histogram(records, "prediction")
     match taught:
