@@ -186,7 +186,8 @@ def _other_segments(records: pa.Table, counting: Counting) -> Iterable[str]:
             name, which = named(column), "values" if len(others) > 1 else "value"
             yield (
                 f"{len(others):,} {which} of {name} with {sum(others):,} predictions are one segment, "
-                f"{name}={OTHER}: the {SEGMENTS} most frequent values of at least {NAMED_FROM} rows have their own."
+                f"{name}={OTHER}: the {SEGMENTS} most frequent values of at least {NAMED_FROM} rows have "
+                "their own."
             )
 
 

@@ -198,11 +198,9 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
     if isinstance(prediction, Categories):
         cells |= _paired(chosen, score, prediction, labels, counting)
     found = probabilities_of(chosen, reading) if counting.probable else None
-    if found is not None and counting.score is not None:
+    if found is not None and counting.score is not None and isinstance(prediction, Categories):
         actual = _position(labels, found, reading.classes)
-        predicted = np.full(len(actual), -1)
-        if isinstance(prediction, Categories):
-            predicted = prediction.positions(found.names, -1)
+        predicted = prediction.positions(found.names, -1)
         held, (losses, used), clipped = probability_terms(
             found, actual, predicted, labels.known, counting.score
         )
