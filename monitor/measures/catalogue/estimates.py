@@ -120,6 +120,7 @@ _ESTIMATES = (
         estimates="mean_absolute_error",
     ),
 )
+ESTIMATED = tuple(estimate.name for estimate in _ESTIMATES)
 ESTIMATE_ROWS = (
     *_ESTIMATES,
     *(
