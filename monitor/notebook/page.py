@@ -194,10 +194,11 @@ def _page(
     around = frame(data, Asked(("models", name)), (name,))
     if groups is not None:
         page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
-    if page.tiles and not page.labelled:
-        page = replace(page, without="")  # estimates: sentences say so
+    if not page.labelled and (page.tiles or page.groups):
+        page = replace(page, without="")  # sentences say it
     shown = bool(groups is None and (page.tiles or page.groups or page.classes))
-    page = replace(page, pick=replace(page.pick, name="Measures" if shown else ""))
+    title = "Measures" if page.labelled else "Without labels"
+    page = replace(page, pick=replace(page.pick, name=title if shown else ""))
     segments = _segments(frames, rows) if groups is None else SegmentTable("", ())
     text = rendered(
         "evaluation",

@@ -55,6 +55,10 @@ def assert_nothing_is_empty(page: str) -> None:
     """Each heading has something below it, each legend a line, and no table stands of labels."""
     text = plain_text(page)
     assert not [one for one in EMPTY if one in text]
+    assert_lines_are_drawn(page)
+
+
+def assert_lines_are_drawn(page: str) -> None:
     assert not re.search(r"</h[23]>\s*(<div class=\"grid \w+\">\s*</div>)?\s*</section>", page)
     for figure in re.findall(r"<figure class=\"chart\">(.*?)</figure>", page, re.DOTALL):
         keys = set(re.findall(r"<span class=\"key \w+ (\w+)\">", figure))
@@ -193,6 +197,41 @@ def test_a_services_report_without_a_label_table_has_no_table_of_performance(
     assert "Labels in" not in plain_text(page)
     assert "Window by window" in headings(page)
     assert_nothing_is_empty(page)
+
+
+def test_a_page_says_why_its_line_of_estimates_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Predictions that are drawn by chance, with labels: on the page, in `show`, in the report's window."""
+    rng = np.random.default_rng(3)
+    url = made_frames.write(tmp_path)
+    frame, reference = made_frames.predictions(), made_frames.reference()
+    for one in (frame, reference):
+        one["said"] = rng.choice(["a", "b", "c"], len(one))
+    reference.to_parquet(tmp_path / "reference.parquet")
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        rows = pd.read_sql("SELECT * FROM predictions", connection).assign(said=frame["said"])
+        rows.to_sql("predictions", connection, index=False, if_exists="replace")
+    engine.dispose()
+    keys = made_frames.keys("multiclass") | {"prediction": "said"}
+    (tmp_path / "config.toml").write_text(configuration("multiclass", url, keys), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with opened(settings_of(tmp_path / "config.toml", {}), tmp_path) as app:
+        for day in range(2, 9):
+            assert cycle_once(app, "made", made_frames.START + day * DAY).error is None
+
+    runner = CliRunner()
+    done = runner.invoke(main, ["report", "--model", "made", "--output", "report.html"])
+    shown = runner.invoke(main, ["show", "--model", "made", "--measure", "estimated_accuracy"])
+
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    why = "labels show predictions that do not follow from the scores"
+    assert f"estimated_accuracy is not known: {why}" in plain_text(page)
+    assert "Before labels arrive" in headings(page)  # of the area, which is estimated
+    assert_lines_are_drawn(page)
+    assert f"because {why}" in re.sub(r"\s+", " ", shown.output)
 
 
 def test_labels_of_pandas_that_come_later_bring_performance_back() -> None:
