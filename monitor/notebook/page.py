@@ -196,9 +196,8 @@ def _page(
         page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
     if not page.labelled and (page.tiles or page.groups):
         page = replace(page, without="")  # sentences say it
-    shown = bool(groups is None and (page.tiles or page.groups or page.classes))
-    title = "Measures" if page.labelled else "Without labels"
-    page = replace(page, pick=replace(page.pick, name=title if shown else ""))
+    title = "Measures" if page.labelled else "Without labels" if page.tiles else ""
+    page = replace(page, pick=replace(page.pick, name=title if groups is None else ""))
     segments = _segments(frames, rows) if groups is None else SegmentTable("", ())
     text = rendered(
         "evaluation",
