@@ -93,7 +93,8 @@ def test_segments_that_the_reference_lacks_are_counted_as_themselves(known: str)
     at = np.arange(N) // 30
     month = pd.Series(pd.period_range("2024-01", periods=at.max() + 1, freq="M").astype(str))[at].to_numpy()
     frame = pd.DataFrame({"score": SCORE, "truth": TRUTH, "age": SCORE + 1, "month": month})
-    other = {"no column": {}, "no value": {"month": None}, "other months": {"month": "2023-12"}}[known]
+    columns: dict[str, dict[str, Any]] = {"no column": {}, "no value": {"month": None}}
+    other = columns.get(known, {"month": "2023-12"})
     reference = frame.drop(columns="month").assign(**other)
 
     found = monitor.evaluate(frame, reference=reference, segments=["month"], **SCORED)
