@@ -106,7 +106,7 @@ _REASONS: Mapping[Reason, str] = {
     Reason.LEARNING: "too few days have been learned to know what to expect",
     Reason.TOO_EARLY: "too few labels are in for a nowcast, or too little is known of how late they are",
     Reason.NOT_CONFIGURED: "it needs a key that is not given (`detect`), or predictions that follow from the "
-    "score by one threshold",
+    "score by one threshold, or from the largest of several probabilities",
     Reason.SELECTIVE_LABELS: "labels come for some predictions only, and it compares them with all: see "
     "[labels that only some records get](concepts.md#labels-that-only-some-records-get)",
 }

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from monitor.core.measurement import Interval, Measurement, Reason
+from monitor.core.measurement import BECAUSE, Detail, Interval, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.classification.discrimination import logit
@@ -20,6 +20,12 @@ from monitor.states.views import Confusion, Histogram, ScoreTable
 GROUPS = 60
 FEW = 10  # records of either class, or errors, below which nothing is learned
 LOST = 0.01  # records with a score or a prediction alone, relative to those with a score: at most
+_BECAUSE = {  # of estimates; other measures mean something else by these reasons
+    Reason.NOT_CONFIGURED: "labels show predictions that do not follow from the scores, neither by one "
+    "threshold nor as the class of the largest probability",
+    Reason.NOT_COUNTED: "more than 1 % of the records have a prediction without a usable score, or a score "
+    "without a prediction",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +264,9 @@ def measured(
     With a prediction interval, within [0, 1]; on the logit scale there is none at 0 and 1.
     """
     if not isinstance(estimate, Estimate):
-        return Measurement.absent(estimate or (Reason.UNDEFINED if n else Reason.NO_RECORDS), n=n)
+        reason = estimate or (Reason.UNDEFINED if n else Reason.NO_RECORDS)
+        detail = Detail(BECAUSE, ((_BECAUSE[reason],),)) if reason in _BECAUSE else None
+        return Measurement(None, n, reason, detail=detail)
     value, variance, interval = estimate.value, estimate.variance, None
     if not logistic:
         interval = normal(value, variance, level, lowest=0.0, highest=1.0)
@@ -281,10 +289,12 @@ def number_results(learned: ExpectedErrors, predictions: Histogram, level: float
     yield Result(name, "", Measurement(value, n, None, interval))
 
 
-def absent_results(names: Iterable[str], reason: Reason, n: int) -> Iterator[Result]:
-    """Every estimate, with the reason why there is none."""
+def absent_results(names: Iterable[str], reason: Reason, n: int, because: str = "") -> Iterator[Result]:
+    """Every estimate, with the reason why there is none, and what is behind it."""
+    detail = Detail(BECAUSE, ((because,),)) if because and n else None
     for name in names:
-        yield Result(f"estimated_{name}", "", Measurement.absent(reason if n else Reason.NO_RECORDS, n=n))
+        lost = Measurement(None, n, reason if n else Reason.NO_RECORDS, detail=detail)
+        yield Result(f"estimated_{name}", "", lost)
 
 
 def error_results(estimated: Iterable[Result], realised: Iterable[Result]) -> Iterator[Result]:
@@ -301,9 +311,10 @@ def error_results(estimated: Iterable[Result], realised: Iterable[Result]) -> It
 
 
 def _difference(estimate: Measurement, actual: Measurement) -> Measurement:
-    reason = actual.reason or estimate.reason
-    if reason is not None or estimate.value is None or actual.value is None:
-        return Measurement.absent(reason or Reason.UNDEFINED, n=actual.n)
+    if actual.value is None:
+        return Measurement.absent(actual.reason or Reason.UNDEFINED, n=actual.n)
+    if estimate.value is None:
+        return replace(estimate, n=actual.n)
     interval, by = estimate.interval, actual.value
     if interval is not None:
         interval = Interval(interval.lower - by, interval.upper - by, interval.level)

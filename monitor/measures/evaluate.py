@@ -320,8 +320,12 @@ def estimates(
     if not names or Family.ESTIMATE not in options.families:
         return []
     _require(counting.records, records)
+    because = ""
     if counting.reading.only_for and counting.reading.threshold is None:
-        taught = Reason.NOT_CONFIGURED  # which scores are of these predictions is not counted
+        taught = Reason.NOT_CONFIGURED
+        because = (
+            "labels come for some predictions, and which scores are theirs is counted by threshold alone"
+        )
     predictions = counting.histogram(records, "prediction")
     match taught:
         case Calibration():
@@ -335,7 +339,7 @@ def estimates(
         case ExpectedErrors():
             return list(number_results(taught, predictions, options.level))
         case Reason():
-            return list(absent_results(names, taught, _records(records)))
+            return list(absent_results(names, taught, _records(records), because))
 
 
 def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:

@@ -24,9 +24,10 @@ from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.differences import Differences
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading, Task, canonical
-from monitor.records.reference import Reference, counting_without_reference, reference_of
+from monitor.records.reference import SEGMENTS, Reference, counting_without_reference, reference_of
 from monitor.records.rows import predicted_classes, times
 from monitor.records.values import categories, with_one_id
+from monitor.sentences.known import few, named
 from monitor.sentences.windows import THE_FRAME
 from monitor.sources.reference import from_columns, plain
 from monitor.sources.sql.scan import feature_column, of_challenger, outcome
@@ -34,7 +35,8 @@ from monitor.sources.sql.statements import Want
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import PaneFacts
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Strata
+from monitor.states.grids import NAMED_FROM
+from monitor.states.strata import OTHER, WHOLE, Strata
 from monitor.windows.ends import Window
 
 _TIMES = ("event_time", "logged_at", "reported_at")
@@ -88,6 +90,8 @@ def counted_frames(
     counted, early = None, list[str]()
     if reference is not None:
         spec, early = without_answers(spec, predictions)
+        reference, without_segments = _with_segments(spec, reference)
+        early += without_segments
         counted = _reference(spec, predictions, reference)
         early += one_sided(spec, predictions, reference)
         early += probabilities_as_features(spec, counted.counting.reading.classes, predictions)
@@ -127,6 +131,7 @@ def counted_frames(
             *early,
             *notes,
             *_not_counted(records, spec.reading),
+            *_other_segments(records, counting),
             *_invalid(counting, caches, (first, int(panes[-1]) + width), with_labels),
         ),
     )
@@ -147,12 +152,43 @@ def _reference(spec: ModelSpec, predictions: pa.Table, reference: pa.Table) -> R
     if not reference.num_rows:
         raise SourceError("reference: there is no row")
     types = {name: str(predictions.schema.field(name).type) for name in predictions.column_names}
-    counted = reference_of(*from_columns(spec, types, reference, "frame"))
+    beside = {}
+    for name in spec.reading.segments:
+        require(predictions, "segments", name)
+        beside[f"segment:{name}"] = plain(predictions[name], Want.TEXT)
+    counted = reference_of(*from_columns(spec, types, reference, "frame"), pa.table(beside))
     given = set(map(canonical, spec.reading.probabilities))
     if lacking := [name for name in counted.counting.reading.classes if given and name not in given]:
         lacks = f"there is none of {listed(lacking)}, a class of the reference"
         raise ConfigurationError([f"probabilities: every class has its column: {lacks}"])
     return counted
+
+
+def _with_segments(spec: ModelSpec, reference: pa.Table) -> tuple[pa.Table, list[str]]:
+    """The reference with a column for each of the segments, and what is said of those that it lacks."""
+    lacking = [name for name in spec.reading.segments if name not in reference.column_names]
+    for name in lacking:
+        reference = reference.append_column(name, pa.nulls(reference.num_rows, pa.string()))
+    told = (
+        f"Segments of {few(map(named, lacking))} are compared with nothing: the reference has no such column."
+    )
+    return reference, [told] if lacking else []
+
+
+def _other_segments(records: pa.Table, counting: Counting) -> Iterable[str]:
+    """What is said of values that have no segment of their own."""
+    for column, values in counting.segments:
+        found = categories(records[f"segment:{column}"])
+        rows = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels)).tolist()
+        there = zip(found.levels, rows, strict=True)
+        others = [count for level, count in there if count and level and level not in values]
+        if others:
+            name, which = named(column), "values" if len(others) > 1 else "value"
+            yield (
+                f"{len(others):,} {which} of {name} with {sum(others):,} predictions are one segment, "
+                f"{name}={OTHER}: the {SEGMENTS} most frequent values of at least {NAMED_FROM} rows have "
+                "their own."
+            )
 
 
 def _records(spec: ModelSpec, frame: pa.Table) -> pa.Table:

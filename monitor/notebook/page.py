@@ -15,7 +15,7 @@ from monitor.app.clocks import system_clock
 from monitor.config.messages import listed
 from monitor.core.change import Change
 from monitor.core.errors import AddressError, ConfigurationError
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.core.version import DISTRIBUTION, VERSION
 from monitor.measures.against import REFERENCE
@@ -31,6 +31,7 @@ from monitor.records.pane import PanePart, Part
 from monitor.sentences import inputs, performance
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import FEATURE, Known, Section, sections
+from monitor.sentences.performance import best_estimate
 from monitor.sentences.reasons import why
 from monitor.show.alerts import ShownAlert
 from monitor.sources.sql.names import nearest
@@ -43,6 +44,11 @@ _FINAL = {  # reasons, of which a service says what to wait for
     "one_class": "all labels are of one class",
     "too_few": "there are too few rows or labels",
 }
+_COMPARED = {
+    "no_reference": "the reference has none",
+    "not_settled": "the reference has no labels to learn from",
+}
+_ALONE = dict.fromkeys(_COMPARED, "give reference")
 _NONE_GIVEN = "Whether inputs or outputs moved is not known: give reference"
 _TABLE = re.compile(r"\[models\.(?:\w+\] (?=\w+ = )|(\w+)\])")  # of a configuration, before a key or alone
 _CURVES = {"roc_auc": "ROC", "ks_separation": "K-S chart", "average_precision": "Precision and recall"}
@@ -100,6 +106,25 @@ class ShiftLine:
     more: str
 
 
+@dataclass(frozen=True, slots=True)
+class SegmentTable:
+    """Segments by a measure.
+
+    Parameters
+    ----------
+    lines
+        segment, records, the measure with its interval, its difference from the reference, shift.
+    """
+
+    measure: str
+    lines: tuple[tuple[str, str, str, str, str], ...]
+
+    @property
+    def compared(self) -> bool:
+        """Whether one of them has a difference from the reference."""
+        return any(step for _, _, _, step, _ in self.lines)
+
+
 def report_page(frames: CountedFrames, rows: Sequence[MeasurementRow], notes: Sequence[str]) -> Html:
     """Report of what was evaluated."""
     told = said(frames, rows)
@@ -116,18 +141,17 @@ def said(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[Section]
             ("data", inputs.faulty_values(known) if compared else iter(())),
         )
     )
-    final = _FINAL | {"no_reference": "the reference has none" if compared else "give reference"}
     return [
-        replace(section, sentences=tuple(_of_frame(one, final) for one in section.sentences))
+        replace(section, sentences=tuple(_of_frame(one, compared=compared) for one in section.sentences))
         for section in told
     ]
 
 
-def _of_frame(sentence: str, final: Mapping[str, str]) -> str:
+def _of_frame(sentence: str, *, compared: bool) -> str:
     """Sentence for a call: keys by the names that it has for them, and nothing is waited for."""
-    for reason, told in final.items():
+    for reason, told in (_FINAL | (_COMPARED if compared else _ALONE)).items():
         sentence = sentence.replace(why(reason), told)
-    return _TABLE.sub(r"\1", sentence)
+    return _TABLE.sub(r"\1", sentence).replace("labels are configured", "labels are given")
 
 
 def _known(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Known:
@@ -170,15 +194,18 @@ def _page(
     around = frame(data, Asked(("models", name)), (name,))
     if groups is not None:
         page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
-    page = replace(page, pick=replace(page.pick, name="Measures" if groups is None else ""))
+    if not page.labelled and (page.tiles or page.groups):
+        page = replace(page, without="")  # sentences say it
+    title = "Measures" if page.labelled else "Without labels" if page.tiles else ""
+    page = replace(page, pick=replace(page.pick, name=title if groups is None else ""))
+    segments = _segments(frames, rows) if groups is None else SegmentTable("", ())
     text = rendered(
         "evaluation",
         page=page,
         heading=_heading(frames, rows),
         told=told,
         shifts=shifts,
-        segments=_segments(frames, rows) if groups is None else (),
-        main=MAIN[frames.model.reading.task],
+        segments=segments,
         output=_output(frames),
         version=f"{DISTRIBUTION} {VERSION}",
         notes=notes,
@@ -192,7 +219,8 @@ def _page(
 
 def _window(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> WindowPage:
     page = window_page(_FrameData(frames, rows), Asked(("models", frames.model.name)), frames.model.name)
-    return replace(page, truth="", kept="", revisions=())
+    without = _of_frame(page.without, compared=frames.model.reference is not None)
+    return replace(page, truth="", kept="", revisions=(), without=without)
 
 
 def _heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
@@ -206,9 +234,12 @@ def _heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
     return f"{records:,} predictions{some}{period}; intervals of {100 * frames.model.spec.options.level:g} %"
 
 
-def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[tuple[str, ...]]:
-    """Segment, labelled records, main measure with its interval, its difference from the reference, shift."""
-    main = MAIN[frames.model.reading.task]
+def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> SegmentTable:
+    """Segments by the main measure; where no label has come, by its estimate."""
+    main, estimate = MAIN[frames.model.reading.task], best_estimate(_known(frames, rows))
+    known = {row.measure for row in rows if row.segment and row.measurement.value is not None}
+    if main not in known and estimate is not None and estimate.measure in known:
+        main = estimate.measure
     of_main, steps = (
         {
             str(row.segment): row.measurement
@@ -222,7 +253,7 @@ def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[tup
         for row in rows
         if row.measure == INDEX and row.subject == _output(frames) and row.segment and not row.against
     }
-    return [
+    lines = [
         (
             name,
             f"{found.n:,}",
@@ -232,6 +263,7 @@ def _segments(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[tup
         )
         for name, found in of_main.items()
     ]
+    return SegmentTable(main, tuple(lines))
 
 
 def _output(frames: CountedFrames) -> str:
@@ -241,7 +273,11 @@ def _output(frames: CountedFrames) -> str:
 def _shifts(known: Known) -> list[ShiftLine]:
     """Outputs and features, those that moved most first."""
     outputs = (known.newest(INDEX, truth, name) for name, truth in _OUTPUTS)
-    rows = [row for row in (*outputs, *known.features(INDEX)) if row is not None]
+    rows = [
+        row
+        for row in (*outputs, *known.features(INDEX))
+        if row is not None and row.measurement.reason is not Reason.NO_LABELS
+    ]
     rows.sort(key=lambda row: -(row.measurement.value or 0.0))
     return [_shift(known, row) for row in rows]
 

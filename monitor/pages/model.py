@@ -9,6 +9,7 @@ from monitor.alerts.standing import Seen, standing
 from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.scales import Axis, linear
 from monitor.core.clock import DAY
+from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow, Revision
 from monitor.measures.worded import SIZES, value_of
 from monitor.pages.asked import Asked, PageData, found
@@ -19,7 +20,8 @@ from monitor.pages.periods import CONSTANT, Period, periods_of
 from monitor.pages.series import WindowReading, line, of_reference, readings
 from monitor.records.reading import Task
 from monitor.sentences.inputs import INDEX
-from monitor.sentences.known import Section, named
+from monitor.sentences.known import Known, Section, named
+from monitor.sentences.performance import best_estimate, unestimated
 from monitor.show.alerts import ShownAlert
 from monitor.show.status import verdict_of
 from monitor.specs.model import ModelSpec
@@ -77,6 +79,7 @@ class Overview:
     periods: tuple[Period, ...]
     strip: Axis | None
     others: tuple[Figure, ...]
+    unestimated: str
     events: tuple[tuple[str, str, str], ...]
     behind: str
     replayed: str
@@ -109,7 +112,12 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
     rows = _rows(data, spec, seen, window, measure, span)
     axis = _axis(seen, window, rows)
     alerts = data.alerts(name, asked.as_of, ended=True)
+    known = Known(seen.rows, seen.window, seen.main)
+    estimate, main = best_estimate(known), seen.main
     periods, strip = periods_of(data, asked, spec, seen)
+    if strip is None and estimate is not None and _has_value(estimate):
+        main = estimate.measure  # no label has come: what is estimated stands in the table of windows
+        periods, strip = periods_of(data, asked, spec, replace(seen, main=main))
     figures = (
         [] if axis is None else list(_figures(rows, seen, window, axis, measure, _marks(data, seen, axis)))
     )
@@ -122,13 +130,14 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
         windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
         measures=links_of(asked, "measure", offered, measure),
         ranges=links_of(asked, "range", list(RANGES), span),
-        figure=figures[0] if any(row.measure == measure and _has_value(row) for _, row in rows) else None,
+        figure=figures[0] if _drawn(rows, measure, estimate) else None,
         lanes=() if axis is None else _lanes(alerts, axis, seen.as_of or seen.now),
-        main=seen.main,
+        main=main,
         output="Score" if spec.reading.has_score else "Prediction",
         periods=periods,
         strip=strip,
         others=tuple(figures[1:]),
+        unestimated=next(unestimated(known), ""),
         events=events_of(data, name, asked.as_of),
         behind=_behind(data, name, seen),
         replayed=_replayed(data, name, seen),
@@ -164,6 +173,12 @@ def _has_value(row: MeasurementRow) -> bool:
     return row.measurement.value is not None
 
 
+def _drawn(rows: Sequence[Revision], measure: str, estimate: MeasurementRow | None) -> bool:
+    """Whether the first chart has a line: of the measure, or, before labels come, of its estimate."""
+    names = {measure} if estimate is None else {measure, estimate.measure}
+    return any(row.measure in names and not row.subject and _has_value(row) for _, row in rows)
+
+
 def _offered(spec: ModelSpec, seen: Seen) -> list[str]:
     """Measures that have a value, the main one first."""
     known = {row.measure for row in seen.rows if row.of_whole and _has_value(row)}
@@ -175,7 +190,9 @@ def _rows(
 ) -> list[Revision]:
     """Rows of the charts of a window: performance, and the shift of what comes out."""
     until = seen.as_of or 0
-    names = [measure, seen.main, f"estimated_{seen.main}", "brier_score", *CONSTANT]
+    estimate = best_estimate(Known(seen.rows, seen.window, seen.main))
+    guessed = [] if estimate is None else [estimate.measure, BY_NAME[estimate.measure].estimates]
+    names = [measure, seen.main, *guessed, "brier_score", *CONSTANT]
     output = "score" if spec.reading.has_score else "prediction"
     which = Drawn(
         window=window.name,
@@ -209,10 +226,17 @@ def _figures(
     def known(name: str, subject: str = "") -> list[WindowReading]:
         return readings(by_measure.get(name, ()), window, name, subject)
 
-    reference = of_reference(seen.rows, measure)
-    yield timeline(measure, known(measure), window, axis, reference=reference, marks=marks)
+    chosen, estimate = known(measure), best_estimate(Known(seen.rows, seen.window, seen.main))
+    guess = [] if estimate is None else known(estimate.measure)
+    real = [] if estimate is None else known(BY_NAME[estimate.measure].estimates)
+    if not _any_value(chosen) and _any_value(guess) and estimate is not None:
+        note = "no label has come yet: estimated from the model's own outputs"
+        yield timeline(estimate.measure, guess, window, axis, marks=marks, note=note)
+    else:
+        reference = of_reference(seen.rows, measure)
+        yield timeline(measure, chosen, window, axis, reference=reference, marks=marks)
     right, always = map(known, CONSTANT)
-    if right and always:
+    if _any_value(right) and _any_value(always):
         yield beside(
             timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
             "accuracy",
@@ -222,23 +246,27 @@ def _figures(
             [value_of("accuracy", one.value) for one in aligned(right, always)],
         )
     brier = known("brier_score")
-    if brier and measure != "brier_score":
+    if _any_value(brier) and measure != "brier_score":
         of = of_reference(seen.rows, "brier_score")
         note = "error of the probabilities: lower is better"
         yield timeline(
             "brier_score", brier, window, axis, reference=of, height=120, title="Brier score", note=note
         )
-    guess, real = known(f"estimated_{seen.main}"), known(seen.main)
-    if guess and real:
+    if _any_value(guess) and _any_value(real):
+        name = real[0].row.measure
         yield beside(
-            timeline(seen.main, real, window, axis, height=120, title="Before labels arrive"),
-            seen.main,
+            timeline(name, real, window, axis, height=120, title="Before labels arrive"),
+            name,
             line(guess, window),
             LegendKey("line", "estimate", "estimated from scores alone"),
             "the estimate is known at the window's end; labels follow",
-            [value_of(seen.main, one.value) for one in aligned(real, guess)],
+            [value_of(name, one.value) for one in aligned(real, guess)],
         )
     yield from _shift(known, window, axis)
+
+
+def _any_value(series: Sequence[WindowReading]) -> bool:
+    return any(one.value is not None for one in series)
 
 
 def of_season(spec: ModelSpec) -> str:

@@ -128,7 +128,9 @@ def _period(
         interval=None if interval is None or result is None or result.value is None
         else (interval.lower, result.value, interval.upper),
         final=main is not None and main.truth is Truth.SETTLED,
-        constant="" if right is None or always is None else f"{told(right)} ({told(always)})",
+        constant=""
+        if right is None or always is None or not told(right)
+        else f"{told(right)} ({told(always)})",
         shift="" if shift is None else told(shift),
         critical="" if critical is None else told(critical),
         missing=missing_of(known.get(("missing_rate", subject, ""))),

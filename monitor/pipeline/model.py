@@ -8,7 +8,7 @@ from monitor.alerts.rules import Acceptance
 from monitor.core.clock import DAY, floor_to
 from monitor.core.text import content_hash
 from monitor.records.counting import Counting
-from monitor.records.labels.count_labels import COUNTED_BY
+from monitor.records.labels.count_labels import counting_rules
 from monitor.records.reading import Reading
 from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
@@ -82,7 +82,8 @@ class Model(CountedModel):
         columns = [pair for pair in predictions.columns if not pair[0].startswith("feature:")]
         read = [predictions.table, predictions.query, predictions.where, columns]
         by_labels = None if labels is None else asdict(labels)
-        return content_hash([COUNTED_BY, read, by_labels, self.reading.horizon, self.reading.tolerance])
+        rules = counting_rules(self.counting)
+        return content_hash([rules, read, by_labels, self.reading.horizon, self.reading.tolerance])
 
     @cached_property
     def whole_labels(self) -> str:

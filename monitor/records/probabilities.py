@@ -78,7 +78,7 @@ def probabilities_of(table: pa.Table, reading: Reading) -> ClassProbabilities | 
 
 
 def probability_terms(
-    probabilities: ClassProbabilities, actual: Ints, labelled: Bools, grid: NumericGrid
+    probabilities: ClassProbabilities, actual: Ints, predicted: Ints, labelled: Bools, grid: NumericGrid
 ) -> tuple[dict[str, Cells], MaskedTerms, Bools]:
     """What the labelled rows add to the blocks of the probabilities.
 
@@ -87,8 +87,9 @@ def probability_terms(
 
     Parameters
     ----------
-    actual
-        position of each row's class among those of the probabilities; negative: none.
+    actual, predicted
+        position of each row's classes among those of the probabilities; negative: none. Of several largest
+        probabilities that of the predicted class is taken, or the first.
     labelled
         rows with a label.
     grid
@@ -112,11 +113,12 @@ def probability_terms(
         right = np.where(actual_class & used, column, right)
         gap = column - actual_class
         brier += gap * gap
-    hit = probabilities.values.argmax(axis=0) == actual
-    cells["scores"] = (
-        hit * grid.regular + grid.cells(probabilities.values.max(axis=0), probabilities.missing),
-        used,
-    )
+    largest = probabilities.values.max(axis=0)
+    of_predicted = probabilities.values[predicted, np.arange(len(predicted))]
+    # a prediction that is one of several largest contradicts nothing: models decide before they round
+    follows = (predicted >= 0) & (of_predicted == largest)
+    hit = np.where(follows, predicted, probabilities.values.argmax(axis=0)) == actual
+    cells["scores"] = (hit * grid.regular + grid.cells(largest, probabilities.missing), used)
     losses, clipped = loss_terms(right, brier, used)
     return cells, losses, clipped
 

@@ -1,6 +1,7 @@
 """A reference: the grids that its columns give, and its own records counted on them."""
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +69,7 @@ def counting_without_reference(reading: Reading, table: pa.Table | None = None) 
     )
 
 
-def reference_of(table: pa.Table, reading: Reading) -> Reference:
+def reference_of(table: pa.Table, reading: Reading, beside: pa.Table | None = None) -> Reference:
     """Grids and counters of a reference.
 
     Parameters
@@ -76,6 +77,8 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
     table
         role-named columns; ids, times and versions are not needed. Held in memory whole. A feature or an
         output that it lacks is not compared: a feature is not counted, an output counts on fixed cells.
+    beside
+        all rows that are compared, where they are at hand: their segments' values are strata, too.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
         prediction=_outcome_grid(prediction, reading),
         label=_outcome_grid(_label(table, reading), reading) if reading.labelled else None,
         scale=_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
-        segments=_segments(table, reading),
+        segments=_segments(table, reading, beside),
     )
     return counted_on(table, counting)
 
@@ -139,10 +142,22 @@ def _category_grid(column: pa.ChunkedArray) -> CategoryGrid:
     return grids.category_grid(list(values.levels), counts.tolist())
 
 
-def _segments(table: pa.Table, reading: Reading) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Columns with their most frequent values, of at least 10 records; the others are one stratum."""
-    named = ((column, _category_grid(table[f"segment:{column}"]).levels) for column in reading.segments)
-    return tuple((column, tuple(level for level in levels if level)[:SEGMENTS]) for column, levels in named)
+def _segments(
+    table: pa.Table, reading: Reading, beside: pa.Table | None = None
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Columns with their most frequent values, of at least 10 records; the others are one stratum.
+
+    Those of the rows beside come first: they are what is measured.
+    """
+    tables = [table] if beside is None else [beside, table]
+    named = (
+        (column, [_category_grid(one[f"segment:{column}"]).levels for one in tables])
+        for column in reading.segments
+    )
+    return tuple(
+        (column, tuple(dict.fromkeys(filter(None, chain.from_iterable(levels))))[:SEGMENTS])
+        for column, levels in named
+    )
 
 
 def _score_grid(score: Numbers | None, reading: Reading) -> NumericGrid | None:

@@ -149,7 +149,9 @@ def _outputs(known: Known) -> Iterator[str]:
     if still:
         yield f"No more than by chance: {few(still)}"
     for name, row in rows.items():
-        if row.measurement.value is None:
+        if (
+            row.measurement.value is None and row.measurement.reason is not Reason.NO_LABELS
+        ):  # said of performance
             yield f"Whether {name} moved is not known: {why(str(row.measurement.reason))}"
 
 

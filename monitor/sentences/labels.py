@@ -92,7 +92,7 @@ def _coverage(known: Known) -> Iterator[str]:
         yield f"Labelled: {told}"
     classes = known.subjects("coverage", Truth.SETTLED, "")
     classes = classes or known.subjects("coverage", Truth.PROVISIONAL, "")
-    if classes:
+    if any(row.measurement.value for row in classes):
         yield f"By predicted class: {few(map(_of_class, classes))}"
 
 

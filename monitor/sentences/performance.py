@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import FALL, contributes_to, difference
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
-from monitor.measures.catalogue.measure import Direction
+from monitor.measures.catalogue.estimates import ESTIMATED
+from monitor.measures.catalogue.measure import Direction, Unit
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import CHANCE, cell_of, compared, surely, value_of, with_interval
 from monitor.sentences.known import NOWCAST, Known, capital, few, named
@@ -15,7 +16,7 @@ from monitor.sentences.reasons import why, why_absent
 from monitor.sentences.windows import THE_FRAME, window_of
 
 _REFERENCE = "reference"
-_GUESS = "estimated_"
+_WAITED_FOR = (Reason.NO_RECORDS, Reason.NO_LABELS, Reason.NOT_SETTLED)  # said of performance already
 _FEW = 0.01  # share of the labelled records below which nothing is judged
 _CONSTANT = {  # of a constant answer: nothing became worse
     "surely better": "surely better than",
@@ -235,13 +236,40 @@ def _sure(measure: str, step: Measurement) -> str:
 
 
 def _estimated(known: Known) -> Iterator[str]:
-    """What the scores' own probabilities lead one to expect, where nothing better is known."""
-    row = known.newest(f"{_GUESS}{known.main}")
+    """What the scores' own probabilities lead one to expect, where nothing better is known.
+
+    Where the main measure's estimate is lost, why, and another in its place.
+    """
+    yield from unestimated(known)
+    row = best_estimate(known)
     if row is not None and row.measurement.value is not None:
+        basis = "predictions" if BY_NAME[row.measure].unit is Unit.LABEL else "scores"
+        when = "" if row.window == THE_FRAME else f", {window_of(row)}"
         yield (
-            f"By its own scores alone, {window_of(row)}: {row.measure} "
+            f"By its own {basis} alone{when}: {row.measure} "
             f"{with_interval(row.measure, row.measurement)}; a drift of the labels is not in it"
         )
+
+
+def unestimated(known: Known) -> Iterator[str]:
+    """Why the main measure is not estimated; nothing where it is, or where labels are waited for."""
+    for row in estimates_of(known)[:1]:
+        lost = row.measurement
+        of_frame = row.window == THE_FRAME  # which waits for nothing
+        if lost.value is None and (of_frame or lost.reason not in _WAITED_FOR):
+            yield f"{row.measure} is not known: {why_absent(lost)}"
+
+
+def estimates_of(known: Known) -> list[MeasurementRow]:
+    """Newest estimates of the whole, that of the main measure first."""
+    names = sorted(ESTIMATED, key=lambda name: BY_NAME[name].estimates != known.main)
+    return [row for name in names if (row := known.newest(name)) is not None]
+
+
+def best_estimate(known: Known) -> MeasurementRow | None:
+    """The first estimate that has a value, else the first; None: nothing is estimated of such a model."""
+    rows = estimates_of(known)
+    return next((row for row in rows if row.measurement.value is not None), rows[0] if rows else None)
 
 
 def _have_values(*rows: MeasurementRow) -> bool:

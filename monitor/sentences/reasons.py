@@ -1,6 +1,6 @@
 """Why there is no value, and what would help: a sentence for each reason."""
 
-from monitor.core.measurement import REMEDY, WHEN, Measurement, Reason
+from monitor.core.measurement import BECAUSE, REMEDY, WHEN, Measurement, Reason
 from monitor.core.text import readable
 
 OF_THE_PAST = "`monitor replay --run NAME` measures the past"  # where a window was never measured
@@ -36,6 +36,8 @@ def why_absent(result: Measurement) -> str:
     """
     detail = result.detail
     if result.reason is Reason.TOO_SHORT and detail is not None and detail.columns == WHEN and detail.rows:
+        return readable(str(detail.rows[0][0]))
+    if detail is not None and detail.columns == BECAUSE and detail.rows:
         return readable(str(detail.rows[0][0]))
     if detail is None or detail.columns != REMEDY or not detail.rows:
         return why(str(result.reason))

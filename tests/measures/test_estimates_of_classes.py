@@ -21,6 +21,7 @@ from monitor.measures.catalogue.measure import Family
 from monitor.measures.estimates import error_results
 from monitor.measures.evaluate import estimates, learned, performance
 from monitor.measures.options import Options
+from monitor.sentences.reasons import why_absent
 
 ASK = Options(resamples=0, families=frozenset(Family))
 CLASSES = ("ant", "bee", "cat")
@@ -191,7 +192,32 @@ def test_predictions_that_are_not_the_most_probable_class_have_an_area_alone() -
     assert found["estimated_roc_auc_macro", ""].value is not None
     for name in ("precision", "recall"):
         assert found[f"estimated_{name}_macro", ""].reason is Reason.NOT_CONFIGURED
+        assert "do not follow from the scores" in why_absent(found[f"estimated_{name}_macro", ""])
         assert found[f"estimated_{name}", "class:ant"].reason is Reason.NOT_CONFIGURED
+
+
+@pytest.mark.parametrize("rows", [slice(0, 1), slice(0, None)])
+def test_a_prediction_of_one_of_several_largest_probabilities_is_no_contradiction(rows: slice) -> None:
+    """Probabilities that were rounded after the class was chosen; scikit-learn has the expected figures."""
+    (exact, labels), decimals = drawn(np.random.default_rng(11), 6000), 1
+    kept = np.abs(exact.round(decimals).sum(axis=1) - 1) < 0.001
+    rounded, said, labels = exact[kept].round(decimals), exact[kept].argmax(axis=1), labels[kept]
+    tied = (rounded == rounded.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    other = np.flatnonzero(tied & (said != rounded.argmax(axis=1)))
+    assert len(other) > 100
+    chosen = rounded.argmax(axis=1)
+    chosen[other[rows]] = said[other[rows]]
+    labels[other[:1]] = said[other[:1]]
+    taught = rows_of(rounded, labels, chosen)
+
+    found = estimated(taught, taught)
+
+    assert found["estimated_accuracy", ""].value == pytest.approx((chosen == labels).mean(), abs=1e-12)
+    expected = {"precision": precision_score, "recall": recall_score}
+    for name, score in expected.items():
+        actual = score(labels, chosen, average=None).tolist()
+        assert values(found, name) == pytest.approx(actual, abs=0.03), name
+        assert found[f"estimated_{name}_macro", ""].value == pytest.approx(np.mean(actual), abs=0.02)
 
 
 def test_without_records_or_labels_there_is_a_reason() -> None:
@@ -212,4 +238,5 @@ def test_records_whose_probabilities_cannot_be_used_leave_predictions_without_an
     found = estimated(rows_of(shares, labels), rows_of(doubled))
 
     assert found["estimated_recall_macro", ""].reason is Reason.NOT_COUNTED
+    assert "more than 1 % of the records" in why_absent(found["estimated_recall_macro", ""])
     assert found["estimated_roc_auc_macro", ""].n == 950

@@ -7,6 +7,7 @@ import made_frames
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import monitor
 from monitor.core.errors import ConfigurationError, SourceError
@@ -84,6 +85,55 @@ def test_segments_need_no_reference() -> None:
 
     at = group == "A"
     assert found.value("accuracy", segment="group=A") == ((SCORE >= 0.5) == (TRUTH == "yes"))[at].mean()
+
+
+@pytest.mark.parametrize("known", ["no column", "no value", "other months"])
+def test_segments_that_the_reference_lacks_are_counted_as_themselves(known: str) -> None:
+    """As pandas and scikit-learn count them: months of the frame, whatever the months of the reference."""
+    at = np.arange(N) // 30
+    month = pd.Series(pd.period_range("2024-01", periods=at.max() + 1, freq="M").astype(str))[at].to_numpy()
+    frame = pd.DataFrame({"score": SCORE, "truth": TRUTH, "age": SCORE + 1, "month": month})
+    columns: dict[str, dict[str, Any]] = {"no column": {}, "no value": {"month": None}}
+    other = columns.get(known, {"month": "2023-12"})
+    reference = frame.drop(columns="month").assign(**other)
+
+    found = monitor.evaluate(frame, reference=reference, segments=["month"], **SCORED)
+
+    by_month = frame.assign(right=(frame["score"] >= 0.5) == (frame["truth"] == "yes")).groupby("month")
+    most = by_month.size().sort_values(ascending=False, kind="stable").index[:20]
+    for name, rows in by_month:
+        assert (name in most) is (f"month={name}" in set(found.to_frame()["segment"]))
+        if name in most:
+            assert found.value("accuracy", segment=f"month={name}") == rows["right"].mean()
+            area = roc_auc_score(rows["truth"] == "yes", rows["score"])
+            assert found.value("roc_auc", segment=f"month={name}") == pytest.approx(area, abs=1e-9)
+    told = "Segments of month are compared with nothing: the reference has no such column."
+    assert (told in found.notes) is (known == "no column")
+
+
+def test_values_that_are_other_are_said_to_be() -> None:
+    """Of 24 values the 20 most frequent are segments; the others, and what is rare, are counted together."""
+    rng = np.random.default_rng(4)
+    shop = np.concatenate([np.repeat([f"s{at:02}" for at in range(24)], np.arange(34, 10, -1)), ["rare"] * 3])
+    rng.shuffle(shop)
+    n = len(shop)
+    truth = np.where(rng.uniform(size=n) < 0.5, "yes", "no")
+    frame = pd.DataFrame({"score": rng.uniform(size=n), "truth": truth, "shop": shop})
+    told = (
+        "5 values of shop with 53 predictions are one segment, shop=other: the 20 most frequent values of at "
+        "least 10 rows have their own."
+    )
+
+    found = [
+        monitor.evaluate(frame, reference=reference, segments=["shop"], **SCORED)
+        for reference in (None, frame.assign(shop="s23"))
+    ]
+
+    for one in found:
+        assert told in one.notes
+        segments = set(one.to_frame()["segment"].dropna())
+        assert segments == {"shop=other", *(f"shop=s{at:02}" for at in range(20))}
+        assert one.value("records", segment="shop=other") == 53
 
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])

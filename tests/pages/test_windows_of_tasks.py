@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from fleet_log import NAMES
 from looked_at import NOW, Pages, assert_whole, copied, looking, read_back
+from row_examples import row_of
 from scipy.integrate import trapezoid
 from serving import Bench
 from sklearn import metrics
@@ -20,13 +21,13 @@ from sklearn import metrics
 from monitor.alerts.standing import Seen
 from monitor.app.pages.reading import StoreData
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.core.measurement import Interval, Measurement
+from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.rows import newest
 from monitor.measures.worded import difference_of, value_of, with_interval
 from monitor.pages.asked import Asked
 from monitor.pages.moments import called
 from monitor.pages.report import _period, _rows
-from monitor.pages.slices.segments import segments_page
+from monitor.pages.slices.segments import _line, segments_page
 from monitor.pages.window.classes import MOST, class_rows, confusion_table
 from monitor.specs.rows import Drawn
 from monitor.states.views import Confusion
@@ -414,6 +415,15 @@ class OneGone(StoreData):
             )
             for one in super().seen(model, as_of)
         ]
+
+
+def test_a_segment_whose_estimate_is_lost_says_why() -> None:
+    row = row_of("accuracy", Measurement(0.8, n=9), segment="region=north")
+    lost = replace(row, measure="estimated_accuracy", measurement=Measurement.absent(Reason.TOO_FEW, n=9))
+
+    line = _line(Asked(("models", "flight", "segments")), row, lost, None)
+
+    assert line.estimate == "(too_few)"
 
 
 def test_a_segment_without_a_row_of_the_window_is_none_of_it(tasks: Bench) -> None:

@@ -19,7 +19,8 @@ _MAP = (
     "fewer than 10 labels of a class there: `too_few`. Segments: by the labels of the same segment there."
 )
 _PREDICTED = (
-    "Where labels show that predictions are not the classes from one score on: `not_configured`. "
+    "Where labels show that predictions are not the classes from one score on, or, multi-class, not one of "
+    "the largest probabilities: `not_configured`. "
     "Nothing settled to learn from: `not_settled`."
 )
 _EACH = (
@@ -120,6 +121,7 @@ _ESTIMATES = (
         estimates="mean_absolute_error",
     ),
 )
+ESTIMATED = tuple(estimate.name for estimate in _ESTIMATES)
 ESTIMATE_ROWS = (
     *_ESTIMATES,
     *(

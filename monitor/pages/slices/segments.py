@@ -130,7 +130,9 @@ def _line(asked: Asked, row: MeasurementRow, estimate: MeasurementRow | None, en
     if result.value is not None and result.interval is not None:
         places = (result.interval.lower, result.value, result.interval.upper)
     guess = None if estimate is None else estimate.measurement
-    told = "" if guess is None or guess.value is None else value_of(row.measure, guess.value)
+    told = ""
+    if guess is not None:
+        told = f"({guess.reason})" if guess.value is None else value_of(row.measure, guess.value)
     window = {"window": row.window, "end": end}
     return ForestLine(
         name=row.segment or (f"version {row.version}" if row.version else "the whole"),

@@ -24,7 +24,7 @@ from monitor.states.views import Confusion, ScoreTable
 MOST = 20  # classes that are shown, the most frequent ones
 _MOST_CURVES = 8  # of them have a curve
 _SHARES = (0.02, 0.1, 0.25, 0.5)  # of a row, from which a cell is darker
-OF_CLASS = ("precision", "recall", "f1")
+OF_CLASS = {"precision": "Precision", "recall": "Recall", "f1": "F1"}  # and how they are headed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class ClassRow:
     reference
         None: there is no reference, or it has no labels.
     rates
-        of each of `OF_CLASS`: in words, its bounds, and (lower, value, upper); None without an interval.
+        of each of the page's `rates_of_classes`: in words, its bounds, and (lower, value, upper); None
+        without an interval.
     """
 
     name: str
@@ -92,7 +93,7 @@ def class_rows(
             reference=None if then is None else then[at],
             words=value_of("base_rate", now[at])
             + ("" if then is None else f", reference {value_of('base_rate', then[at])}"),
-            rates=tuple(_rate(measure, known.get((measure, f"class:{name}"))) for measure in OF_CLASS),
+            rates=tuple(rate_of(measure, known.get((measure, f"class:{name}"))) for measure in OF_CLASS),
         )
         for at in frequent(confusion)
     )
@@ -172,7 +173,8 @@ def _shares(confusion: Confusion) -> list[float]:
     return shares
 
 
-def _rate(measure: str, result: Measurement | None) -> tuple[str, str, tuple[float, float, float] | None]:
+def rate_of(measure: str, result: Measurement | None) -> tuple[str, str, tuple[float, float, float] | None]:
+    """Value of a rate in words, its bounds, and both as numbers; see `ClassRow`."""
     if result is None or result.value is None:
         return "" if result is None else f"({result.reason})", "", None
     interval = result.interval

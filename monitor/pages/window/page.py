@@ -19,8 +19,8 @@ from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.model import Link, spec_of
 from monitor.pages.moments import day
 from monitor.pages.picking import Picked, picked
-from monitor.pages.window import classes, curves, numbers
-from monitor.pages.window.classes import ClassRow, ConfusionTable
+from monitor.pages.window import classes, curves, numbers, unlabelled
+from monitor.pages.window.classes import OF_CLASS, ClassRow, ConfusionTable
 from monitor.pages.window.curves import Side
 from monitor.pages.window.kept import kept_groups
 from monitor.pages.window.tiles import Tile, headlines, kept_words, of_chart, tiles_of
@@ -50,6 +50,10 @@ class WindowPage:
         what charts and tables count, where they are of the counts as they are now; empty: of what was kept.
     without
         why there are no charts; empty: there are.
+    labelled
+        whether classes are those of labels; else of predictions.
+    rates_of_classes
+        headings of the rates of each class.
     revisions
         (revision, as of, truth, value, interval, n, coverage).
     """
@@ -66,6 +70,8 @@ class WindowPage:
     groups: tuple[FigureGroup, ...]
     confusion: ConfusionTable | None
     classes: tuple[ClassRow, ...]
+    labelled: bool
+    rates_of_classes: tuple[str, ...]
     main: str
     revisions: tuple[tuple[str, ...], ...]
     rates: Axis = _RATES
@@ -94,30 +100,53 @@ def window_page(data: PageData, asked: Asked, name: str) -> WindowPage:
     charts = _charts(spec, counted, slice_, kept)
     known = {measure: (at, row.measurement) for measure, (at, row) in headlines(every).items()}
     verb = "kept" if asked.as_of is None else "later kept"
-    if charts.results:
+    if charts.labelled:
         of_whole = (result for result in charts.results if not result.subject)
         known = {each.measure: (seen.as_of or 0, each.measurement) for each in of_whole}
         verb = "counted" if window.name else ""
     main = [
         pair for pair in rows if pair[1].measure == seen.main and not (pair[1].subject or pair[1].against)
     ]
-    return WindowPage(
+    has_value = seen.main in kept and kept[seen.main][1].measurement.value is not None
+    tiles = tuple(tiles_of(spec, kept, headlines(rows, REFERENCE), known, verb, window.zone, seen.main))
+    page = WindowPage(
         model=name,
-        truth=str(kept[seen.main][1].truth) if seen.main in kept else "",
+        truth=str(kept[seen.main][1].truth) if has_value else "",
         kept=kept_words(kept.get(seen.main), window.zone),
         without=_without(end, asked, counted, charts.groups, spec),
         lost=0 if counted is None or counted.counting.label is None else counted.lost,
         pick=pick,
         slices=_slices(asked, counted, slice_),
-        tiles=tuple(tiles_of(spec, kept, headlines(rows, REFERENCE), known, verb, window.zone, seen.main)),
+        tiles=tiles,
         counted=f"{known[seen.main][1].n:,} records, as of {day(known[seen.main][0], window.zone)}"
-        if charts.results and seen.main in known
+        if charts.labelled and seen.main in known
         else "",
         groups=tuple(kept_groups(rows)) if by_kept else charts.groups,
         confusion=charts.confusion,
         classes=charts.classes,
+        labelled=charts.labelled,
+        rates_of_classes=tuple(OF_CLASS.values()),
         main=seen.main,
-        revisions=tuple(_revisions(main)),
+        revisions=tuple(_revisions(main))
+        if any(row.measurement.value is not None for _, row in main)
+        else (),
+    )
+    if tiles or charts.labelled or end is None:
+        return page
+    page = replace(page, tiles=unlabelled.estimate_tiles(kept))
+    if asked.as_of is not None:
+        return page
+    records = data.counted(spec, window.start(end), end, Part.RECORDS)
+    if not records.panes:
+        return page
+    return replace(
+        page,
+        without=unlabelled.unlabelled_because(spec, kept),
+        groups=tuple(unlabelled.output_groups(spec, records, slice_)),
+        classes=(predicted := unlabelled.predicted_rows(records, slice_, rows)),
+        rates_of_classes=tuple(unlabelled.ESTIMATED_RATES.values())
+        if any(row.rates for row in predicted)
+        else (),
     )
 
 
@@ -190,6 +219,7 @@ class _Charts:
     groups: tuple[FigureGroup, ...] = ()
     confusion: ConfusionTable | None = None
     classes: tuple[ClassRow, ...] = ()
+    labelled: bool = True
 
 
 def _charts(
@@ -197,9 +227,11 @@ def _charts(
 ) -> _Charts:
     labels = None if counted is None else counted.strata.get(slice_)
     if counted is None or labels is None or counted.counting.label is None:
-        return _Charts()
+        return _Charts(labelled=False)
     options = _options(spec, counted)
     results = performance(counted.counting, labels, options)
+    if not counted.counting.tally(labels).labelled:
+        return _Charts(results, labelled=False)
     if spec.reading.task is Task.REGRESSION:
         return _Charts(results, tuple(numbers.groups(counted, labels, results, options.level, kept)))
     confusion = counted.counting.confusion(labels)
@@ -356,8 +388,6 @@ def _without(
         return "No window of this kind has been measured yet."
     if asked.as_of is not None:
         return "Counts are those of now alone: as known then only what was kept is shown."
-    if spec.labels is None:
-        return "No labels are configured, so there is nothing to draw."
     if counted is not None and not counted.panes:
         gone = "were counted on other grids, or are gone: only what was kept is shown."
         free = "from" in asked.query

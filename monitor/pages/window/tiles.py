@@ -109,8 +109,8 @@ def of_chart(result: Result, kept: Mapping[str, Revision]) -> str:
 
 
 def kept_words(kept: Revision | None, zone: str) -> str:
-    """What was kept of the main measure, and when."""
-    if kept is None:
+    """What was kept of the main measure, and when; empty: it had no value."""
+    if kept is None or kept[1].measurement.value is None:
         return ""
     moment, row = kept
     value = value_of(row.measure, row.measurement.value)

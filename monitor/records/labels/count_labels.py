@@ -39,12 +39,16 @@ from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, lookup
 from monitor.states.strata import Stratum
 
-COUNTED_BY = 1  # another number wherever equal rows would be counted otherwise
 _WHOLE_ONLY = frozenset({"delays", "delay_sums", "predicted", *WHOLE_ONLY, *PAIRED})
 
 _Cells = tuple[Ints, Bools]
 _Terms = tuple[list[Floats], Bools]
 _CellTerms = tuple[Ints, list[Floats], Bools]
+
+
+def counting_rules(counting: Counting) -> int:
+    """Number of the rules that labels are counted by: another wherever equal rows would count otherwise."""
+    return 2 if counting.probable else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +198,12 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
     if isinstance(prediction, Categories):
         cells |= _paired(chosen, score, prediction, labels, counting)
     found = probabilities_of(chosen, reading) if counting.probable else None
-    if found is not None and counting.score is not None:
+    if found is not None and counting.score is not None and isinstance(prediction, Categories):
         actual = _position(labels, found, reading.classes)
-        held, (losses, used), clipped = probability_terms(found, actual, labels.known, counting.score)
+        predicted = prediction.positions(found.names, -1)
+        held, (losses, used), clipped = probability_terms(
+            found, actual, predicted, labels.known, counting.score
+        )
         cells |= held
         cell_sums["losses"] = labels.cell, losses, used
     ranked = labels.number or score

@@ -1,0 +1,108 @@
+"""A window without a label: what is estimated of it, and what came out of the model beside the reference."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from monitor.measures.catalogue.estimates import ESTIMATED
+from monitor.measures.rows import Revision
+from monitor.measures.worded import bounds_of, value_of
+from monitor.pages.asked import CountedWindow
+from monitor.pages.features import drawings
+from monitor.pages.figures import FigureGroup
+from monitor.pages.window.classes import MOST, ClassRow, rate_of
+from monitor.pages.window.tiles import Tile
+from monitor.sentences.reasons import why_absent
+from monitor.specs.model import ModelSpec
+from monitor.states.counters import Counters
+from monitor.states.grids import NumericGrid
+from monitor.states.strata import Stratum
+
+ESTIMATED_RATES = {  # of a class, and how they are headed
+    "estimated_precision": "Estimated precision",
+    "estimated_recall": "Estimated recall",
+    "estimated_roc_auc": "Estimated ROC AUC",
+}
+
+
+def estimate_tiles(kept: Mapping[str, Revision]) -> tuple[Tile, ...]:
+    """Estimates of a window, each with its reason where it has no value; none where all lack one."""
+    known = {name: kept[name][1].measurement for name in ESTIMATED if name in kept}
+    if all(one.value is None for one in known.values()):
+        return ()
+    return tuple(
+        Tile(name, value_of(name, one.value), bounds_of(name, one.interval))
+        if one.value is not None
+        else Tile(name, f"({one.reason})", why_absent(one))
+        for name, one in known.items()
+    )
+
+
+def unlabelled_because(spec: ModelSpec, kept: Mapping[str, Revision]) -> str:
+    """What stands in the place of performance, and why."""
+    if spec.labels is None:
+        return "No labels are configured: performance is not measured."
+    known = [kept[name][1].measurement for name in ESTIMATED if name in kept]
+    if any(one.value is not None for one in known):
+        basis = "scores" if spec.reading.has_score else "predictions"
+        return f"No record has a label yet: performance is estimated from the {basis}."
+    lost = f", and nothing is estimated: {why_absent(known[0])}" if known else ""
+    return f"No record has a label yet{lost}."
+
+
+def output_groups(spec: ModelSpec, counted: CountedWindow, slice_: Stratum) -> Iterator[FigureGroup]:
+    """Distribution of the scores, or of the numbers predicted, beside the reference's."""
+    both, subject = _both(counted, slice_), "score" if spec.reading.has_score else "prediction"
+    if both is None:
+        return
+    now, then = (counted.counting.histogram(counters, subject) for counters in both)
+    if not isinstance(now.grid, NumericGrid):
+        return
+    name = "largest probability" if counted.counting.probable else subject
+    compared = drawings.Compared.of(name, now.grid, now.regular, then.regular, "model")
+    if compared is not None:
+        figure = replace(drawings.distribution(compared), title=f"{subject.capitalize()}s")
+        yield FigureGroup("What comes out?", "two", (figure,))
+
+
+def predicted_rows(counted: CountedWindow, slice_: Stratum, rows: Sequence[Revision]) -> tuple[ClassRow, ...]:
+    """Classes by how many records are predicted as each, the most frequent first; none of numbers."""
+    classes, counters = counted.counting.reading.classes, counted.strata.get(slice_)
+    if not classes or counters is None:
+        return ()
+    both = _both(counted, slice_)
+    sides = [counters] if both is None else list(both)
+    counts = [
+        counted.counting.histogram(side, "prediction").regular[: len(classes)].astype(np.int64)
+        for side in sides
+    ]
+    shares = [(side / max(int(side.sum()), 1)).tolist() for side in counts]
+    known = {(row.measure, row.subject): row.measurement for _, row in rows if not row.against}
+    order = np.argsort(-counts[0], kind="stable")[:MOST].tolist()
+    return tuple(
+        ClassRow(
+            name=classes[at],
+            records=f"{int(counts[0][at]):,}",
+            share=shares[0][at],
+            reference=shares[1][at] if both else None,
+            words=", reference ".join(value_of("base_rate", side[at]) for side in shares),
+            rates=tuple(
+                rate_of(measure, result)
+                for measure in ESTIMATED_RATES
+                if (result := known.get((measure, f"class:{classes[at]}"))) is not None
+            ),
+        )
+        for at in order
+    )
+
+
+def _both(counted: CountedWindow, slice_: Stratum) -> tuple[Counters, Counters] | None:
+    """Records of the window and of the reference; a version is beside all of it. None: there are not both."""
+    now, reference = counted.strata.get(slice_), counted.reference
+    if now is None or reference is None:
+        return None
+    if slice_.segment is None:
+        return now, reference.records
+    then = reference.segments.get(Stratum(segment=slice_.segment))
+    return None if then is None else (now, then)
