@@ -201,6 +201,13 @@ def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Ste
     )
     yield _Step(
         "audit",
+        "rows with event times far off, of those logged since the last audit",
+        lambda planning: planning.misdated_rows(
+            model, since=as_of - DAY, as_of=as_of, recent=asked.recent, ever=asked.ever
+        ),
+    )
+    yield _Step(
+        "audit",
         "ids in several panes",
         lambda planning: planning.repeated_ids(model, as_of=as_of, bounds=asked.repeated),
     )

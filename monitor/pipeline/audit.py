@@ -2,17 +2,18 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from monitor.core.clock import to_iso
+from monitor.core.clock import LAST, to_iso
 from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
+from monitor.measures.statistics.intervals import rate
 from monitor.pipeline.changes.dirty import Changes
 from monitor.pipeline.count import chunks
 from monitor.pipeline.model import Model
@@ -23,9 +24,11 @@ from monitor.records.labels.count_labels import label_facts
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
+from monitor.specs.protocols import MisdatedRows, Range
 from monitor.specs.reads import audit_ranges, pane_ranges
 from monitor.specs.rows import Event, PaneFacts, WaitingPane
 
+MISDATED = "misdated_records"
 WRONG = "label_differences_wrong"  # kind of event
 DECIDED = "recounted"  # the kind that ends it
 
@@ -61,8 +64,9 @@ def audit(
     Rows gone at the old end of the log are its own retention: panes that begin before its oldest row are
     left alone, but for the labels of the newest of them where all of its rows are there. Labels are compared
     pane by pane, except where they have just been, or are about to be, counted. Cost: two columns of two
-    horizons' rows; of about `recount_rows` rows the narrow columns that tell the labels. A log with k times
-    as many has each pane's labels compared by every k-th audit.
+    horizons' rows, and of the rows logged since the audit before; of about `recount_rows` rows the narrow
+    columns that tell the labels. A log with k times as many has each pane's labels compared by every k-th
+    audit.
 
     Parameters
     ----------
@@ -75,15 +79,23 @@ def audit(
     if state.audited_as_of is not None and as_of - state.audited_as_of < model.audit_every:
         return Audited(state.audited_as_of, rows=before)
     reading = model.reading
-    ranges = audit_ranges(reading, as_of)
+    ranges = audit_ranges(reading, as_of, state.audited_as_of)
+    found = model.source.misdated_rows(
+        model.spec, since=state.audited_as_of, as_of=as_of, recent=ranges.recent, ever=ranges.ever
+    )
     batches = model.source.changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
-    log = _read(dated(batches, "logged_at", reading), reading, as_of)
+    since, expected = (state.audited_as_of, ranges.recent) if found.logged is not None else (None, ranges.ever)
+    logs_moments = model.spec.predictions.column("logged_at") is not None
+    misdated = _Misdated(expected, since, as_of if logs_moments else LAST)
+    log = _read(dated(batches, "logged_at", reading), reading, as_of, misdated)
+    found = replace(found, misdated=found.misdated + misdated.rows)
     figures = {**log.figures, **model.source.strays(model.spec, as_of=as_of, bounds=ranges.log)}
     measured = {name: _figure(count) for name, count in figures.items()}
     if reading.labelled:
         orphans = model.source.orphans(model.spec, ranges.orphans)
         measured["orphan_labels"] = _figure(orphans)
     measured["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
+    measured |= _misdated(model, found, log, before, state.audited_as_of)
     rows = tuple(log_row(as_of, name, measured[name]) for name in sorted(measured))
     if not log.panes:
         return Audited(as_of, rows=rows)
@@ -141,6 +153,19 @@ def _repeated_ids(model: Model, as_of: int, bounds: tuple[int, int]) -> Measurem
         return _figure(None)
 
 
+def _misdated(
+    model: Model, found: MisdatedRows, log: "_Log", before: Sequence[MeasurementRow], audited: int | None
+) -> dict[str, Measurement]:
+    """Misdated rows, and their share of the rows that came since the audit before."""
+    new, came = found.misdated, found.logged
+    if came is None:  # all there are: those are new that the audit before did not find
+        earlier = (row.measurement.value for row in before if row.measure == MISDATED)
+        new = max(0, new - int(next(earlier, None) or 0))
+        came = new + sum(rows for start, (rows, *_) in log.panes.items() if start >= (audited or start))
+    share = rate(min(new, came), came, model.spec.level, Reason.NO_RECORDS)
+    return {MISDATED: _figure(found.misdated), "misdated_rate": share}
+
+
 def _figure(count: int | None) -> Measurement:
     if count is None:
         return Measurement.absent(Reason.NOT_COUNTED, n=0)
@@ -159,7 +184,32 @@ class _Log:
     figures: dict[str, int]
 
 
-def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
+@dataclass(slots=True)
+class _Misdated:
+    """Misdated rows among those that are read: of times that parsing alone understands all rows are.
+
+    Parameters
+    ----------
+    expected
+        event times that rows may have.
+    since, until
+        when they were logged: after the first, up to the second.
+    """
+
+    expected: Range
+    since: int | None
+    until: int
+    rows: int = 0
+
+    def add(self, batch: Dated) -> None:
+        """Take in further rows."""
+        event, logged = batch.event.us, batch.seen
+        outside = batch.event.known & ((event < self.expected[0]) | (event >= self.expected[1]))
+        outside &= logged <= self.until
+        self.rows += int((outside if self.since is None else outside & (logged > self.since)).sum())
+
+
+def _read(batches: Iterator[Dated], reading: Reading, as_of: int, misdated: _Misdated) -> _Log:
     """Add the log up batch by batch: memory does not grow with it."""
     panes: dict[int, _Rows] = {}
     oldest = np.iinfo(np.int64).max
@@ -171,6 +221,7 @@ def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
         figures["future_records"] += int((visible & ~present).sum())
         figures["stale_log_records"] += int((visible & (logged - event > reading.horizon)).sum())
         figures["invalid_times"] += batch.event.invalid
+        misdated.add(batch)
         oldest = int(event[present].min(initial=oldest))
         for start, rows, newest, checksum in _by_pane(event[present], logged[present], reading.pane):
             before, last, sum_before = panes.get(start, (0, newest, 0))
