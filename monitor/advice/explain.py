@@ -188,7 +188,7 @@ def _of_cycle(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) 
 
 def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Step]:
     reading = counting.reading
-    asked = audit_ranges(reading, as_of)
+    asked = audit_ranges(reading, as_of, as_of - DAY)
     yield _Step(
         "audit",
         "all rows of two horizons, compared with what is stored",

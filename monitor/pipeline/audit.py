@@ -95,7 +95,8 @@ def audit(
         orphans = model.source.orphans(model.spec, ranges.orphans)
         measured["orphan_labels"] = _figure(orphans)
     measured["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
-    measured |= _misdated(model, found, log, before, state.audited_as_of)
+    since_last = ranges.log[0] if state.audited_as_of is None else state.audited_as_of
+    measured |= _misdated(model, found, log, before, since_last)
     rows = tuple(log_row(as_of, name, measured[name]) for name in sorted(measured))
     if not log.panes:
         return Audited(as_of, rows=rows)
@@ -154,14 +155,14 @@ def _repeated_ids(model: Model, as_of: int, bounds: tuple[int, int]) -> Measurem
 
 
 def _misdated(
-    model: Model, found: MisdatedRows, log: "_Log", before: Sequence[MeasurementRow], audited: int | None
+    model: Model, found: MisdatedRows, log: "_Log", before: Sequence[MeasurementRow], since: int
 ) -> dict[str, Measurement]:
     """Misdated rows, and their share of the rows that came since the audit before."""
     new, came = found.misdated, found.logged
     if came is None:  # all there are: those are new that the audit before did not find
         earlier = (row.measurement.value for row in before if row.measure == MISDATED)
         new = max(0, new - int(next(earlier, None) or 0))
-        came = new + sum(rows for start, (rows, *_) in log.panes.items() if start >= (audited or start))
+        came = new + sum(rows for start, (rows, *_) in log.panes.items() if start >= since)
     share = rate(min(new, came), came, model.spec.level, Reason.NO_RECORDS)
     return {MISDATED: _figure(found.misdated), "misdated_rate": share}
 

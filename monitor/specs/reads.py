@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.clock import DAY, floor_to, from_iso
+from monitor.core.clock import DAY, FIRST, floor_to, from_iso
 from monitor.records.reading import Reading
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
@@ -97,7 +97,7 @@ def audit_ranges(reading: Reading, as_of: int, audited: int | None = None) -> Au
         repeated=(first, as_of + reading.tolerance + 1),
         orphans=(first, as_of + 1),
         recent=((as_of if audited is None else audited) - 2 * reading.horizon, last),
-        ever=(min(OLDEST_LOG, as_of - AHEAD), as_of + max(reading.horizon, AHEAD)),
+        ever=(OLDEST_LOG if as_of - AHEAD > OLDEST_LOG else FIRST, as_of + max(reading.horizon, AHEAD)),
     )
 
 

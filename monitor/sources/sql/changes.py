@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.clock import HOUR
+from monitor.core.clock import FIRST, HOUR
 from monitor.core.errors import SourceError
 from monitor.records.rows import Batches, dated, times
 from monitor.sources.engines.engine import Engine
@@ -244,9 +244,9 @@ def count_misdated(session: Session, engine: Engine, model: ModelSpec, asked: Mi
         counts = session.rows(sql)[0]
         return MisdatedRows(misdated=int(counts[-1]), logged=int(counts[0]))
     where = f"({event.outside(asked.ever)})"
-    if logged is not None:  # not by its index, which would find nearly all rows
-        logged = replace(logged, sql=engine.off_index(logged.sql) or logged.sql)
-        where += f" AND ({logged.condition(0, asked.as_of + 1)} OR {logged.sql} IS NULL)"
+    if logged is not None and logged.shape is not Shape.NOTHING:
+        logged = replace(logged, sql=engine.off_index(logged.sql) or logged.sql)  # it would find nearly all
+        where += f" AND ({logged.condition(FIRST, asked.as_of + 1)})"
     rows = session.rows(f"SELECT count(*) AS misdated FROM {looked.item} WHERE {where}")
     return MisdatedRows(int(rows[0][0]))
 
