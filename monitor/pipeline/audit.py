@@ -3,12 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
-from monitor.core.clock import LAST, to_iso
+from monitor.core.clock import to_iso
 from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
@@ -24,7 +24,7 @@ from monitor.records.labels.count_labels import label_facts
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
-from monitor.specs.protocols import MisdatedRows, Range
+from monitor.specs.protocols import MisdatedRows
 from monitor.specs.reads import audit_ranges, pane_ranges
 from monitor.specs.rows import Event, PaneFacts, WaitingPane
 
@@ -84,11 +84,7 @@ def audit(
         model.spec, since=state.audited_as_of, as_of=as_of, recent=ranges.recent, ever=ranges.ever
     )
     batches = model.source.changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
-    since, expected = (state.audited_as_of, ranges.recent) if found.logged is not None else (None, ranges.ever)
-    logs_moments = model.spec.predictions.column("logged_at") is not None
-    misdated = _Misdated(expected, since, as_of if logs_moments else LAST)
-    log = _read(dated(batches, "logged_at", reading), reading, as_of, misdated)
-    found = replace(found, misdated=found.misdated + misdated.rows)
+    log = _read(dated(batches, "logged_at", reading), reading, as_of)
     figures = {**log.figures, **model.source.strays(model.spec, as_of=as_of, bounds=ranges.log)}
     measured = {name: _figure(count) for name, count in figures.items()}
     if reading.labelled:
@@ -185,32 +181,7 @@ class _Log:
     figures: dict[str, int]
 
 
-@dataclass(slots=True)
-class _Misdated:
-    """Misdated rows among those that are read: of times that parsing alone understands all rows are.
-
-    Parameters
-    ----------
-    expected
-        event times that rows may have.
-    since, until
-        when they were logged: after the first, up to the second.
-    """
-
-    expected: Range
-    since: int | None
-    until: int
-    rows: int = 0
-
-    def add(self, batch: Dated) -> None:
-        """Take in further rows."""
-        event, logged = batch.event.us, batch.seen
-        outside = batch.event.known & ((event < self.expected[0]) | (event >= self.expected[1]))
-        outside &= logged <= self.until
-        self.rows += int((outside if self.since is None else outside & (logged > self.since)).sum())
-
-
-def _read(batches: Iterator[Dated], reading: Reading, as_of: int, misdated: _Misdated) -> _Log:
+def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
     """Add the log up batch by batch: memory does not grow with it."""
     panes: dict[int, _Rows] = {}
     oldest = np.iinfo(np.int64).max
@@ -222,7 +193,6 @@ def _read(batches: Iterator[Dated], reading: Reading, as_of: int, misdated: _Mis
         figures["future_records"] += int((visible & ~present).sum())
         figures["stale_log_records"] += int((visible & (logged - event > reading.horizon)).sum())
         figures["invalid_times"] += batch.event.invalid
-        misdated.add(batch)
         oldest = int(event[present].min(initial=oldest))
         for start, rows, newest, checksum in _by_pane(event[present], logged[present], reading.pane):
             before, last, sum_before = panes.get(start, (0, newest, 0))

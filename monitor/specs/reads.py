@@ -10,7 +10,6 @@ from monitor.records.reading import Reading
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 
-
 OLDEST_LOG = from_iso("1990-01-01")  # nobody logged predictions before
 AHEAD = 3_652 * DAY  # ten years: no replay of a log goes back further
 

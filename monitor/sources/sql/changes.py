@@ -237,7 +237,11 @@ def count_misdated(session: Session, engine: Engine, model: ModelSpec, asked: Mi
     looked = look(session, engine, model.predictions, "p")
     event = event_time(session, looked, model, asked.recent)
     logged = _time(session, looked, model, "logged_at", event.condition(*asked.recent))
-    if logged is not None and asked.since is not None and _finds_logged(session, looked, event, logged, asked):
+    if (
+        logged is not None
+        and asked.since is not None
+        and _finds_logged(session, looked, event, logged, asked)
+    ):
         new = logged.condition(asked.since + 1, asked.as_of + 1)
         misdated = f"count(CASE WHEN {event.outside(asked.recent)} THEN 1 END) AS misdated"
         sql = f"SELECT count(*) AS logged, {misdated} FROM {looked.item} WHERE {new}"
