@@ -12,7 +12,7 @@ from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import Looked, exact, look, same_id
 from monitor.sources.sql.scan import has_own_table, look_labels
 from monitor.sources.sql.statements import Output, Session, Statement, Want
-from monitor.sources.sql.time_columns import comparable, event_time
+from monitor.sources.sql.time_columns import comparable, event_time, without_offsets
 from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec, Relation
 from monitor.specs.protocols import MisdatedRows, Range
@@ -242,6 +242,7 @@ def count_misdated(session: Session, engine: Engine, model: ModelSpec, asked: Mi
         and asked.since is not None
         and _finds_logged(session, looked, event, logged, asked)
     ):
+        logged = without_offsets(session, looked, logged, asked.since, asked.as_of)
         new = logged.condition(asked.since + 1, asked.as_of + 1)
         misdated = f"count(CASE WHEN {event.outside(asked.recent)} THEN 1 END) AS misdated"
         sql = f"SELECT count(*) AS logged, {misdated} FROM {looked.item} WHERE {new}"
