@@ -31,7 +31,7 @@ def test_far_off_times_are_counted(made: Made, times_as: str, *, dated: bool) ->
     logged = [SINCE + (at + 1) * MINUTE for at in range(len(FAR) + 1)] + moments
     kind, cast = KINDS[times_as]
     rows = rows_of(len(times), event_time=[*map(cast, times)], logged_at=[*map(cast, logged)])
-    types = {name: kind for name in ("event_time", "logged_at")}
+    types = dict.fromkeys(("event_time", "logged_at"), kind)
     units = (("event_time", "s"), ("logged_at", "s")) if kind == "bigint" else ()
     if kind == "timestamp" and made.url.startswith("chdb"):
         pytest.skip("its type of times ends in 2299")
