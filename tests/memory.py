@@ -15,6 +15,7 @@ from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
 from monitor.sources.source import SqlSource
 from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import MisdatedRows
 
 Range = tuple[int, int]
 _NARROW = ("id", "event_time", "logged_at", "version", "arm", "serving", "score", "prediction", "challenger")
@@ -111,6 +112,17 @@ class MemorySource:
             "rows_without_time": pc.sum(pc.and_(event.is_null(), inside)).as_py() or 0,
         }
 
+    def misdated_rows(
+        self, model: ModelSpec, *, since: int | None, as_of: int, recent: Range, ever: Range
+    ) -> MisdatedRows:
+        table = self.predictions
+        if since is not None and "logged_at" in table.column_names:
+            new = _between(table, "logged_at", (since + 1, as_of + 1))
+            return MisdatedRows(_outside(new, recent), new.num_rows)
+        if "logged_at" in table.column_names:
+            table = table.filter(pc.less_equal(_logged(table), as_of))
+        return MisdatedRows(_outside(table, ever))
+
     def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
         table = _between(self.predictions, "event_time", bounds)
         table = table.filter(pc.and_(table["id"].is_valid(), pc.less_equal(_logged(table), as_of)))
@@ -146,6 +158,12 @@ def _halves(table: pa.Table, seen: str) -> Batches:
 def _between(table: pa.Table, role: str, bounds: Range) -> pa.Table:
     moments = table[role]
     return table.filter(pc.and_(pc.greater_equal(moments, bounds[0]), pc.less(moments, bounds[1])))
+
+
+def _outside(table: pa.Table, bounds: Range) -> int:
+    return (
+        int(table["event_time"].is_valid().to_numpy().sum()) - _between(table, "event_time", bounds).num_rows
+    )
 
 
 def _within(table: pa.Table, ranges: Sequence[Range]) -> pa.Table:

@@ -87,6 +87,10 @@ class CheckedModel:
         what a cycle and an audit run; only if it was asked for.
     accepted
         what people have accepted, a sentence each.
+    has_older
+        before the oldest event lie others, and a pause of half a year.
+    misdated
+        rows whose event times are far off; None: not known.
     """
 
     name: str
@@ -97,6 +101,8 @@ class CheckedModel:
     labels: Rows | None
     newest: int | None
     oldest: int | None
+    has_older: bool
+    misdated: Rows | None
     series: ExpectedSeries
     max_series: int
     watching: Watching
@@ -240,6 +246,8 @@ def _sound(
         labels=inspection.labels,
         newest=newest,
         oldest=oldest,
+        has_older=inspection.has_older,
+        misdated=inspection.misdated,
         series=series,
         max_series=model.max_series,
         watching=watching(resolved, inspection.settling, reach),
@@ -339,7 +347,7 @@ def _reads(
             if rows is not None and rows.more:
                 rows, span = count(session, reader.engine, model, newest, HOUR), HOUR
         counted.append(0.0 if rows is None else rows.n * HOUR / span)
-    per_hour, labels = counted
+    per_hour, labels = counted[0], counted[1] * (1.0 - inspection.misdated_labels)
     if per_hour == 0:
         return None
     labelled = min(1.0, labels / per_hour) if labels else 1.0

@@ -188,7 +188,7 @@ def _of_cycle(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) 
 
 def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Step]:
     reading = counting.reading
-    asked = audit_ranges(reading, as_of)
+    asked = audit_ranges(reading, as_of, as_of - DAY)
     yield _Step(
         "audit",
         "all rows of two horizons, compared with what is stored",
@@ -198,6 +198,13 @@ def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Ste
         "audit",
         "rows without id or time",
         lambda planning: planning.strays(model, as_of=as_of, bounds=asked.log),
+    )
+    yield _Step(
+        "audit",
+        "rows with event times far off, of those logged since the last audit",
+        lambda planning: planning.misdated_rows(
+            model, since=as_of - DAY, as_of=as_of, recent=asked.recent, ever=asked.ever
+        ),
     )
     yield _Step(
         "audit",

@@ -1,7 +1,7 @@
 """What a look at some rows tells: times, scores, classes, ids and delays that are not as configured. Pure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
@@ -11,21 +11,24 @@ import pyarrow.compute as pc
 
 from monitor.advice.habits import feature_warnings, load_warnings, name_warnings
 from monitor.advice.samples import LOOKED_AT, Sample
-from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, format_duration
+from monitor.alerts.defaults import MISDATED
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, format_duration, to_iso
 from monitor.core.errors import SourceError
 from monitor.core.typing import Ints
 from monitor.records.reading import Reading, Task
 from monitor.records.rows import prediction_of, score_of, times
 from monitor.records.times import Times
 from monitor.records.values import Categories, Numbers, categories, codes_of, texts
+from monitor.sources.indexes import Rows
 from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Range
+from monitor.specs.reads import OLDEST_LOG
 
 ENOUGH = 50  # values of a class, or delays, from which on something is said of them
 _FEW = 0.005  # share that is worth a word
 _LISTED = 6
 NAMED_FROM = 10  # rows that hold a value before it is named
 MOSTLY = 0.95  # of scores: of more out of range the range is wrong; few percentages lie within [0, 1]
-_LONG_AGO = 631_152_000_000_000  # 1990: nobody logged predictions before
 
 
 @dataclass(slots=True)
@@ -34,8 +37,14 @@ class Findings:
 
     Parameters
     ----------
-    newest, oldest
-        newest and oldest event time, neither in the future nor before 1970; None: not known.
+    newest, oldest, has_older
+        newest and oldest event time, neither in the future nor before 1970; None: not known. Whether older
+        ones lie before a pause of half a year.
+    expected
+        event times that predictions may have: others are misdated, and nothing is estimated by them. None:
+        not known.
+    misdated, misdated_labels
+        predictions with other event times, None: not known; share of the labels looked at that are theirs.
     strata
         names of versions and arms that occur, by role.
     delays
@@ -51,6 +60,10 @@ class Findings:
     warnings: list[str] = field(default_factory=list)
     newest: int | None = None
     oldest: int | None = None
+    has_older: bool = False
+    expected: Range | None = None
+    misdated: Rows | None = None
+    misdated_labels: float = 0.0
     strata: dict[str, tuple[str, ...]] = field(default_factory=dict)
     delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     settling: int | None = None
@@ -65,7 +78,8 @@ def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, find
     look_at_times(sample, model, now, title, findings)
     if sample.n == 0:
         return
-    reading, rows = model.reading, sample.rows
+    reading, rows = model.reading, well_dated(sample.rows, model.reading, findings)
+    sample = replace(sample, rows=rows)
     findings.records = rows
     about = f"{title}: of {sample.title} rows"
     findings.warnings += load_warnings(rows, model, about)
@@ -102,8 +116,7 @@ def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, findin
             continue
         _look_at_times(parsed, rows[role], reading, role, about, findings)
         if role == "event_time":
-            past = parsed.us[parsed.known & (parsed.us <= now)]
-            findings.newest = int(past.max()) if len(past) else None
+            findings.newest = _newest(parsed, now)
             findings.warnings += _implausible(parsed, reading, now, about)
 
 
@@ -132,7 +145,9 @@ def look_at_labels(sample: Sample, model: ModelSpec, title: str, findings: Findi
     """Note what some labels tell: of their predictions, classes, delays."""
     if sample.n == 0:
         return
-    reading, rows = model.reading, sample.rows
+    reading, rows = model.reading, well_dated(sample.rows, model.reading, findings)
+    findings.misdated_labels = 1.0 - rows.num_rows / sample.n
+    sample = replace(sample, rows=rows)
     about = f"{title}: of {sample.title} labels"
     there = np.asarray(rows["found"].combine_chunks()) > 0
     findings.joined = joined_of(rows)
@@ -162,6 +177,44 @@ def look_at_labels(sample: Sample, model: ModelSpec, title: str, findings: Findi
     kept = delays <= reading.horizon  # what comes later is not counted
     findings.settling = settling_estimate(delays[kept], kinds[kept], model.settled_share)
     findings.warnings += horizon_warnings(delays, model, about)
+
+
+def newest_event(sample: Sample, reading: Reading, now: int) -> int | None:
+    """Newest event time up to now; None: there is none that is understood."""
+    try:
+        return _newest(times(sample.rows, "event_time", reading), now) if sample.n else None
+    except SourceError:  # said of the times themselves
+        return None
+
+
+def _newest(event: Times, now: int) -> int | None:
+    past = event.us[event.known & (event.us <= now)]
+    return int(past.max()) if len(past) else None
+
+
+def well_dated(rows: pa.Table, reading: Reading, findings: Findings) -> pa.Table:
+    """Rows but those whose event times are misdated; all, where nothing else is there."""
+    try:
+        event = times(rows, "event_time", reading)
+    except SourceError:  # said of the times themselves
+        return rows
+    if findings.expected is None:
+        return rows
+    first, last = findings.expected
+    kept = ~event.known | ((event.us >= first) & (event.us < last))
+    return rows.filter(pa.array(kept)) if kept.any() else rows
+
+
+def misdated_warning(misdated: Rows, rows: Rows, model: ModelSpec, title: str, expected: Range) -> str:
+    """What is said of predictions that no window will ever have; empty where they are few, or all are."""
+    if not misdated.n or misdated.n < MISDATED * rows.n or (misdated == rows and not rows.more):
+        return ""
+    named = f'"{model.reading.column("event_time")}" (event_time)'
+    first, last = (to_iso(moment)[:10] for moment in expected)
+    return (
+        f"{title}: {misdated} of {rows} rows have event times before {first} or after {last} in {named}: no "
+        "window counts them. Look at what writes them: a unit, a default value, a year"
+    )
 
 
 def joined_of(rows: pa.Table) -> pa.Table:
@@ -228,7 +281,7 @@ def _implausible(event: Times, reading: Reading, now: int, about: str) -> Iterat
     if len(moments) == 0:
         return
     named = f'"{reading.column("event_time")}" (event_time)'
-    early = float(np.mean(moments < _LONG_AGO))
+    early = float(np.mean(moments < OLDEST_LOG))
     ahead, late = int(moments.max()) - now, int(np.sum(moments > now + reading.tolerance))
     if early > 0.5:
         yield f"{about} {early:.1%} lie before 1990 in {named}: is event_time_unit right?"

@@ -15,12 +15,17 @@ from monitor.advice.findings import (
     look_at_odd_times,
     look_at_records,
     look_at_times,
+    misdated_warning,
+    newest_event,
+    well_dated,
 )
 from monitor.advice.outputs import look_at_outputs, look_at_reference
 from monitor.advice.samples import (
     LOOKED_AT,
+    Sample,
+    count_far_off,
+    log_start,
     odd_times,
-    oldest_record,
     sample_alike,
     sample_labels,
     sample_records,
@@ -47,6 +52,7 @@ from monitor.sources.sql.statements import Output, Session, Statement, Want
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.reads import OLDEST_LOG
 
 _SAMPLE = 1_000
 _Asked: TypeAlias = tuple[Output, Want]
@@ -71,8 +77,12 @@ class Inspection:
         database types of the prediction table's columns.
     rows, labels
         of the tables, counted up to a million; None where one cannot be read, or there is none.
-    newest, oldest
-        newest and oldest event time, neither in the future nor before 1970; None: not known.
+    newest, oldest, has_older
+        newest and oldest event time, neither in the future nor before 1970; None: not known. Whether older
+        ones lie before a pause of half a year.
+    misdated, misdated_labels
+        predictions whose event times are far off, None: not known; share of the labels looked at that are
+        theirs.
     strata
         versions and arms that occur, by role.
     delays, settling
@@ -91,6 +101,9 @@ class Inspection:
     labels: Rows | None = None
     newest: int | None = None
     oldest: int | None = None
+    has_older: bool = False
+    misdated: Rows | None = None
+    misdated_labels: float = 0.0
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     settling: int | None = None
@@ -169,6 +182,9 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         labels=looking.label_rows,
         newest=findings.newest,
         oldest=findings.oldest,
+        has_older=findings.has_older,
+        misdated=findings.misdated,
+        misdated_labels=findings.misdated_labels,
         strata=findings.strata,
         delays=findings.delays,
         settling=findings.settling,
@@ -352,10 +368,27 @@ def _records_sample(session: Session, looking: _Looking, now: int) -> None:
     engine, looked = looking.source.reader.engine, looking.predictions
     if looked is not None:
         sample = sample_records(session, engine, looking.model, now)
+        _expected_times(session, looking, sample, now)
         look_at_records(sample, looking.model, now, looked.title, looking.findings)
-        looking.findings.oldest = oldest_record(session, engine, looking.model, now)
         odd = odd_times(session, engine, looking.model, "event_time", now) if sample.newest else None
         look_at_odd_times(sample, odd, looking.model, looked.title, looking.findings)
+
+
+def _expected_times(session: Session, looking: _Looking, sample: Sample, now: int) -> None:
+    """Since when there are rows, up to when there may be some, and how many lie outside of that."""
+    engine, findings, model = looking.source.reader.engine, looking.findings, looking.model
+    newest = newest_event(sample, model.reading, now)
+    start = None if newest is None else log_start(session, engine, model, newest)
+    if start is not None:
+        findings.oldest, findings.has_older = start.oldest, start.has_older
+    first = OLDEST_LOG if start is None else start.oldest
+    findings.expected = (first, now + model.reading.horizon)
+    ever = (min(first, OLDEST_LOG), now + model.reading.horizon)
+    findings.misdated = count_far_off(session, engine, model, ever)
+    if findings.misdated is not None and looking.rows is not None and looking.predictions is not None:
+        title = looking.predictions.title
+        warning = misdated_warning(findings.misdated, looking.rows, model, title, ever)
+        findings.warnings += [warning] if warning else []
 
 
 def _times_sample(session: Session, looking: _Looking, now: int) -> None:
@@ -379,7 +412,9 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
         look_at_labels(sample, looking.model, looking.labels.title, looking.findings)
         if sample.newest and sample.n == LOOKED_AT and looking.model.reading.task is Task.BINARY:
             first = sample_labels(session, engine, looking.model, now, oldest=True)
-            looking.findings.first = None if first is None else joined_of(first.rows)
+            if first is not None:
+                rows = well_dated(first.rows, looking.model.reading, looking.findings)
+                looking.findings.first = joined_of(rows)
         looking.findings.alike = sample_alike(session, engine, looking.model, looking.findings.joined)
         dated = sample.newest and "reported_at" in sample.rows.column_names
         odd = odd_times(session, engine, looking.model, "reported_at", now) if dated else None

@@ -176,7 +176,7 @@ def _say(path: Path, checked: CheckResult, models: int, now: int, *, explain: bo
 def _notes(model: CheckedModel, now: int) -> Iterator[str]:
     """What was found by itself, how labels are counted, what will be watched and when it can be judged."""
     if model.oldest is not None and model.newest is not None:
-        yield _log(model.name, model.oldest, model.newest, now)
+        yield _log(model, model.oldest, model.newest, now)
     if model.find_features:
         numeric, categorical = (", ".join(names) or "none" for names in (model.numeric, model.categorical))
         yield f"numeric features: {numeric}; categorical: {categorical}"
@@ -189,15 +189,21 @@ def _notes(model: CheckedModel, now: int) -> Iterator[str]:
     yield f"expected: {rows}; about {model.series.total:,} series for Prometheus, {most}"
 
 
-def _log(name: str, oldest: int, newest: int, now: int) -> str:
+def _log(model: CheckedModel, oldest: int, newest: int, now: int) -> str:
     """Since when there are rows, and what lives those days again of which one is judged."""
     rows = f"log: rows from {to_iso(oldest)[:10]} to {to_iso(newest)[:10]}"
+    if model.misdated is not None and model.misdated.n:
+        rows += f", and {model.misdated} dated years off, which no window counts"
+    elif model.has_older:
+        rows += ", and older ones before a pause of half a year or more"
     start = floor_to(oldest, DAY) + (1 + FEWEST_DAYS) * DAY
     end = min(floor_to(newest, DAY) + DAY, floor_to(now, DAY))
     if end <= start:
         return rows
     time = f"--from {to_iso(start)[:10]} --to {to_iso(end)[:10]}"
-    return f"{rows}; to live its days again: monitor replay --model {shlex.quote(name)} {time} --every 1d"
+    return (
+        f"{rows}; to live its days again: monitor replay --model {shlex.quote(model.name)} {time} --every 1d"
+    )
 
 
 def _rows(reads: ExpectedReads) -> str:
@@ -215,6 +221,7 @@ def _object(model: CheckedModel) -> dict[str, Any]:
         "labels": None if model.labels is None else model.labels.n,
         "oldest": iso(model.oldest),
         "newest": iso(model.newest),
+        "misdated": None if model.misdated is None else model.misdated.n,
         "series": dict(model.series.by_group),
         "max_series": model.max_series,
         "rows_per_hour": None if reads is None else reads.per_hour,

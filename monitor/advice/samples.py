@@ -22,11 +22,13 @@ from monitor.sources.sql.statements import Output, Session, Statement, Want, con
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Range
 
 LOOKED_AT = 5_000
 _SORTED = 20 * MANY  # rows up to which sorting them without an index is cheap
 _PARTS = 10  # of the labelled predictions' time
 _OLDEST = 100  # rows, some of which may have no time
+_PAUSE = 180 * DAY  # of a log, at most
 _EPOCH_ON = 0  # rows from before 1970 are no newest ones
 
 
@@ -52,6 +54,14 @@ class Sample:
     def title(self) -> str:
         """What messages call them."""
         return f"the {self.n:,} {'newest' if self.newest else 'first'}"
+
+
+@dataclass(frozen=True, slots=True)
+class LogStart:
+    """Event time of a log's oldest prediction since 1970, and whether others lie before a long pause."""
+
+    oldest: int
+    has_older: bool = False
 
 
 def sample_records(session: Session, engine: Engine, model: ModelSpec, now: int) -> Sample:
@@ -102,18 +112,51 @@ def sample_alike(
     )
 
 
-def oldest_record(session: Session, engine: Engine, model: ModelSpec, now: int) -> int | None:
-    """Event time of the oldest prediction since 1970; None where no index finds it, or there is none."""
+def log_start(session: Session, engine: Engine, model: ModelSpec, newest: int) -> LogStart | None:
+    """Where a log begins that ends with its newest prediction; None where no index finds it.
+
+    A few misdated rows, or many, would be its oldest ones: what lies beyond half a year without any row is
+    left out. Cost: some of the oldest rows, and one row of each half year between them and the newest.
+    """
     looked = look(session, engine, model.predictions, "p")
     column = str(model.predictions.column("event_time"))
     time = comparable(session, looked, column, "event_time", model.reading)
     if not sortable(session, looked, time):
         return None
     output = looked.output(Want.TIME, "event_time", column, unit=model.reading.unit("event_time"))
-    oldest = f"WHERE ({time.condition(_EPOCH_ON, now + 1)}) ORDER BY {time.sql}"
-    rows = session.read(Statement((output,), f"FROM {_some(looked, oldest, _OLDEST)}"))
-    found = times(rows, "event_time", model.reading)
-    return int(found.us[found.known].min()) if found.known.any() else None
+
+    def oldest_since(first: int) -> int:
+        oldest = f"WHERE ({time.condition(first, newest + 1)}) ORDER BY {time.sql}"
+        rows = session.read(Statement((output,), f"FROM {_some(looked, oldest, _OLDEST)}"))
+        found = times(rows, "event_time", model.reading)
+        return int(found.us[found.known].min(initial=newest))
+
+    oldest = oldest_since(_EPOCH_ON)
+    ends = range(newest + 1, oldest, -_PAUSE)
+    there = are_there(session, looked, [time.condition(end - _PAUSE, end) for end in ends])
+    if all(there):
+        return LogStart(oldest)
+    return LogStart(oldest_since(ends[there.index(False)]), has_older=True)
+
+
+def are_there(session: Session, looked: Looked, conditions: Sequence[str]) -> list[bool]:
+    """Whether there is a row of each condition, by one statement."""
+    one = f"SELECT 1 AS one FROM {looked.item} WHERE"
+    asked = [
+        f"(SELECT count(*) FROM ({one} {condition} LIMIT 1) AS few) AS at{at}"
+        for at, condition in enumerate(conditions)
+    ]
+    return [bool(count) for count in session.rows(f"SELECT {', '.join(asked)}")[0]]
+
+
+def count_far_off(session: Session, engine: Engine, model: ModelSpec, expected: Range) -> Rows | None:
+    """Predictions whose event times lie outside of those expected; None where no index finds them."""
+    looked = look(session, engine, model.predictions, "p")
+    column = str(model.predictions.column("event_time"))
+    time = comparable(session, looked, column, "event_time", model.reading)
+    return (
+        count_rows(session, looked.item, time.outside(expected)) if sortable(session, looked, time) else None
+    )
 
 
 def sample_times(session: Session, engine: Engine, model: ModelSpec, now: int) -> Sample | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from monitor.advice.samples import sortable
+from monitor.advice.samples import are_there, sortable
 from monitor.alerts.rules import Base
 from monitor.core.clock import DAY, HOUR, SECOND, format_duration, to_iso
 from monitor.core.errors import SourceError
@@ -77,11 +77,10 @@ def longest_silence(session: Session, source: SqlSource, model: ModelSpec, newes
     if not sortable(session, looked, logged):
         return 0
     near = event.condition(newest - _DAYS * DAY - model.reading.horizon, newest + DAY)
-    asked = [
-        f"(SELECT count(*) FROM (SELECT 1 AS one FROM {looked.item} WHERE ({near}) AND "
-        f"({logged.condition(newest - at - _SLOT, newest - at)}) LIMIT 1) AS few) AS at{at // _SLOT}"
+    slots = [
+        f"({near}) AND ({logged.condition(newest - at - _SLOT, newest - at)})"
         for at in range(0, _DAYS * DAY, _SLOT)
     ]
-    held = [bool(count) for count in session.rows(f"SELECT {', '.join(asked)}")[0]]
-    runs = [(there, len(list(slots))) for there, slots in groupby([True, *held])]
+    held = are_there(session, looked, slots)
+    runs = [(there, len(list(same))) for there, same in groupby([True, *held])]
     return max((length for there, length in runs[:-1] if not there), default=0)

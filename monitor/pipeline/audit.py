@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
+from monitor.measures.statistics.intervals import rate
 from monitor.pipeline.changes.dirty import Changes
 from monitor.pipeline.count import chunks
 from monitor.pipeline.model import Model
@@ -23,9 +24,11 @@ from monitor.records.labels.count_labels import label_facts
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
+from monitor.specs.protocols import MisdatedRows
 from monitor.specs.reads import audit_ranges, pane_ranges
 from monitor.specs.rows import Event, PaneFacts, WaitingPane
 
+MISDATED = "misdated_records"
 WRONG = "label_differences_wrong"  # kind of event
 DECIDED = "recounted"  # the kind that ends it
 
@@ -61,8 +64,9 @@ def audit(
     Rows gone at the old end of the log are its own retention: panes that begin before its oldest row are
     left alone, but for the labels of the newest of them where all of its rows are there. Labels are compared
     pane by pane, except where they have just been, or are about to be, counted. Cost: two columns of two
-    horizons' rows; of about `recount_rows` rows the narrow columns that tell the labels. A log with k times
-    as many has each pane's labels compared by every k-th audit.
+    horizons' rows, and of the rows logged since the audit before; of about `recount_rows` rows the narrow
+    columns that tell the labels. A log with k times as many has each pane's labels compared by every k-th
+    audit.
 
     Parameters
     ----------
@@ -75,7 +79,10 @@ def audit(
     if state.audited_as_of is not None and as_of - state.audited_as_of < model.audit_every:
         return Audited(state.audited_as_of, rows=before)
     reading = model.reading
-    ranges = audit_ranges(reading, as_of)
+    ranges = audit_ranges(reading, as_of, state.audited_as_of)
+    found = model.source.misdated_rows(
+        model.spec, since=state.audited_as_of, as_of=as_of, recent=ranges.recent, ever=ranges.ever
+    )
     batches = model.source.changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
     log = _read(dated(batches, "logged_at", reading), reading, as_of)
     figures = {**log.figures, **model.source.strays(model.spec, as_of=as_of, bounds=ranges.log)}
@@ -84,6 +91,8 @@ def audit(
         orphans = model.source.orphans(model.spec, ranges.orphans)
         measured["orphan_labels"] = _figure(orphans)
     measured["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
+    since_last = ranges.log[0] if state.audited_as_of is None else state.audited_as_of
+    measured |= _misdated(model, found, log, before, since_last)
     rows = tuple(log_row(as_of, name, measured[name]) for name in sorted(measured))
     if not log.panes:
         return Audited(as_of, rows=rows)
@@ -139,6 +148,19 @@ def _repeated_ids(model: Model, as_of: int, bounds: tuple[int, int]) -> Measurem
         return _figure(model.source.repeated_ids(model.spec, as_of=as_of, bounds=bounds))
     except SourceUnavailable:
         return _figure(None)
+
+
+def _misdated(
+    model: Model, found: MisdatedRows, log: "_Log", before: Sequence[MeasurementRow], since: int
+) -> dict[str, Measurement]:
+    """Misdated rows, and their share of the rows that came since the audit before."""
+    new, came = found.misdated, found.logged
+    if came is None:  # all there are: those are new that the audit before did not find
+        earlier = (row.measurement.value for row in before if row.measure == MISDATED)
+        new = max(0, new - int(next(earlier, None) or 0))
+        came = new + sum(rows for start, (rows, *_) in log.panes.items() if start >= since)
+    share = rate(min(new, came), came, model.spec.level, Reason.NO_RECORDS)
+    return {MISDATED: _figure(found.misdated), "misdated_rate": share}
 
 
 def _figure(count: int | None) -> Measurement:

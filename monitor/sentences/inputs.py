@@ -158,8 +158,10 @@ def _outputs(known: Known) -> Iterator[str]:
 def quality(known: Known) -> Iterator[str]:
     """Sentences on missing, invalid and unseen values, and on odd rows of the log."""
     yield from faulty_values(known)
-    odd = list(_odd(known))
-    yield f"In the log: {few(odd, 4)}" if odd else "The log has no odd rows"
+    far, odd = list(_misdated(known)), list(_odd(known))
+    yield from far
+    if odd or not far:
+        yield f"In the log: {few(odd, 4)}" if odd else "The log has no odd rows"
 
 
 def faulty_values(known: Known) -> Iterator[str]:
@@ -199,12 +201,23 @@ def out_of_range(known: Known) -> Iterator[str]:
         yield f"Below or above all numbers of the reference: {few(sorted(told, key=lambda one: -told[one]))}"
 
 
+def _misdated(known: Known) -> Iterator[str]:
+    """How many rows no window can ever have, for their event times."""
+    count, share = known.value("misdated_records"), known.value("misdated_rate")
+    if not count:
+        return
+    new = f", {value_of('misdated_rate', share)} of those since the last audit" if share else ""
+    rows = "1 row has an event time" if count == 1 else f"{count:,.0f} rows have event times"
+    yield f"{rows} far outside the horizon{new}: no window counts them. Look at what writes the event time"
+
+
 def _odd(known: Known) -> Iterator[str]:
     """Counts of the log that should be 0 and are not."""
     for name, measure in BY_NAME.items():
         if measure.family is not Family.LOG or measure.direction is not Direction.LOWER:
             continue
-        value = known.value(name) if measure.unit.value == "records" else None
+        counts = measure.unit.value == "records" and name != "misdated_records"  # which are said apart
+        value = known.value(name) if counts else None
         if value:
             yield f"{name.replace('_', ' ')} {value_of(name, value)}"
 

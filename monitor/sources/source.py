@@ -21,12 +21,12 @@ from monitor.sources.engines.engine import Engine, Reader
 from monitor.sources.meter import Meter, MeteredSession, Usage
 from monitor.sources.retries import Retries
 from monitor.sources.sql import changes, scan
-from monitor.sources.sql.changes import Wanted
+from monitor.sources.sql.changes import MisdatedRange, Wanted
 from monitor.sources.sql.relabelled import read_relabelled, why_whole
 from monitor.sources.sql.relations import look
 from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
-from monitor.specs.protocols import AtOnce, Range
+from monitor.specs.protocols import AtOnce, MisdatedRows, Range
 
 T = TypeVar("T")
 ReadChanged = Callable[[Session, Engine, ModelSpec, Wanted], Batches]
@@ -156,6 +156,13 @@ class SqlSource:
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
         engine = self.reader.engine
         return self._retries.run(lambda session: changes.count_strays(session, engine, model, as_of, bounds))
+
+    def misdated_rows(
+        self, model: ModelSpec, *, since: int | None, as_of: int, recent: Range, ever: Range
+    ) -> MisdatedRows:
+        """Visible rows whose event time lies outside of what is read: see the `Source` of the pipeline."""
+        engine, asked = self.reader.engine, MisdatedRange(since, as_of, recent, ever)
+        return self._retries.run(lambda session: changes.count_misdated(session, engine, model, asked))
 
     def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
         """Ids (with their version) that stand in more than one pane within event-time bounds."""

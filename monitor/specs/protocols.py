@@ -46,6 +46,23 @@ class AtOnce:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class MisdatedRows:
+    """Rows whose event time lies so far off that neither cycles nor audits read them.
+
+    Parameters
+    ----------
+    misdated
+        how many.
+    logged
+        rows logged since the moment asked for, which they are some of; None: they are some of all rows, as
+        nothing finds those logged since.
+    """
+
+    misdated: int
+    logged: int | None = None
+
+
 class Source(Protocol):
     """A user's database. Everything it returns bears role names; nothing is written.
 
@@ -118,6 +135,15 @@ class Source(Protocol):
 
     def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
+        ...
+
+    def misdated_rows(
+        self, model: ModelSpec, *, since: int | None, as_of: int, recent: Range, ever: Range
+    ) -> MisdatedRows:
+        """Visible rows with event times outside of `recent`, if logged after `since`; else outside of `ever`.
+
+        Else: where `since` is None, or nothing finds the rows logged since without reading all.
+        """
         ...
 
     def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.clock import floor_to
+from monitor.core.clock import DAY, FIRST, floor_to, from_iso
 from monitor.records.reading import Reading
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
+
+OLDEST_LOG = from_iso("1990-01-01")  # nobody logged predictions before
+AHEAD = 3_652 * DAY  # ten years: no replay of a log goes back further
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,18 @@ class AuditRanges:
         ids that stand in several panes.
     orphans
         labels by the time of their report.
+    recent
+        event times that rows logged since the last audit may have: cycles or audits read them.
+    ever
+        event times that any row may have, whenever it was logged: old ones may be the log's own past, and a
+        replay of a log that does not say when rows came sees what was then to come.
     """
 
     log: Range
     repeated: Range
     orphans: Range
+    recent: Range
+    ever: Range
 
 
 def oldest_pane(reading: Reading, as_of: int) -> int:
@@ -72,13 +82,21 @@ def counted_ranges(starts: Sequence[int], reading: Reading, as_of: int) -> list[
     return [(first, min(last, latest)) for first, last in pane_ranges(starts, reading.pane)]
 
 
-def audit_ranges(reading: Reading, as_of: int) -> AuditRanges:
-    """What an audit looks through: two horizons, and one to come."""
-    first = as_of - 2 * reading.horizon
+def audit_ranges(reading: Reading, as_of: int, audited: int | None = None) -> AuditRanges:
+    """What an audit looks through: two horizons, and one to come.
+
+    Parameters
+    ----------
+    audited
+        as of of the audit before; None: there was none.
+    """
+    first, last = as_of - 2 * reading.horizon, as_of + reading.horizon
     return AuditRanges(
-        log=(first, as_of + reading.horizon),
+        log=(first, last),
         repeated=(first, as_of + reading.tolerance + 1),
         orphans=(first, as_of + 1),
+        recent=((as_of if audited is None else audited) - 2 * reading.horizon, last),
+        ever=(OLDEST_LOG if as_of - AHEAD > OLDEST_LOG else FIRST, as_of + max(reading.horizon, AHEAD)),
     )
 
 

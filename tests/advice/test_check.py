@@ -106,6 +106,7 @@ def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
         "labels": 2_400,
         "oldest": "2024-03-01T00:00:00Z",
         "newest": "2024-03-10T23:54:00Z",
+        "misdated": 0,
         "series": {},
         "max_series": 2_000,
         "rows_per_hour": pytest.approx(10, abs=0.01),

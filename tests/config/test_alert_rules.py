@@ -28,12 +28,12 @@ def rule(file: File, text: str, *tables: str) -> Rule:
 
 
 def test_a_model_without_rules_has_those_that_suit_it(file: File) -> None:
-    assert list(rules(file)) == ["log_stopped", "volume", "changed"]
+    assert list(rules(file)) == ["log_stopped", "misdated_records", "volume", "changed"]
     assert list(rules(file, LABELS, REFERENCE, CONTROL)) == [
-        "log_stopped", "labels_stopped", "volume", "performance_changed", "changed", "performance",
-        "performance_nowcast", "score_shift", "prediction_shift", "label_shift", "feature_shift",
-        "feature_far_off", "missing_values", "invalid_values", "unseen_values", "invalid_labels",
-        "label_delay", "control_group", "sample_ratio",
+        "log_stopped", "labels_stopped", "misdated_records", "volume", "performance_changed", "changed",
+        "performance", "performance_nowcast", "score_shift", "prediction_shift", "label_shift",
+        "feature_shift", "feature_far_off", "missing_values", "invalid_values", "unseen_values",
+        "invalid_labels", "label_delay", "control_group", "sample_ratio",
     ]  # fmt: skip
 
 
@@ -42,7 +42,9 @@ def test_what_hurts_at_once_is_critical_what_changed_a_warning_levels_are_shown(
 
     of = {severity: [rule.name for rule in found if rule.severity is severity] for severity in Severity}
     assert of[Severity.CRITICAL] == ["log_stopped", "labels_stopped", "performance_changed", "performance"]
-    assert of[Severity.WARNING] == ["changed", "performance_nowcast", "control_group", "sample_ratio"]
+    assert of[Severity.WARNING] == [
+        "misdated_records", "changed", "performance_nowcast", "control_group", "sample_ratio",
+    ]  # fmt: skip
 
 
 def test_a_budget_is_there_by_default_with_the_default_rules_and_where_it_is_stated(file: File) -> None:
@@ -118,8 +120,8 @@ def test_what_comes_back_within_a_week_is_one_alert_but_not_what_has_stopped(fil
     at_once = [rule.name for rule in found if rule.keep_firing_for == 0]
     assert {rule.keep_firing_for for rule in found} == {0, 7 * DAY}
     assert at_once == [
-        "log_stopped", "labels_stopped", "performance_changed", "changed", "invalid_labels", "label_delay",
-        "control_group", "sample_ratio",
+        "log_stopped", "labels_stopped", "misdated_records", "performance_changed", "changed",
+        "invalid_labels", "label_delay", "control_group", "sample_ratio",
     ]  # fmt: skip
 
 
@@ -128,7 +130,7 @@ def test_own_rules_take_the_place_of_the_default_ones_unless_these_are_asked_for
 
     assert list(rules(file, own)) == ["volume"]
     both = rules(file, own, keys="default_alerts = true")
-    assert list(both) == ["volume", "log_stopped", "changed"]
+    assert list(both) == ["volume", "log_stopped", "misdated_records", "changed"]
     assert both["volume"].measure == "stability_index"
     assert rules(file, keys="alerts = []") == {}
 

@@ -46,6 +46,7 @@ class Run:
     spec: ModelSpec
     first_as_of: int
     ledgers: Ledgers = field(init=False)
+    before: int | None = None
 
     def __post_init__(self) -> None:
         self.ledgers = Ledgers(self.log, oracle.first_counted(self.log, self.first_as_of))
@@ -77,7 +78,8 @@ class Run:
             end = row.window_end if row.window in windows else as_of
             by_window.setdefault((row.window, end), []).append(row)
         result, where = self.result, f"as of {to_iso(as_of)}"
-        result.compare(where, by_window.pop(("", as_of)), oracle_shift.of_cycle(self.log, as_of))
+        result.compare(where, by_window.pop(("", as_of)), oracle_shift.of_cycle(self.log, as_of, self.before))
+        self.before = as_of
         going_on = by_window.pop((CUMULATIVE, as_of), [])
         ends = {row.measure: row.window_end if row.measurement.n else 0 for row in going_on}
         result.compare(f"all up to {to_iso(as_of)}", going_on, self.ledgers.measured(as_of, ends))

@@ -28,6 +28,8 @@ from oracle import (
 )
 from scipy import special, stats
 
+MINUTE = 60_000_000
+_YEARS = 25 * 366 * DAY  # from a moment of these logs on, none has such rows
 Named: TypeAlias = Iterator[tuple[str, Expected]]
 BACK = {"7d": 7, "month": 35, "30d": 35, "90d": 91, "365d": 371}  # days, whole weeks
 
@@ -240,11 +242,11 @@ def _simulated(held: tuple[int, ...], n: int) -> tuple[float, float]:
     return float(lower) * 11 / 12, float(upper) * 13 / 12
 
 
-def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
+def of_cycle(log: Log, as_of: int, before: int | None) -> dict[Key, Expected]:
     """Known rows that have no place in a window, within two horizons before and one after.
 
     A label is an orphan as long as its prediction is not logged; predictions are looked for within a horizon
-    more than the labels.
+    more than the labels. `before`: of the cycle before, if there was one.
     """
     rows, labels = log.predictions, log.labels
     logged = rows["logged_at"].fillna(rows["event_time"]).astype("int64")
@@ -269,7 +271,17 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
     }
     heard = labels["reported_at"][recent]
     ages = {"log_age": logged[known].max(), "label_age": heard.max() if len(labels) else None}
+    if before is None:
+        misdated = (logged <= as_of) & ~rows["event_time"].between(as_of - _YEARS, as_of + _YEARS)
+        first = -(-lower // log.pane) * log.pane
+        of = int(misdated.sum() + (known & ~future & (rows["event_time"] >= first)).sum())
+    else:  # times of logging are text, compared to the minute
+        new = (rows["logged_at"] > before) & (rows["logged_at"] < (as_of // MINUTE + 1) * MINUTE)
+        misdated = new & ~rows["event_time"].between(before - 2 * log.horizon, upper, inclusive="left")
+        of = int(new.sum())
+    counts["misdated_records"] = int(misdated.sum())
     found = {(name, ""): Expected(float(count), n=count) for name, count in counts.items()}
+    found["misdated_rate", ""] = rate(counts["misdated_records"], of)
     return found | {
         (name, ""): Expected((as_of - int(newest)) / 1e6, n=0)
         for name, newest in ages.items()

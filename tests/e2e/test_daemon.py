@@ -158,7 +158,7 @@ def test_the_daemon_is_ready_healthy_and_measures_both_models(running: Running) 
             ("model", "late") in labels_
             or ("model", "spend") in labels_
             or name in OF_THE_DAEMON
-            or name.startswith("source_")
+            or name.startswith(("source_", "cycle_step_"))
         )
     assert running.process.value("root_mean_squared_error", model="spend", window="1d", truth="settled")
     assert running.process.value("roc_auc_ratio", model="late", window="1d", truth="settled")

@@ -69,6 +69,8 @@ def cycle_and_audit(source: SqlSource, model: ModelSpec) -> None:
     source.labelled(model, PANES[:1])
     whole(source.changed_records(model, since=None, as_of=AS_OF, bounds=AUDIT))
     source.strays(model, as_of=AS_OF, bounds=AUDIT)
+    ever = (AS_OF - 4_000 * DAY, AS_OF + 4_000 * DAY)
+    source.misdated_rows(model, since=AS_OF - DAY, as_of=AS_OF, recent=AUDIT, ever=ever)
     source.repeated_ids(model, as_of=AS_OF, bounds=(AUDIT[0], AS_OF + HOUR))
 
 

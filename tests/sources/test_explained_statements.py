@@ -42,8 +42,9 @@ def test_what_is_explained_is_what_a_cycle_and_an_audit_run(tmp_path: Path, colu
     source, seen = recorded(Log(bench.database.url, "fetchmany"))
 
     with bench.app() as app:
-        monitored = replace(app.model("late"), source=source, audit_every=HOUR)
+        monitored = replace(app.model("late"), source=source)
         caches = Caches.of(monitored)
+        run_cycle(monitored, caches, Tick(END - DAY))
         run_cycle(monitored, caches, Tick(END - HOUR))
         seen.clear()
         run_cycle(monitored, caches, Tick(END))

@@ -64,6 +64,20 @@ LOG_ROWS = (
         "Rows logged more than the horizon after their event time: no cycle may ever have counted them.",
     ),
     _log_count("invalid_times", "Rows whose event time is no time: no window has them."),
+    _log_count(
+        "misdated_records",
+        "Rows whose event time lies so far off that no cycle and no audit reads them: no window has them. Of "
+        "the rows logged since the audit before those dated two horizons before it, or a horizon ahead. In a "
+        "first audit, and where nothing finds the rows logged since (no `logged_at`, or no index on it): of "
+        "all rows those dated before 1990, or ten years ahead.",
+    ),
+    _of_log(
+        "misdated_rate",
+        "Misdated rows / rows logged since the audit before. Where nothing finds these: misdated rows that "
+        "the audit before did not find / these and the rows of the panes since; in a first audit all "
+        "misdated rows / these and the rows that it reads. None: `no_records`.",
+        interval="Wilson",
+    ),
     _log_count("rows_without_id", "Rows whose id is NULL: no window has them."),
     _log_count("rows_without_time", "Rows whose event time is NULL: no window has them."),
     _log_count(

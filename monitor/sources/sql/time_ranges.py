@@ -123,6 +123,18 @@ class Comparable:
         )
         return " OR ".join(f"({bound} AND {self.odd})" for bound in bounds)
 
+    def outside(self, span: Range) -> str:
+        """Condition of times outside of a range that is widened: infinite ones too, but not what is no time.
+
+        Two comparisons with one column, so that an index finds them. Of times that parsing alone understands
+        none.
+        """
+        intervals = self.intervals([span])
+        if not intervals:
+            return "1 = 0"
+        outside = f"({self.sql} < {intervals[0][0]} OR {self.sql} >= {intervals[-1][1]})"
+        return outside if self.odd is None else f"{outside} AND NOT ({self.odd})"
+
     def any_of(self, intervals: Sequence[Interval]) -> str:
         """Condition of some intervals."""
         return " OR ".join(f"({self.within(interval)})" for interval in intervals) if intervals else "1 = 0"
