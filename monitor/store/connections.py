@@ -43,6 +43,7 @@ _OF_SQLITE = (
     UnicodeError,
     OverflowError,
 )  # its driver's: of names that are no UTF-8, of sums of large counts
+_OF_DAMAGED_PAGES = ("XX001", "XX002")  # of PostgreSQL: of a table, of an index
 _RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
@@ -167,7 +168,9 @@ def _is_damage(error: object) -> bool:
     """Whether the file itself is damaged, or is no database."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     lost = isinstance(error, sqlite3.Error) and str(error).startswith(_OF_LOST_TABLES)
-    return isinstance(error, _OF_SQLITE) or lost or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    if isinstance(error, _OF_SQLITE) or lost or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return True
+    return getattr(error, "sqlstate", None) in _OF_DAMAGED_PAGES
 
 
 def _connect_anew(
