@@ -188,8 +188,8 @@ def _torn(content: bytearray, pages: Mapping[str, int]) -> None:
     content[at : at + PAGE // 2] = content[other : other + PAGE // 2]
 
 
-# places of https://www.sqlite.org/fileformat2.html: of the file its header, of a b-tree page its header, pointers
-# to cells behind it, and cells from its end
+# places of https://www.sqlite.org/fileformat2.html: the header of the file; of a b-tree page its header,
+# pointers to cells behind it, cells from its end
 TORN: Mapping[str, Harm] = {
     "name of the format": _flip(lambda _: 0),
     "size of pages": _flip(lambda _: 17),

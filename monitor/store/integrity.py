@@ -25,26 +25,19 @@ _NO_AMCHECK = (
     "nobody looked at the pages of its tables: that needs the extension amcheck, and a role that may call "
     'it. See "A broken store" in docs/operations.md'
 )
-# an extension may be in any schema; of the functions of one name that which asks for the index alone
-_AMCHECK = text(
-    "SELECT p.proname, quote_ident(n.nspname) FROM pg_extension e "
+# Of amcheck's functions this alone: bt_index_check, tried on a damaged index, took the server down with it.
+_VERIFY_HEAP = text(
+    "SELECT quote_ident(n.nspname) FROM pg_extension e "
     "JOIN pg_depend d ON d.refobjid = e.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' "
     "JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass "
-    "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE e.extname = 'amcheck' "
-    "AND (p.proname = 'verify_heapam' OR p.proname = 'bt_index_check' AND p.pronargs = 1) "
+    "JOIN pg_namespace n ON n.oid = p.pronamespace "
+    "WHERE e.extname = 'amcheck' AND p.proname = 'verify_heapam' "
     "AND has_function_privilege(p.oid, 'EXECUTE') AND has_schema_privilege(n.oid, 'USAGE')"
+)  # the schema of an extension need not be one that is searched
+_DAMAGED_BLOCK = (
+    "SELECT t::text, v.blkno, v.msg FROM unnest(CAST(:tables AS regclass[])) AS t, "
+    "LATERAL {schema}.verify_heapam(t) AS v LIMIT 1"
 )
-_CHECKS = {
-    "bt_index_check": (
-        "SELECT {schema}.bt_index_check(i.indexrelid) FROM pg_index i "
-        "JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam AND a.amname = 'btree' "
-        "WHERE i.indisvalid AND i.indrelid = ANY(CAST(:tables AS regclass[]))"
-    ),  # fails at the first damage
-    "verify_heapam": (
-        "SELECT t::text AS name, v.blkno, v.msg FROM unnest(CAST(:tables AS regclass[])) AS t, "
-        "LATERAL {schema}.verify_heapam(t) AS v LIMIT 1"
-    ),
-}
 # of all tables of the database, since its statistics began; NULL where it has no checksums
 _FAILED_CHECKSUMS = text("SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()")
 
@@ -117,36 +110,30 @@ def _look_at_file(connection: Connection, name: str, limit: float) -> Integrity:
             with _before(until, interrupt):
                 _require_types(connection, table)
     except TimeoutError:
-        seconds = f"{limit:g} seconds were too short to look at the whole file"
-        return Integrity(notes=(f"{seconds}: `PRAGMA integrity_check` of sqlite3 does, on a copy",))
+        short = f"{limit:g} seconds were too short to look at the whole file"
+        return Integrity(notes=(f"store {name}: {short}. `PRAGMA integrity_check` of sqlite3 does",))
     return Integrity()
 
 
 def _look_at_server(connection: Connection, name: str, limit: float) -> Integrity:
-    until = time.monotonic() + limit
     failed = connection.execute(_FAILED_CHECKSUMS).scalar()
-    told = (
-        f"store {name}: the server has met {failed} pages of this database whose checksum is wrong; {REMEDY}"
-    )
-    warnings = (told,) if failed else ()
-    schemas = dict(map(tuple, connection.execute(_AMCHECK)))
-    if not schemas:
-        return Integrity(warnings, (_NO_AMCHECK,))
+    told = f"the server has met wrong checksums of pages of this database, {failed} in all; {REMEDY}"
+    warnings = (f"store {name}: {told}",) if failed else ()
+    schema = connection.execute(_VERIFY_HEAP).scalar()
+    if schema is None:
+        return Integrity(warnings, (f"store {name}: {_NO_AMCHECK}",))
     tables = [table.name for table in METADATA.sorted_tables]
+    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(limit * 1_000)}")
     try:
-        for function, schema in schemas.items():
-            left = max(_LEAST, until - time.monotonic())
-            connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(left * 1_000)}")
-            asked = text(_CHECKS[function].format(schema=schema))
-            rows = connection.execute(asked, {"tables": tables}).all()
-            if function == "verify_heapam" and rows:
-                table, block, what = rows[0]
-                where = f"table {table}, block {block}"
-                raise StoreError(f"store {name}: damaged, says PostgreSQL: {where}: {what}; {REMEDY}")
+        found = connection.execute(text(_DAMAGED_BLOCK.format(schema=schema)), {"tables": tables}).first()
     except OperationalError as error:
         if getattr(error.orig, "sqlstate", None) != _CANCELED:
             raise
-        return Integrity(warnings, (f"{limit:g} seconds were too short for amcheck to look at all of it",))
+        short = f"{limit:g} seconds were too short for amcheck to look at all of its tables"
+        return Integrity(warnings, (f"store {name}: {short}",))
+    if found is not None:
+        where = f"table {found[0]}, block {found[1]}: {found[2]}"
+        raise StoreError(f"store {name}: damaged, says PostgreSQL: {where}; {REMEDY}")
     return Integrity(warnings)
 
 
