@@ -249,7 +249,7 @@ class FileLock:
 
     def _take(self) -> bool:
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StoreError(f"lock {self._path}: {error.strerror or error}") from error
         try:

@@ -1,11 +1,11 @@
 """Connections to the store's database: SQLite or PostgreSQL, readers and writers."""
 
-import contextlib
 import glob
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def connect(url: str, *, limit: float | None = SILENT) -> Engine:
     return engine
 
 
-@contextlib.contextmanager
+@contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """Transaction that reads: all of its statements see the store as it is at the first one.
 
@@ -134,7 +134,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-@contextlib.contextmanager
+@contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """Transaction that writes: committed at the end, rolled back by any error.
 
@@ -153,7 +153,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-@contextlib.contextmanager
+@contextmanager
 def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
@@ -194,6 +194,7 @@ def _sqlite(url: URL) -> Engine:
         event.listen(engine, "connect", _prepare)
         watched = WatchedFile(url)
         event.listen(engine, "do_connect", watched.require)
+        event.listen(engine, "do_connect", partial(_make_private, url))
         event.listen(engine, "connect", watched.opened)
         event.listen(engine, "begin", watched.require_same)
         event.listen(engine, "commit", watched.require_same)
@@ -216,6 +217,14 @@ def read_alone(file: Path) -> str:
 def writable(file: Path) -> bool:
     """Whether this process may write a file, and others beside it."""
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
+def _make_private(url: URL, *_connecting: object) -> None:
+    """Make a file that is not there its owner's alone; what SQLite makes beside it has the same rights."""
+    file = os.path.realpath(sqlite_file(str(url.database)))
+    if url.query.get("mode", "rwc") == "rwc" and not file.endswith(":memory:"):
+        with suppress(OSError):  # it is there, or SQLite says why it cannot be made
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _connect_alone(file: Path, _dialect: Dialect, _record: object, arguments: list[Any], _named: Any) -> None:
