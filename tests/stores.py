@@ -3,7 +3,7 @@
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -146,3 +146,95 @@ def _opened(file: Path) -> closing[sqlite3.Connection]:
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute("PRAGMA ignore_check_constraints = ON")
     return closing(connection)
+
+
+PAGE = 4_096
+Harm = Callable[[bytearray, Mapping[str, int]], None]
+
+
+def _flip(place: Callable[[Mapping[str, int]], int], bits: int = 0x15) -> Harm:
+    def harm(content: bytearray, pages: Mapping[str, int]) -> None:
+        content[place(pages)] ^= bits
+
+    return harm
+
+
+def _zero(place: Callable[[Mapping[str, int]], int], length: int) -> Harm:
+    def harm(content: bytearray, pages: Mapping[str, int]) -> None:
+        content[place(pages) : place(pages) + length] = bytes(length)
+
+    return harm
+
+
+def _cut(length: Callable[[int], int]) -> Harm:
+    def harm(content: bytearray, _pages: Mapping[str, int]) -> None:
+        del content[length(len(content)) :]
+
+    return harm
+
+
+def _swap(content: bytearray, pages: Mapping[str, int]) -> None:
+    """Two pages, each written where the other belongs."""
+    one, other = pages["leaf"], pages["index"]
+    content[one : one + PAGE], content[other : other + PAGE] = (
+        content[other : other + PAGE],
+        content[one : one + PAGE],
+    )
+
+
+def _torn(content: bytearray, pages: Mapping[str, int]) -> None:
+    """The second half of a page is what stood there before: another page's."""
+    at, other = pages["leaf"] + PAGE // 2, pages["index"] + PAGE // 2
+    content[at : at + PAGE // 2] = content[other : other + PAGE // 2]
+
+
+# places of https://www.sqlite.org/fileformat2.html: the header of the file; of a b-tree page its header,
+# pointers to cells behind it, cells from its end
+TORN: Mapping[str, Harm] = {
+    "name of the format": _flip(lambda _: 0),
+    "size of pages": _flip(lambda _: 17),
+    "version of the schema's format": _flip(lambda _: 47),
+    "encoding": _flip(lambda _: 59, 3),
+    "first page of the free list": _flip(lambda _: 35),
+    "length of the free list": _flip(lambda _: 39),
+    "free list": _zero(lambda pages: pages["free"], PAGE),
+    "half of the schema": _zero(lambda _: PAGE // 2, PAGE // 2),
+    "root of a table": _zero(lambda pages: pages["root"], PAGE),
+    "half of a root": _zero(lambda pages: pages["root"] + PAGE // 2, PAGE // 2),
+    "a page of a table": _zero(lambda pages: pages["leaf"], PAGE),
+    "half of a page": _torn,
+    "a page's number of cells": _flip(lambda pages: pages["leaf"] + 4),
+    "a page's pointer to a cell": _flip(lambda pages: pages["leaf"] + 9),
+    "a page of an index": _zero(lambda pages: pages["index"], PAGE),
+    "a cell of an index": _flip(lambda pages: pages["index"] + PAGE - 20),
+    "two pages": _swap,
+    "half of the file": _cut(lambda length: length // 2 // PAGE * PAGE),
+    "the last page": _cut(lambda length: length - PAGE),
+    "a part of a page, and all behind": _cut(lambda length: length // 2 // PAGE * PAGE - 1_500),
+    "all but the header": _cut(lambda _: 100),
+}
+
+
+def torn(sound: Path, file: Path, harm: Harm) -> None:
+    """Copy a store, and write its pages as a disk might."""
+    for name in (f"{file.name}-wal", f"{file.name}-shm"):
+        file.with_name(name).unlink(missing_ok=True)
+    shutil.copy(sound, file)
+    with _opened(file) as connection:
+        connection.execute("CREATE TABLE gone AS SELECT zeroblob(100000) AS x")
+        connection.execute("DROP TABLE gone")  # its pages are free
+        roots = {str(name): (int(page) - 1) * PAGE for name, page in connection.execute(_ROOTS)}
+    content = bytearray(file.read_bytes())
+    leaves = [at for at in range(PAGE, len(content), PAGE) if content[at] == _LEAF]
+    pages = {
+        "root": roots["snapshot_rows"],
+        "index": roots["ix_row_sets_run"],
+        "leaf": max(leaves, key=lambda at: int.from_bytes(content[at + 3 : at + 5])),
+        "free": (int.from_bytes(content[32:36]) - 1) * PAGE,
+    }
+    harm(content, pages)
+    file.write_bytes(content)
+
+
+_ROOTS = "SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"
+_LEAF = 13  # type of a page that holds rows

@@ -16,12 +16,13 @@ from monitor.advice.label_counting import LabelCounting, label_counting, wrong_d
 from monitor.advice.outputs import come_for
 from monitor.advice.samples import label_traffic, sample_records, traffic
 from monitor.advice.silence import silence_warnings, stopped_warnings
+from monitor.advice.store import check_store
 from monitor.advice.watched import Watching, watching
 from monitor.alerts.rules import ACCEPTED, standing_accepted
 from monitor.alerts.standing import accepted_of
 from monitor.config.messages import listed
 from monitor.core.clock import DAY, HOUR, LAST, floor_to
-from monitor.core.errors import MonitorError, SourceError, SourceUnavailable, StoreError
+from monitor.core.errors import MonitorError, SourceError, SourceUnavailable
 from monitor.measures.against import REFERENCE
 from monitor.measures.classification.discrimination import roc_auc
 from monitor.measures.options import LABEL
@@ -39,7 +40,7 @@ from monitor.specs.references import NO_SEGMENTS, choose, not_over, of_versions,
 from monitor.specs.settings import Settings
 from monitor.states.strata import OTHER, Stratum, rest_of, segment_of
 from monitor.store import LIVE
-from monitor.store.engine import is_newest, open_store, require_usable
+from monitor.store.engine import is_newest, open_store
 
 _MOST_VERSIONS = 20
 _RECENT = 7 * DAY
@@ -120,12 +121,15 @@ class CheckResult:
     ----------
     unseen
         what will be watched of models, by name, whose tables were not looked at.
+    notes
+        what could not be looked at, and why.
     """
 
     faults: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     models: tuple[CheckedModel, ...] = ()
     unseen: tuple[tuple[str, Watching], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> CheckResult:
@@ -140,7 +144,9 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
     explain
         ask for the plans of all queries.
     """
-    faults, warnings = [Finding(None, text) for text in _store(settings)], list[Finding]()
+    of_store = check_store(settings)
+    faults = [Finding(None, text) for text in of_store.faults]
+    warnings = [Finding(None, text) for text in of_store.warnings]
     models: list[CheckedModel] = []
     for name in dict.fromkeys(model.source for model in settings.models):
         own = [model for model in settings.models if model.source == name]
@@ -159,7 +165,9 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
             faults.append(_of_source(name, own, error))
         finally:
             source.close()
-    return CheckResult(tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models))
+    return CheckResult(
+        tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models), notes=of_store.notes
+    )
 
 
 def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
@@ -177,14 +185,6 @@ def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
 def _of_source(name: str, models: Sequence[ModelSpec], error: SourceError) -> Finding:
     """One fault, however many models it stops."""
     return Finding(None, f'source "{name}" (of {listed(model.name for model in models)}): {error}')
-
-
-def _store(settings: Settings) -> list[str]:
-    try:
-        require_usable(settings.store_url)
-    except StoreError as error:
-        return [str(error)]
-    return []
 
 
 def _model(

@@ -96,6 +96,7 @@ def as_object(path: Path, checked: CheckResult) -> dict[str, Any]:
             *(_object(model) for model in checked.models),
             *({"model": name} | _watched(watched) for name, watched in checked.unseen),
         ],
+        "notes": list(checked.notes),
     }
 
 
@@ -165,6 +166,8 @@ def _say(path: Path, checked: CheckResult, models: int, now: int, *, explain: bo
         say_lines("\n".join(map(readable, explained(model))), width=room())
     if checked.faults:
         return
+    for note in checked.notes:
+        say(note)
     notes = [(model.name, _notes(model, now)) for model in checked.models]
     notes += [(name, told(watched)) for name, watched in checked.unseen]
     for name, line in ((name, line) for name, lines in notes for line in lines):

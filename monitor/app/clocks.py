@@ -1,6 +1,7 @@
 """Clocks: the only places that ask what time it is."""
 
 import time
+from collections.abc import Callable
 
 from monitor.core.clock import Clock
 
@@ -24,3 +25,15 @@ def paced_clock(start: int, end: int, every: int, pace: int) -> Clock:
         return min(start + steps * every, end)
 
     return now
+
+
+def ahead_of(clock: Clock, ask_other: Callable[[], int]) -> int:
+    """Microseconds by which a clock is surely ahead of another one; negative: behind it.
+
+    The other one may have told its time at any moment between question and answer.
+
+    >>> ahead_of(standing_clock(70), lambda: 10), ahead_of(standing_clock(0), lambda: 10)
+    (60, -10)
+    """
+    asked, other, answered = clock(), ask_other(), clock()
+    return max(0, asked - other) + min(0, answered - other)

@@ -24,7 +24,7 @@ from monitor.show.status import heads
 from monitor.show.words import room, say, say_lines, width
 from monitor.specs import PORT
 from monitor.specs.protocols import CycleReport
-from monitor.specs.urls import sqlite_url
+from monitor.specs.urls import beside, sqlite_url
 from monitor.store.engine import migrate
 
 MODEL = "late"
@@ -93,8 +93,8 @@ def _prepare(
 ) -> tuple[Path, dict[str, str]]:
     """Configuration and reference in the demo's directory, and the databases' URLs.
 
-    The demo's own URLs are written out, so that `monitor show` can be asked of it; others may hold secrets. A
-    configuration that was edited is kept.
+    The demo's own URLs are written out, so that `monitor show` can be asked of it; others may hold secrets.
+    Relative paths of theirs start in the demo's directory. A configuration that was edited is kept.
     """
     home = directory.resolve()
     own = {
@@ -117,7 +117,7 @@ def _prepare(
         kept = "it is not as this version of the demo writes it, and is kept: move it away to have it anew"
         say(f"{config}: {kept}", err=True)
     shutil.copyfile(flights() / "reference.parquet", directory / "reference.parquet")
-    return config, {name: given[name] or url for name, url in own.items()}
+    return config, {name: beside(given[name] or url, home) for name, url in own.items()}
 
 
 def _further(config: Path, *given: str | None) -> str:

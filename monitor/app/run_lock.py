@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Self
@@ -13,13 +14,15 @@ from urllib.parse import quote
 
 import structlog
 
+from monitor.app.clocks import ahead_of, system_clock
 from monitor.app.wiring import App, whose
-from monitor.core.clock import SECOND
+from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import LOCK
 from monitor.store.coordination.daemons import WHOLE_RUN, Aside
 
+_APART = 30 * SECOND  # of two clocks that differ by a minute one differs by so much from a third
 RETRY = 1.0  # seconds between two looks whether the run is free
 WHY = {
     Aside.CONFIGURATION: "a daemon of a newer configuration or version has the run",
@@ -98,6 +101,7 @@ class Joined:
         self._joining = threading.RLock()  # our own new generation is no other daemon's
         self._aside: Aside | None = None
         self._listener: Callable[[Aside | None], None] = lambda _aside: None
+        self.ahead = 0  # microseconds, of this machine's clock to that of the store's server
         self.generation = 0
         self.before: dict[str, int] | None = None
 
@@ -110,6 +114,18 @@ class Joined:
     def why(self) -> str | None:
         """Why no cycles are claimed, as it was seen last; None: they are."""
         return None if self._aside is None else f"claiming no cycles: {WHY[self._aside]}"
+
+    @property
+    def clock_fault(self) -> str | None:
+        """That this machine's clock and that of the store's server differ; None: they do not."""
+        if abs(self.ahead) < _APART:
+            return None
+        seconds = format_duration(round(abs(self.ahead) / SECOND) * SECOND)
+        which = "ahead of" if self.ahead > 0 else "behind"
+        return (
+            f"this machine's clock is {seconds} {which} that of the store's server: set the wrong one right. "
+            "Daemons whose clocks differ run cycles as of different times"
+        )
 
     def listen(self, listener: Callable[[Aside | None], None]) -> None:
         """Have it told why nothing is claimed, None: it is, now and at each change."""
@@ -153,7 +169,9 @@ class Joined:
             return aside
 
     def __enter__(self) -> Self:
-        """Say again and again that this daemon lives."""
+        """Say at once, and again and again, that this daemon lives."""
+        with suppress(StoreError):  # the next third of the lease may find the database again
+            self._beat()
         self._beating.start()
         return self
 
@@ -169,8 +187,18 @@ class Joined:
         with self._joining:
             if self.aside() is not Aside.SCHEMA:  # what is known of other tables' columns may be wrong
                 ttl = self._app.settings.daemon.lease_ttl
-                self._app.store.beat(self._app.owner, self._config, self.generation, ttl)
+                beat = partial(self._app.store.beat, self._app.owner, self._config, self.generation, ttl)
+                self._compare_clocks(ahead_of(system_clock, beat))
         return True
+
+    def _compare_clocks(self, ahead: int) -> None:
+        """Log when the clocks begin to differ, and when they no longer do; of a file both are one."""
+        differed, self.ahead = self.clock_fault is not None, ahead if self.shared else 0
+        log = structlog.stdlib.get_logger(__name__)
+        if self.clock_fault is not None and not differed:
+            log.warning("the clock is wrong", reason=self.clock_fault)
+        elif self.clock_fault is None and differed:
+            log.info("the clock is right again")
 
 
 class _Beating:
@@ -249,7 +277,7 @@ class FileLock:
 
     def _take(self) -> bool:
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StoreError(f"lock {self._path}: {error.strerror or error}") from error
         try:

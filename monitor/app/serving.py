@@ -95,6 +95,8 @@ def _service(
     exposition = Exposition(app.settings.models, own)
     watch = StoreWatch(app, partial(_publish, app, exposition))
     own.away = watch.away
+    if joined is not None and joined.shared:
+        own.clock_ahead = lambda: joined.ahead / SECOND
     health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=watch.fault)
     notifying = Notifying(app, clock, exposition.notified, lambda: joined is None or joined.why is None)
     owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})
@@ -200,7 +202,8 @@ def _server(
         )
 
     def noted() -> str | None:
-        notes = (None if joined is None else joined.why, health.note())
+        of_run = (None, None) if joined is None else (joined.why, joined.clock_fault)
+        notes = (*of_run, health.note())
         return "\n".join(note for note in notes if note) or None
 
     web = make_app(

@@ -33,7 +33,7 @@ class Examined:
     configuration
         None where there are faults.
     directory
-        of the file: the path of the store's file starts there.
+        of the file: relative paths of the files that are the store and sources start there.
     faults
         each with the name of its model; None where it is no single model's.
     """
@@ -55,7 +55,13 @@ class Examined:
         if self.configuration is None:
             raise ConfigurationError([text for _, text in self.faults])
         settings = build(self.configuration, hide=self.filling.hide_models, written=self.filling.written)
-        return replace(settings, store_url=beside(settings.store_url, self.directory))
+        return replace(
+            settings,
+            store_url=beside(settings.store_url, self.directory),
+            sources=tuple(
+                replace(source, url=beside(source.url, self.directory)) for source in settings.sources
+            ),
+        )
 
 
 def settings_of(path: Path, environ: Mapping[str, str], *, outside: bool = True) -> Settings:

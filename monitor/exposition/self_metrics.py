@@ -115,6 +115,9 @@ class SelfMetrics:
     ----------
     away
         tells for which of all reasons the store is not there.
+    clock_ahead
+        tells the seconds by which the machine's clock is ahead of that of the store's server; None: it is the
+        same machine's.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class SelfMetrics:
         self._sources = sources
         self._over = over
         self.away: Callable[[], Mapping[str, bool]] = dict
+        self.clock_ahead: Callable[[], float | None] = lambda: None
         self._reload: tuple[bool, float] = (True, started_at)
         self._aside: Mapping[str, bool] = {}
         self._channels: Mapping[str, ChannelReport] = {}
@@ -204,6 +208,9 @@ class SelfMetrics:
         yield from _by_reason("daemon_aside", why, self._aside)
         why = "Whether the store is not there, by reason: its file is lost, it has long been silent."
         yield from _by_reason("store_away", why, self.away())
+        if (ahead := self.clock_ahead()) is not None:
+            what = "By how much the machine's clock is ahead of that of the store's server; negative: behind."
+            yield GaugeMetricFamily(f"{PREFIX}clock_ahead_seconds", what, value=ahead)
         with self._lock:
             families = self._of_cycles() if self._tallies else []
         yield from families

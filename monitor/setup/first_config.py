@@ -31,7 +31,7 @@ from monitor.show.words import counted, say, say_lines
 from monitor.sources import SqlSource, open_source
 from monitor.sources.reference import reference_file
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
-from monitor.specs.urls import is_secret
+from monitor.specs.urls import beside, is_secret
 
 _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*:)(.*)(@)", re.DOTALL)
 _PLACE = re.compile(r"\$\{[^{}]*\}")
@@ -163,7 +163,8 @@ def first_config(
     if filling.faults:
         raise ConfigurationError([f"--url: {fault.text}" for fault in filling.faults])
     name_of_source = source_name(url)
-    written, secrets = templated(url, re.sub(r"\W", "_", name_of_source).upper())
+    placed = url if _PLACE.search(url) else beside(url, Path(os.path.relpath(Path(), directory)))
+    written, secrets = templated(placed, re.sub(r"\W", "_", name_of_source).upper())
     source = open_source(SourceSpec(name=name_of_source, url=filled))
     try:
         of_labels = None if labels is None else Relation(table=labels, where=labels_where)

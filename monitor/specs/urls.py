@@ -20,8 +20,11 @@ _PARAMETER = re.compile(r"[?&;]([^?&;=]*)=([^&;]*)")
 _PASSWORD = re.compile(r"[^:@]*:(.*)@", re.DOTALL)
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%\w]+\]|[\w.,~%-]*)(?::([0-9]{0,5}))?")
 _SPARK = ("sc", "spark", "k8s", "yarn", "local")  # several hosts, or none
-_RELATIVE = re.compile(r"^(sqlite(?:\+\w+)?:///)(?!/|:memory:|file:|\?)([^?]+)(.*)$", re.DOTALL)
 _FILES = ("sqlite", "duckdb", "chdb")  # a path may hold any sign
+# md: and motherduck: name databases of a service of DuckDB's makers
+_RELATIVE = re.compile(
+    rf"^((?:{'|'.join(_FILES)})(?:\+\w+)?:///)(?!/|:memory:|file:|md:|motherduck:|\?)([^?]+)(.*)$", re.DOTALL
+)
 _LAST_PORT = 65_535
 _TOKEN = 12  # characters of a part of a channel's address from which on it is taken for a secret
 _SQLITE = 'the file of a SQLite URL follows three slashes, its whole path four, as in "sqlite:///monitor.db"'
@@ -80,7 +83,7 @@ def sqlite_url(file: Path) -> str:
 
 
 def beside(url: str, directory: Path) -> str:
-    """URL of a store whose file, where its path is relative, starts at a directory.
+    """URL of a database whose file, where its path is relative, starts at a directory.
 
     >>> beside("sqlite:///monitor.db", Path("conf")), beside("sqlite:////srv/monitor.db", Path("conf"))
     ('sqlite:///conf/monitor.db', 'sqlite:////srv/monitor.db')

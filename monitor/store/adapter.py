@@ -368,10 +368,10 @@ class SqlStore:
         with writing(self.engine) as connection:
             daemons.inherit(connection, self.run, owner)
 
-    def beat(self, owner: str, config: str, generation: int, ttl: int) -> None:
-        """Say that a daemon lives."""
+    def beat(self, owner: str, config: str, generation: int, ttl: int) -> int:
+        """See `store.coordination.daemons.beat`."""
         with writing(self.engine) as connection:
-            daemons.beat(connection, self.run, owner, config, generation, ttl)
+            return daemons.beat(connection, self.run, owner, config, generation, ttl)
 
     def leave(self, owner: str) -> None:
         """Say that a daemon has ended."""

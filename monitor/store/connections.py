@@ -1,11 +1,11 @@
 """Connections to the store's database: SQLite or PostgreSQL, readers and writers."""
 
-import contextlib
 import glob
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ _OF_SQLITE = (
     UnicodeError,
     OverflowError,
 )  # its driver's: of names that are no UTF-8, of sums of large counts
+_OF_DAMAGED_PAGES = ("XX001", "XX002")  # of PostgreSQL: of a table, of an index
 _RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
@@ -118,7 +119,7 @@ def connect(url: str, *, limit: float | None = SILENT) -> Engine:
     return engine
 
 
-@contextlib.contextmanager
+@contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """Transaction that reads: all of its statements see the store as it is at the first one.
 
@@ -133,7 +134,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-@contextlib.contextmanager
+@contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """Transaction that writes: committed at the end, rolled back by any error.
 
@@ -152,7 +153,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-@contextlib.contextmanager
+@contextmanager
 def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
@@ -167,7 +168,9 @@ def _is_damage(error: object) -> bool:
     """Whether the file itself is damaged, or is no database."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     lost = isinstance(error, sqlite3.Error) and str(error).startswith(_OF_LOST_TABLES)
-    return isinstance(error, _OF_SQLITE) or lost or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    if isinstance(error, _OF_SQLITE) or lost or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return True
+    return getattr(error, "sqlstate", None) in _OF_DAMAGED_PAGES
 
 
 def _connect_anew(
@@ -191,6 +194,7 @@ def _sqlite(url: URL) -> Engine:
         event.listen(engine, "connect", _prepare)
         watched = WatchedFile(url)
         event.listen(engine, "do_connect", watched.require)
+        event.listen(engine, "do_connect", partial(_make_private, url))
         event.listen(engine, "connect", watched.opened)
         event.listen(engine, "begin", watched.require_same)
         event.listen(engine, "commit", watched.require_same)
@@ -228,6 +232,14 @@ def is_database(file: Path) -> bool:
 def writable(file: Path) -> bool:
     """Whether this process may write a file, and others beside it."""
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
+def _make_private(url: URL, *_connecting: object) -> None:
+    """Make a file that is not there its owner's alone; what SQLite makes beside it has the same rights."""
+    file = os.path.realpath(sqlite_file(str(url.database)))
+    if url.query.get("mode", "rwc") == "rwc" and not file.endswith(":memory:"):
+        with suppress(OSError):  # it is there, or SQLite says why it cannot be made
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _connect_alone(file: Path, _dialect: Dialect, _record: object, arguments: list[Any], _named: Any) -> None:

@@ -152,7 +152,7 @@ def require_usable(url: str) -> None:
     if name == ":memory:" or name.startswith("file:"):
         return
     file = Path(name)
-    if file.exists():
+    if file.exists() and file.stat().st_size:  # SQLite writes into an empty one when it is opened
         _require_known(address, schema_version(url))
     elif not file.parent.is_dir():
         raise StoreError(f"store {shown(address)}: there is no directory {file.parent}")

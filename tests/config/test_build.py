@@ -28,7 +28,8 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
     assert settings.store_url == f"sqlite:///{file.path.parent / 'monitor.db'}"
     assert settings.http == HttpSpec(host="127.0.0.1", port=9839)
     assert settings.log == LogSpec(format="console", level="info")
-    assert settings.sources == (SourceSpec(name="flights", url="sqlite:///flights.db"),)
+    url = f"sqlite:///{file.path.parent / 'flights.db'}"
+    assert settings.sources == (SourceSpec(name="flights", url=url),)
     (spec,) = settings.models
     reading = Reading(
         task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), threshold=0.5,
@@ -91,8 +92,8 @@ def test_options_of_a_source_are_taken_over(file: File) -> None:
 
     assert settings.sources == (
         SourceSpec(
-            name="flights", url="sqlite:///f.db", timezone="Europe/Vienna", max_connections=3,
-            statement_timeout=MINUTE // 12, audit=2 * DAY, batch_rows=7,
+            name="flights", url=f"sqlite:///{file.path.parent / 'f.db'}", timezone="Europe/Vienna",
+            max_connections=3, statement_timeout=MINUTE // 12, audit=2 * DAY, batch_rows=7,
         ),
     )  # fmt: skip
     assert settings.models[0].reading.zone == "Europe/Vienna"

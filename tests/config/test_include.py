@@ -52,7 +52,7 @@ def test_places_of_included_files_are_filled(file: File, more: Path) -> None:
 
     settings = file.settings(INCLUDE, {"PLACE": "here"})
 
-    assert settings.source("flights").url == "sqlite:///here.db"
+    assert settings.source("flights").url == f"sqlite:///{file.path.parent / 'here.db'}"
 
 
 def test_the_pattern_itself_is_filled(file: File, more: Path) -> None:

@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from monitor.specs.urls import shown
+from monitor.specs.urls import beside, shown
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,27 @@ def test_an_odbc_string_in_the_query_is_hidden() -> None:
 @pytest.mark.parametrize("text", ["", "s3cret", "ann:s3cret@db/app"])
 def test_a_text_that_is_no_url_is_hidden_whole(text: str) -> None:
     assert shown(text) == "***"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("sqlite:///log.db", "sqlite:////conf/log.db"),
+        ("sqlite+pysqlite:///../log.db?timeout=3", "sqlite+pysqlite:////conf/../log.db?timeout=3"),
+        ("duckdb:///log.duckdb", "duckdb:////conf/log.duckdb"),
+        ("chdb:///data/log", "chdb:////conf/data/log"),
+        *(
+            (kept, kept)
+            for kept in (
+                "sqlite:////srv/log.db",
+                "sqlite://",
+                "sqlite:///:memory:",
+                "sqlite:///file:log.db?uri=true",
+                "duckdb:///md:log",
+                "postgresql:///log",
+            )
+        ),
+    ],
+)
+def test_a_relative_path_of_a_file_starts_at_a_directory(url: str, expected: str) -> None:
+    assert beside(url, Path("/conf")) == expected

@@ -73,6 +73,10 @@ class Process:
         except httpx.TransportError:
             return None
 
+    def text(self, path: str) -> str:
+        """Text of an answer."""
+        return httpx.get(f"http://127.0.0.1:{self.port}{path}", timeout=30).text
+
     def page(self) -> str:
         """Page of metrics."""
         return httpx.get(f"http://127.0.0.1:{self.port}/metrics", timeout=30).text

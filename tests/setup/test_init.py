@@ -475,6 +475,7 @@ def test_a_reference_file_is_named_as_the_configuration_reads_it(
     done = CliRunner().invoke(main, ["init", "--url", url, *asked, *written])
 
     config = tomllib.loads(Path("conf/config.toml").read_text(encoding="utf-8"))
+    assert config["sources"]["serving"]["url"] == "sqlite:///../serving.db"
     (found,) = config["models"]
     assert found["reference"] == {"file": "../test.parquet"}
     assert found["features"] == {"categorical": ["branch"]}  # the income is not in the file

@@ -1,4 +1,6 @@
+import os
 import re
+import stat
 import threading
 from contextlib import suppress
 from functools import partial
@@ -13,6 +15,7 @@ from sqlalchemy import inspect, text
 from store_examples import START, commit, read_only, row
 from waiting import at_once
 
+from monitor.app.run_lock import lock_of
 from monitor.core.errors import StoreError, StoreLost
 from monitor.specs.rows import ModelState
 from monitor.store.adapter import SqlStore
@@ -275,3 +278,32 @@ def test_a_postgresql_that_hands_out_bytes_is_asked_for_text(
     store.commit("late", commit())
     assert store.state("late").as_of == START
     store.close()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_files_of_a_store_are_its_owners_alone_and_those_that_are_there_stay_as_they_are(
+    tmp_path: Path, umask: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}", "live")
+        lock = lock_of(store)
+        assert lock is not None
+        assert lock.taken()
+        store.commit("late", commit())
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+        lock.release()
+        store.close()
+        assert modes == {f"monitor.db{end}": 0o600 for end in ("", "-wal", "-shm", ".live.lock")}
+
+        (tmp_path / "monitor.db").chmod(0o640)
+        store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}", "live")
+        store.commit("late", commit())
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+
+    assert modes == {
+        "monitor.db": 0o640, "monitor.db-wal": 0o640, "monitor.db-shm": 0o640, "monitor.db.live.lock": 0o600,
+    }  # fmt: skip

@@ -103,11 +103,12 @@ def inherit(connection: Connection, run: str, owner: str) -> None:
     connection.execute(update(held).where(*whole).values(owner=owner))
 
 
-def beat(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:
-    """Say that a daemon lives, for `ttl` microseconds more."""
+def beat(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> int:
+    """Say that a daemon lives, for `ttl` microseconds more; returns what the database's clock says."""
     now = int(connection.execute(select(database_now(connection))).scalar_one())
     row = {"run": run, "owner": owner, "config": config, "generation": generation, "expires_at": now + ttl}
     put(connection, daemons, [row])
+    return now
 
 
 def leave(connection: Connection, run: str, owner: str) -> None:

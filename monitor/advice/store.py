@@ -1,0 +1,56 @@
+"""What `monitor check` looks at of our own database: that it opens, is sound, and can be read."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from operator import attrgetter
+
+from monitor.alerts.rules import ACCEPTED
+from monitor.core.clock import LAST
+from monitor.core.errors import CodecError, StoreError
+from monitor.specs.settings import Settings
+from monitor.store import LIVE
+from monitor.store.adapter import SqlStore
+from monitor.store.engine import is_newest, open_store, require_usable
+from monitor.store.integrity import require_sound
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFindings:
+    """What is wrong with the store, what may be, and what could not be looked at."""
+
+    faults: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def check_store(settings: Settings) -> StoreFindings:
+    """Look at the store; nothing is made or upgraded."""
+    try:
+        require_usable(settings.store_url)
+        looked = require_sound(settings.store_url)
+        if not is_newest(settings.store_url):
+            return StoreFindings((), looked.warnings, looked.notes)
+        with closing(open_store(settings.store_url, LIVE)) as store:
+            faults = [_fault_of_model(store, model.name) for model in settings.models]
+    except (StoreError, CodecError) as error:
+        return StoreFindings((str(error),))
+    return StoreFindings(tuple(dict.fromkeys(filter(None, faults))), looked.warnings, looked.notes)
+
+
+def _fault_of_model(store: SqlStore, model: str) -> str | None:
+    """Read what commands read of a model: values may be of their column's type and yet mean nothing."""
+    try:
+        store.state(model)
+        store.current(model)
+        store.waiting(model)
+        store.entries(model)
+        store.facts(model, 0)
+        store.alerts(model, ended=True)
+        list(map(attrgetter("acceptance"), store.events(model, ACCEPTED)))
+        for _, provenance in store.provenance(model, LAST):
+            store.configuration(provenance.config)
+            for key in provenance.reference.split():
+                store.reference(key)
+    except (StoreError, CodecError) as error:
+        return str(error)
+    return None
