@@ -68,7 +68,7 @@ def of_records(log: Log, rows: pd.DataFrame, sides: Mapping[str, Sides]) -> dict
         ("stale_records", ""): Expected(
             float((rows["logged"] - rows["event_time"] > log.horizon).sum()), n=n
         ),
-        ("adjusted_times", ""): Expected(0.0, n=n),
+        ("adjusted_times", ""): Expected(float(rows["adjusted"].sum()) if "adjusted" in rows else 0.0, n=n),
         ("unlogged_records", ""): Expected(float(rows["logged_at"].isna().sum()), n=n),
     }
     return found | of_faulty_values(sides, n) | of_shift(sides)
@@ -254,7 +254,8 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
     stale = known & (logged - rows["event_time"] > log.horizon)
     recent = (labels["reported_at"] >= lower) & (labels["reported_at"] <= as_of)
     near = rows["event_time"].between(lower - log.horizon, upper) & (logged <= as_of)
-    orphans = recent & ~labels["id"].isin(rows["id"][near])
+    key = "key" if "key" in labels else "id"
+    orphans = recent & ~labels[key].isin(rows[key][near])
     seen = rows[known & ~future & rows["id"].notna()]
     by_id = seen.assign(pane=seen["event_time"] // log.pane).groupby(["id", "version"], dropna=False)
     panes = by_id["pane"].nunique()
@@ -262,9 +263,9 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
         "future_records": int(future.sum()),
         "stale_log_records": int(stale.sum()),
         "orphan_labels": int(orphans.sum()),
-        "invalid_times": 0,
+        "invalid_times": int((log.invalid.fillna(0) <= as_of).sum()),
         "rows_without_id": int((known & rows["id"].isna()).sum()),
-        "rows_without_time": 0,
+        "rows_without_time": int((log.timeless.fillna(lower).between(lower, as_of)).sum()),
         "repeated_ids": int((panes > 1).sum()),
     }
     heard = labels["reported_at"][recent]

@@ -1,0 +1,307 @@
+"""A log of odd rows, and the documented rule applied to it row by row (docs/tables.md, docs/concepts.md).
+
+The database is read back by its own driver, value by value: what a column made of a value is its own affair.
+"""
+
+import re
+import sqlite3
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import psycopg
+from oracle import Log
+from sqlalchemy import make_url
+
+ZONE = "Africa/Casablanca"  # in 2013 its clocks went back on 7 July and forward again on 10 August
+START, DAYS, A_DAY = datetime(2013, 7, 1, tzinfo=UTC), 42, 48
+MAIN = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d+)?", re.ASCII)  # format of the log's times
+IDS: tuple[Any, ...] = (
+    *("", " ", "a1", "A1", "a1 ", " a1", "a1\t", "7", "07", "7.0", " 7", "+7", "7e0", "true", "TRUE"),
+    *("é", "e\u0301", "\ufffd", "1,5", "1\\,5", "'", '"', "%", "NULL", "nan", "x" * 5_000),
+)
+NUMBERS = (7, 7.0, 7.5, -7, 2**53, 2**53 + 1, 2**63 - 1, 1, 1.0)
+BYTES = (b"7", b"a1", b"\xff\x00", b"\xfe\x00", b"\xff", b"\xfe")  # blobs
+BROKEN = (b"k\xff", b"k\xfe", b"k\xc3", b"n\x00ul", b"n\x00il")  # texts that are no UTF-8, or hold a NUL
+TIMES: tuple[Any, ...] = (  # of 3 August, at 14:00 and about
+    *("2013-08-03T14:00:00", "2013-08-03 14:00:00Z", "2013-08-03 14:00:00+00", "2013-08-03 14:00:00+00:00"),
+    *("2013-08-03 24:00:00", "2013-08-03 14:00:60", "2013-08-03 14:60:00", "2013-08-03 14:00"),
+    *("2013-08-03", "2013-08-03 14:00:00 ", " 2013-08-03 14:00:00", "2013-08-03  14:00:00"),
+    *("2013-08-03 14:00:00.", "2013-08-03 14:00:00,5", "2013-08-03t14:00:00", "2013-08-32 14:00:00"),
+    *("2013-08-03 14:00:00.1", "2013-08-03 14:00:00.9999999", "2013-08-03 14:59:59.99999999999"),
+    *("2013-08-03 15:00:00.0000004", "03/08/2013 14:00", "20130803 140000", "1375538400", "n/a", "", " "),
+    *("2013-02-29 14:00:00", "\uff12013-08-03 14:00:00", None),
+)
+TIME_BYTES = (b"2013-08-03 14:00:00", b"\xff", b"2013-08-03 14:00:0\xff")
+CLOCKS = ("2013-07-07 02:00:00", "2013-07-07 02:30:00", "2013-07-07 03:00:00", "2013-07-07 01:59:59.9999999")
+CLOCKS += ("2013-08-10 02:00:00", "2013-08-10 02:30:00.5", "2013-08-10 03:00:00", "2013-08-10 01:59:59")
+Row: TypeAlias = dict[str, Any]
+Raw: TypeAlias = "str | bytes | int | float | None"  # bytes: a blob, or a text that is no UTF-8
+Cells: TypeAlias = list[tuple[str, Raw]]  # kind and value of each row
+
+
+@dataclass(frozen=True, slots=True)
+class OddLog:
+    """Where the log is, and how its ids and times are declared.
+
+    Parameters
+    ----------
+    odd
+        rows of odd ids and times are there; else the plain ones alone.
+    """
+
+    url: str
+    ids: str = "TEXT"
+
+    @property
+    def file(self) -> str | None:
+        """Path of SQLite's file; None: PostgreSQL."""
+        url = make_url(self.url)
+        return url.database if url.get_backend_name() == "sqlite" else None
+
+    def create(self) -> None:
+        """Create and fill the tables, and the indexes by which labels are added by difference."""
+        predictions, labels = made(self)
+        numbers = "DOUBLE PRECISION"
+        columns = {
+            "predictions": (
+                f"prediction_id {self.ids}, event_time TEXT, logged_at TEXT, model_version TEXT, \"group\" TEXT, "
+                f"score {numbers}, pred TEXT, temp {numbers}, carrier TEXT"
+            ),
+            "labels": f"prediction_id {self.ids}, late TEXT, reported_at TEXT, revision INTEGER",
+        }
+        statements = [f"CREATE TABLE {name} ({listed})" for name, listed in columns.items()]
+        if not self.file and self.ids == "citext":
+            statements.insert(0, "CREATE EXTENSION IF NOT EXISTS citext")
+        if self.file:
+            statements += [
+                "CREATE INDEX by_time ON predictions (event_time)",
+                "CREATE INDEX by_id ON predictions (prediction_id)",
+                "CREATE INDEX by_label ON labels (prediction_id)",
+                "CREATE INDEX by_report ON labels (reported_at)",
+            ]
+        rows = {"predictions": predictions, "labels": labels}
+        if self.file:
+            with sqlite3.connect(self.file) as log:
+                for statement in statements:
+                    log.execute(statement)
+                for name, some in rows.items():
+                    for row in some:
+                        holes = ["CAST(? AS TEXT)" if isinstance(one, Text) else "?" for one in row]
+                        values = [one.raw if isinstance(one, Text) else one for one in row]
+                        log.execute(f"INSERT INTO {name} VALUES ({', '.join(holes)})", values)
+            log.close()
+            return
+        with psycopg.connect(self.url.replace("+psycopg", "")) as server, server.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement.encode())
+            for name, some in rows.items():
+                with cursor.copy(f"COPY {name} FROM STDIN".encode()) as copy:
+                    for row in some:
+                        copy.write_row(row)
+
+    def column(self, table: str, column: str) -> Cells:
+        """Each value as the database holds it, with its kind: text, blob, number, null."""
+        if self.file is None:
+            with psycopg.connect(self.url.replace("+psycopg", "")) as server:
+                rows = server.execute(f"SELECT {column} FROM {table} ORDER BY ctid".encode()).fetchall()
+            return [(_kind(value), value) for (value,) in rows]
+        with sqlite3.connect(self.file) as log:
+            log.text_factory = bytes
+            sql = f"SELECT typeof({column}), {column} FROM {table} ORDER BY rowid"
+            found = [(kind.decode(), value) for kind, value in log.execute(sql)]
+        log.close()
+        return [(_KINDS.get(kind, kind), value) for kind, value in found]
+
+
+_KINDS = {"integer": "number", "real": "number"}
+
+
+def _kind(value: object) -> str:
+    return "null" if value is None else "text" if isinstance(value, str) else "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Bytes that SQLite shall hold as a text."""
+
+    raw: bytes
+
+
+def made(log: OddLog) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Rows of both tables."""
+    rng = np.random.default_rng(20130707)
+    rows, labels = [], []
+
+    def record(key: Any, event: Any, at: int, *, logged: Any = ...) -> None:
+        score = round(float(rng.uniform()), 3)
+        said = "1" if score > 0.5 else "0"
+        logged = later(event, 2) if logged is ... else logged
+        rows.append(
+            (
+                *(key, event, logged, f"v{1 + at % 2}", ("control", "treatment", "holdout")[at % 3]),
+                *(score, said, float(rng.normal(60, 9)), ("UA", "AA", "DL")[int(rng.integers(3))]),
+            )
+        )
+
+    def label(key: Any, days: float, revision: int = 0) -> None:
+        truth = str(int(rng.uniform() < 0.4))
+        labels.append((key, truth, local(days), revision))
+
+    for at in range(DAYS * A_DAY):
+        days = at / A_DAY
+        record(plain_id(log, at), local(days), at)
+        if at % 7:
+            label(plain_id(log, at), days + 1 + at % 5 + 0.01)
+        if at % 50 == 0:
+            label(plain_id(log, at), days + 8, revision=1)
+    strange: list[Any] = [*IDS]
+    if log.file:
+        strange += [*NUMBERS, *BYTES, *map(Text, BROKEN)]
+    for at, key in enumerate([None, None, *strange]):
+        # twice in one pane, logged in either order, of one version; in another pane; with labels from two days
+        for hours, extra in ((0.1, 30), (0.2, 2), (30.0, 2)):
+            event = local(10 + hours / 24)
+            record(key, event, 2 * at, logged=later(event, extra))
+        for days in (12.5, 16.5, 23.5) if at % 4 else (23.5,):
+            label(key, days, revision=int(days))
+    times: list[Any] = [*TIMES, *CLOCKS, *CLOCKS]
+    if log.file:
+        times += [*TIME_BYTES, *map(Text, TIME_BYTES)]
+    for at, event in enumerate(times):
+        key = f"t{at}" if log.ids in ("TEXT", "", "text", "citext", "TEXT COLLATE NOCASE") else 5_000_000 + at
+        record(key, event, at, logged=local(34))
+        record(key, local(33.2), at)
+        record(key, local(33.3), at, logged=event)
+        labels.append((key, "1", event, 1))
+        label(key, 35.5, revision=2)
+    return rows, labels
+
+
+def plain_id(log: OddLog, at: int) -> Any:
+    """Id of a row that is not odd."""
+    return 1_000_000 + at if log.ids in ("INTEGER", "") else f"p{at}"
+
+
+def local(days: float) -> str:
+    """Local time, so many days after the first."""
+    moment = pd.Timestamp(START) + pd.Timedelta(round(days * 86_400), "s")
+    return moment.tz_convert(ZoneInfo(ZONE)).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def later(event: Any, seconds: int) -> str:
+    """A time some seconds after another, if that is one."""
+    us = moment_of("text", event)[0] if isinstance(event, str) else None
+    if us is None:
+        return local(34)
+    moment = pd.Timestamp(us, unit="us", tz="UTC") + pd.Timedelta(seconds, "s")
+    return moment.tz_convert(ZoneInfo(ZONE)).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def id_of(kind: str, value: Raw) -> str | None:
+    """An id is its text; bytes that are no text are hexadecimal digits; NULL is none."""
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value.hex()
+    return str(value)
+
+
+def moment_of(kind: str, value: Raw) -> tuple[int | None, bool]:
+    """Microseconds of a text in the main format, and whether a change of clocks touched it; else none."""
+    if isinstance(value, bytes) and kind == "text":
+        value = value.decode(errors="replace")
+    match = MAIN.fullmatch(value) if kind == "text" and isinstance(value, str) else None
+    if match is None:
+        return None, False
+    try:
+        naive = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return None, False
+    if naive.second != int(match[1][-2:]):
+        return None, False
+    micros = int(f"{(match[2] or '.')[1:7]:0<6}")  # what is finer is cut
+    moment = pd.Timestamp(naive.replace(microsecond=micros))
+    first = moment.tz_localize(ZONE, ambiguous=True, nonexistent="shift_forward")
+    last = moment.tz_localize(ZONE, ambiguous=False, nonexistent="shift_backward")
+    return int((first - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(1, "us")), bool(first != last)
+
+
+def log_of(log: OddLog, plain: Log) -> Log:
+    """The log as the documented rule has it.
+
+    Parameters
+    ----------
+    plain
+        what else is known of it: reference, classes, features.
+    """
+
+    def times(table: str, column: str) -> tuple[pd.Series, list[bool], list[bool]]:
+        cells = log.column(table, column)
+        found = [moment_of(*cell) for cell in cells]
+        invalid = [us is None and kind != "null" for (us, _), (kind, _) in zip(found, cells, strict=True)]
+        moments = pd.Series([us for us, _ in found], dtype="Int64")
+        return moments, [adjusted for _, adjusted in found], invalid
+
+    def ids(table: str) -> dict[str, Any]:
+        cells = log.column(table, "prediction_id")
+        return {"id": [id_of(*cell) for cell in cells], "key": cells}
+
+    def values(table: str, column: str) -> list[Any]:
+        return [
+            value.decode() if isinstance(value, bytes) else value for _, value in log.column(table, column)
+        ]
+
+    event, adjusted, invalid = times("predictions", "event_time")
+    logged, _, _ = times("predictions", "logged_at")
+    names = {"version": "model_version", "arm": '"group"', "score": "score", "prediction": "pred"}
+    names |= {"temp": "temp", "carrier": "carrier"}
+    frame = pd.DataFrame(
+        {
+            **ids("predictions"),
+            "event_time": event,
+            "logged_at": logged,
+            "adjusted": adjusted,
+            **{role: values("predictions", column) for role, column in names.items()},
+        }
+    )
+    there = event.notna()
+    labels = pd.DataFrame(
+        {
+            **ids("labels"),
+            "label": values("labels", "late"),
+            "reported_at": times("labels", "reported_at")[0],
+            "revision": pd.array(values("labels", "revision"), dtype="Int64"),
+        }
+    )
+    return replace(
+        plain,
+        predictions=frame[there].astype({"event_time": "int64"}).reset_index(drop=True),
+        labels=labels,
+        invalid=logged[pd.Series(invalid)],
+        timeless=logged[~there & ~pd.Series(invalid)],
+    )
+
+
+def reference(directory: Path) -> pd.DataFrame:
+    """The reference, and its file."""
+    rng = np.random.default_rng(7)
+    score = np.round(rng.uniform(size=900), 3)
+    frame = pd.DataFrame(
+        {
+            "score": score,
+            "pred": np.where(score > 0.5, "1", "0"),
+            "late": np.where(rng.uniform(size=900) < score, "1", "0"),
+            "temp": rng.normal(60, 9, 900),
+            "carrier": rng.choice(["UA", "AA", "DL"], 900),
+        }
+    )
+    frame.to_parquet(directory / "reference.parquet")
+    return frame
