@@ -255,7 +255,7 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
     recent = (labels["reported_at"] >= lower) & (labels["reported_at"] <= as_of)
     near = rows["event_time"].between(lower - log.horizon, upper) & (logged <= as_of)
     key = "key" if "key" in labels else "id"
-    orphans = recent & ~labels[key].isin(rows[key][near])
+    orphans = recent & (labels["id"].isna() | ~labels[key].isin(rows[key][near]))
     seen = rows[known & ~future & rows["id"].notna()]
     by_id = seen.assign(pane=seen["event_time"] // log.pane).groupby(["id", "version"], dropna=False)
     panes = by_id["pane"].nunique()

@@ -92,6 +92,25 @@ class Sqlite(Engine):
         """CROSS JOIN holds SQLite to the order of the tables."""
         return f"r CROSS JOIN {item}", condition
 
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """By bytes, whatever the collation of a column; an index of that collation finds them."""
+        same = f"{right} = {left}"
+        return same if "int" in left_kind and "int" in right_kind else f"{same} AND {same} COLLATE BINARY"
+
+    def group_key(self, ref: str, kind: str) -> str:  # noqa: ARG002
+        """Text, by bytes."""
+        return f"CAST({ref} AS TEXT) COLLATE BINARY"
+
+    def mixes_ids(self, session: Session, item: str, ref: str, kind: str) -> bool:
+        """Whether values of several types are there, which differ though their texts may be equal.
+
+        A column of a declared type holds no text that reads as one of its numbers.
+        """
+        kinds = (f"{ref} < ''", f"{ref} >= '' AND {ref} < x''", f"{ref} >= x''")
+        asked = ", ".join(f"EXISTS (SELECT 1 FROM {item} WHERE {some})" for some in kinds)
+        number, of_text, blob = map(bool, session.rows(f"SELECT {asked}")[0])
+        return (blob and (number or of_text)) or (number and of_text and kind in ("", "blob"))
+
     def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether the plan searches, and skips no first column of an index."""
         plan = session.rows(f"EXPLAIN QUERY PLAN SELECT 1 FROM {item} WHERE {condition}")

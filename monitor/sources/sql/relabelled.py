@@ -117,6 +117,10 @@ def why_whole(session: Session, engine: Engine, model: ModelSpec) -> str:
     for table in (here, looked) if engine.has_indexes and not engine.skips_by_bounds else ():
         if not engine.has_index(session, table.item, _one_id(model, looked, here, searched=table)):
             return f"no index finds the ids of {table.title}"
+    for ids in _pairs(model):
+        for table, (role, name) in zip((looked, here), ids, strict=True):
+            if engine.mixes_ids(session, table.item, table.ref(name, role), table.types[name]):
+                return f'ids in column "{name}" of {table.title} are of several types: cast them in `query`'
     return ""
 
 
