@@ -5,6 +5,7 @@ The database is read back by its own driver, value by value: what a column made 
 
 import re
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,25 +38,25 @@ TIMES: tuple[Any, ...] = (  # of 3 August, at 14:00 and about
     *("2013-02-29 14:00:00", "\uff12013-08-03 14:00:00", None),
 )
 TIME_BYTES = (b"2013-08-03 14:00:00", b"\xff", b"2013-08-03 14:00:0\xff")
-CLOCKS = ("2013-07-07 02:00:00", "2013-07-07 02:30:00", "2013-07-07 03:00:00", "2013-07-07 01:59:59.9999999")
+CLOCKS: tuple[str, ...] = ("2013-07-07 02:00:00", "2013-07-07 02:30:00", "2013-07-07 03:00:00", "2013-07-07 01:59:59.9999999")
 CLOCKS += ("2013-08-10 02:00:00", "2013-08-10 02:30:00.5", "2013-08-10 03:00:00", "2013-08-10 01:59:59")
-Row: TypeAlias = dict[str, Any]
 Raw: TypeAlias = "str | bytes | int | float | None"  # bytes: a blob, or a text that is no UTF-8
+Tables: TypeAlias = dict[str, list[tuple[Any, ...]]]
 Cells: TypeAlias = list[tuple[str, Raw]]  # kind and value of each row
 
 
 @dataclass(frozen=True, slots=True)
 class OddLog:
-    """Where the log is, and how its ids and times are declared.
+    """Where the log is, and how its ids are declared.
 
     Parameters
     ----------
-    odd
-        rows of odd ids and times are there; else the plain ones alone.
+    ids
+        type of the column in both tables; in SQLite none, too.
     """
 
     url: str
-    ids: str = "TEXT"
+    ids: str
 
     @property
     def file(self) -> str | None:
@@ -63,46 +64,30 @@ class OddLog:
         url = make_url(self.url)
         return url.database if url.get_backend_name() == "sqlite" else None
 
-    def create(self) -> None:
-        """Create and fill the tables, and the indexes by which labels are added by difference."""
-        predictions, labels = made(self)
-        numbers = "DOUBLE PRECISION"
-        columns = {
-            "predictions": (
-                f"prediction_id {self.ids}, event_time TEXT, logged_at TEXT, model_version TEXT, \"group\" TEXT, "
-                f"score {numbers}, pred TEXT, temp {numbers}, carrier TEXT"
-            ),
-            "labels": f"prediction_id {self.ids}, late TEXT, reported_at TEXT, revision INTEGER",
-        }
-        statements = [f"CREATE TABLE {name} ({listed})" for name, listed in columns.items()]
-        if not self.file and self.ids == "citext":
-            statements.insert(0, "CREATE EXTENSION IF NOT EXISTS citext")
-        if self.file:
-            statements += [
-                "CREATE INDEX by_time ON predictions (event_time)",
-                "CREATE INDEX by_id ON predictions (prediction_id)",
-                "CREATE INDEX by_label ON labels (prediction_id)",
-                "CREATE INDEX by_report ON labels (reported_at)",
-            ]
-        rows = {"predictions": predictions, "labels": labels}
-        if self.file:
-            with sqlite3.connect(self.file) as log:
-                for statement in statements:
-                    log.execute(statement)
-                for name, some in rows.items():
-                    for row in some:
-                        holes = ["CAST(? AS TEXT)" if isinstance(one, Text) else "?" for one in row]
-                        values = [one.raw if isinstance(one, Text) else one for one in row]
-                        log.execute(f"INSERT INTO {name} VALUES ({', '.join(holes)})", values)
-            log.close()
-            return
-        with psycopg.connect(self.url.replace("+psycopg", "")) as server, server.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement.encode())
-            for name, some in rows.items():
-                with cursor.copy(f"COPY {name} FROM STDIN".encode()) as copy:
-                    for row in some:
-                        copy.write_row(row)
+    @property
+    def of_numbers(self) -> bool:
+        """Whether most ids are numbers."""
+        return self.ids in ("INTEGER", "")
+
+    def fill(self) -> None:
+        """Create the tables, with the indexes by which labels are added by difference."""
+        columns = (
+            'event_time TEXT, logged_at TEXT, model_version TEXT, "group" TEXT, score DOUBLE PRECISION, '
+        )
+        columns += "pred TEXT, temp DOUBLE PRECISION, carrier TEXT"
+        statements = ["CREATE EXTENSION IF NOT EXISTS citext"] if self.ids == "citext" else []
+        statements += [
+            f"CREATE TABLE predictions (prediction_id {self.ids}, {columns})",
+            f"CREATE TABLE labels (prediction_id {self.ids}, late TEXT, reported_at TEXT, revision INTEGER)",
+            "CREATE INDEX by_time ON predictions (event_time)",
+            "CREATE INDEX by_id ON predictions (prediction_id)",
+            "CREATE INDEX by_label ON labels (prediction_id)",
+        ]
+        rows = {"predictions": predictions(self), "labels": labels(self)}
+        if self.file is not None:
+            _fill_sqlite(self.file, statements, rows)
+        else:
+            _fill_postgresql(self.url, statements, rows)
 
     def column(self, table: str, column: str) -> Cells:
         """Each value as the database holds it, with its kind: text, blob, number, null."""
@@ -116,6 +101,28 @@ class OddLog:
             found = [(kind.decode(), value) for kind, value in log.execute(sql)]
         log.close()
         return [(_KINDS.get(kind, kind), value) for kind, value in found]
+
+
+def _fill_sqlite(file: str, statements: Sequence[str], rows: Tables) -> None:
+    with sqlite3.connect(file) as log:
+        for statement in statements:
+            log.execute(statement)
+        for name, some in rows.items():
+            for row in some:
+                holes = ["CAST(? AS TEXT)" if isinstance(one, Text) else "?" for one in row]
+                values = [one.raw if isinstance(one, Text) else one for one in row]
+                log.execute(f"INSERT INTO {name} VALUES ({', '.join(holes)})", values)
+    log.close()
+
+
+def _fill_postgresql(url: str, statements: Sequence[str], rows: Tables) -> None:
+    with psycopg.connect(url.replace("+psycopg", "")) as server, server.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement.encode())
+        for name, some in rows.items():
+            with cursor.copy(f"COPY {name} FROM STDIN".encode()) as copy:
+                for row in some:
+                    copy.write_row(row)
 
 
 _KINDS = {"integer": "number", "real": "number"}
@@ -132,62 +139,70 @@ class Text:
     raw: bytes
 
 
-def made(log: OddLog) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Rows of both tables."""
+def odd_ids(log: OddLog) -> list[Any]:
+    """Ids of which each differs from another by case, space, spelling, type or a byte; and none."""
+    of_file = [*NUMBERS, *map(Text, BROKEN)] if log.file else []
+    blobs = BYTES if log.file and not log.ids else ()
+    return [None, None, *IDS, *of_file, *blobs]
+
+
+def odd_times(log: OddLog) -> list[tuple[Any, Any]]:
+    """Id and time of rows whose times are odd."""
+    of_file = [*TIME_BYTES, *map(Text, TIME_BYTES)] if log.file else []
+    times = [*TIMES, *CLOCKS, *CLOCKS, *of_file]
+    return [(5_000_000 + at if log.of_numbers else f"t{at}", time) for at, time in enumerate(times)]
+
+
+def predictions(log: OddLog) -> list[tuple[Any, ...]]:
+    """Rows of the predictions.
+
+    An odd id is twice in one pane, logged in either order, and in another pane. One whose time is odd has a
+    row with a time, too; some rows are logged at an odd time.
+    """
     rng = np.random.default_rng(20130707)
-    rows, labels = [], []
-
-    def record(key: Any, event: Any, at: int, *, logged: Any = ...) -> None:
+    dated = [
+        (plain_id(log, at), local(at / A_DAY), later(local(at / A_DAY), 2)) for at in range(DAYS * A_DAY)
+    ]
+    for key in odd_ids(log):
+        for hours, seconds in ((0.1, 30), (0.2, 2), (30.0, 2)):
+            event = local(10 + hours / 24)
+            dated.append((key, event, later(event, seconds)))
+    for at, (key, time) in enumerate(odd_times(log)):
+        dated += [(key, time, local(34)), (key, local(33.2), later(local(33.2), 2))]
+        dated += [(key, local(33.3), time)] if at % 3 == 0 else []
+    rows = []
+    for at, (key, event, logged) in enumerate(dated):
         score = round(float(rng.uniform()), 3)
-        said = "1" if score > 0.5 else "0"
-        logged = later(event, 2) if logged is ... else logged
-        rows.append(
-            (
-                *(key, event, logged, f"v{1 + at % 2}", ("control", "treatment", "holdout")[at % 3]),
-                *(score, said, float(rng.normal(60, 9)), ("UA", "AA", "DL")[int(rng.integers(3))]),
-            )
+        outputs = (
+            score,
+            str(int(score > 0.5)),
+            float(rng.normal(60, 9)),
+            str(rng.choice(["UA", "AA", "DL"])),
         )
+        arm = ("control", "treatment", "holdout")[at % 3]
+        rows.append((key, event, logged, f"v{1 + (at > DAYS * A_DAY or at % 2)}", arm, *outputs))
+    return rows
 
-    def label(key: Any, days: float, revision: int = 0) -> None:
-        truth = str(int(rng.uniform() < 0.4))
-        labels.append((key, truth, local(days), revision))
 
+def labels(log: OddLog) -> list[tuple[Any, ...]]:
+    """Rows of the labels: those of odd ids come on several days, and some at odd times."""
+    rng = np.random.default_rng(20130810)
+    reports: list[tuple[Any, Any, int]] = []
     for at in range(DAYS * A_DAY):
         days = at / A_DAY
-        record(plain_id(log, at), local(days), at)
-        if at % 7:
-            label(plain_id(log, at), days + 1 + at % 5 + 0.01)
-        if at % 50 == 0:
-            label(plain_id(log, at), days + 8, revision=1)
-    strange: list[Any] = [*IDS]
-    if log.file:
-        strange += [*NUMBERS, *map(Text, BROKEN)]
-    if log.file and not log.ids:
-        strange += BYTES
-    for at, key in enumerate([None, None, *strange]):
-        # twice in one pane, logged in either order, of one version; in another pane; with labels from two days
-        for hours, extra in ((0.1, 30), (0.2, 2), (30.0, 2)):
-            event = local(10 + hours / 24)
-            record(key, event, 2 * at, logged=later(event, extra))
-        for days in ((23.5,), (12.5, 16.5, 23.5), (12.6,), (16.5,))[at % 4]:
-            label(key, days, revision=int(days))
-    times: list[Any] = [*TIMES, *CLOCKS, *CLOCKS]
-    if log.file:
-        times += [*TIME_BYTES, *map(Text, TIME_BYTES)]
-    for at, event in enumerate(times):
-        key = f"t{at}" if log.ids in ("TEXT", "", "text", "citext", "TEXT COLLATE NOCASE") else 5_000_000 + at
-        record(key, event, at, logged=local(34))
-        record(key, local(33.2), at)
-        if at % 3 == 0:
-            record(key, local(33.3), at, logged=event)
-        labels.append((key, "1", event, 1))
-        label(key, 35.5, revision=2)
-    return rows, labels
+        reports += [(plain_id(log, at), local(days + 1.01 + at % 5), 0)] if at % 7 else []
+        reports += [(plain_id(log, at), local(days + 8), 1)] if at % 50 == 0 else []
+    for at, key in enumerate(odd_ids(log)):
+        days_of = ((23.5,), (12.5, 16.5, 23.5), (12.6,), (16.5,))[at % 4]
+        reports += [(key, local(days), int(days)) for days in days_of]
+    for key, time in odd_times(log):
+        reports += [(key, time, 1), (key, local(35.5), 2)]
+    return [(key, str(int(rng.uniform() < 0.4)), at, revision) for key, at, revision in reports]
 
 
 def plain_id(log: OddLog, at: int) -> Any:
     """Id of a row that is not odd."""
-    return 1_000_000 + at if log.ids in ("INTEGER", "") else f"p{at}"
+    return 1_000_000 + at if log.of_numbers else f"p{at}"
 
 
 def local(days: float) -> str:
@@ -225,16 +240,21 @@ def moment_of(kind: str, value: Raw) -> tuple[int | None, bool]:
     if match is None:
         return None, False
     try:
-        naive = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S")
+        naive = datetime(*map(int, re.split("[- :]", match[1])))  # noqa: DTZ001 -- local: the zone comes below
     except ValueError:
-        return None, False
-    if naive.second != int(match[1][-2:]):
         return None, False
     micros = int(f"{(match[2] or '.')[1:7]:0<6}")  # what is finer is cut
     moment = pd.Timestamp(naive.replace(microsecond=micros))
     first = moment.tz_localize(ZONE, ambiguous=True, nonexistent="shift_forward")
     last = moment.tz_localize(ZONE, ambiguous=False, nonexistent="shift_backward")
     return int((first - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(1, "us")), bool(first != last)
+
+
+def text_of(kind: str, value: Raw) -> str:
+    """Text by which times are ordered; a blob is none."""
+    if kind == "blob":
+        return ""
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def log_of(log: OddLog, plain: Log) -> Log:
@@ -272,6 +292,7 @@ def log_of(log: OddLog, plain: Log) -> Log:
             "event_time": event,
             "logged_at": logged,
             "adjusted": adjusted,
+            "said": [text_of(*cell) for cell in log.column("predictions", "event_time")],
             **{role: values("predictions", column) for role, column in names.items()},
         }
     )
@@ -288,7 +309,7 @@ def log_of(log: OddLog, plain: Log) -> Log:
         plain,
         predictions=frame[there].astype({"event_time": "int64"}).reset_index(drop=True),
         labels=labels,
-        invalid=logged[pd.Series(invalid)],
+        invalid=frame.loc[invalid, ["id", "version", "logged_at", "said"]],
         timeless=logged[~there & ~pd.Series(invalid)],
     )
 

@@ -57,11 +57,14 @@ class Log:
     ----------
     predictions
         id, event_time, logged_at, version, arm, prediction, perhaps score and challenger, features; perhaps
-        key, by which the database finds the labels of a row, and adjusted: a change of clocks moved its time.
+        key, by which the database finds the labels of a row, said, the text of its event time, and adjusted:
+        a change of clocks moved that.
     labels
         id, label, reported_at, revision, perhaps key.
-    invalid, timeless
-        when each row was logged whose event time is no time, or NULL.
+    invalid
+        rows whose event time is no time: id, version, when they were logged, what is said.
+    timeless
+        when each row was logged whose event time is NULL.
     reference
         prediction, label, perhaps score, features.
     whole
@@ -88,7 +91,7 @@ class Log:
     planned: float | None = None
     detect: float | None = None
     threshold: float | None = None
-    invalid: pd.Series = field(default_factory=partial(pd.Series, dtype="Int64"))
+    invalid: pd.DataFrame | None = None
     timeless: pd.Series = field(default_factory=partial(pd.Series, dtype="Int64"))
     made: dict[str, Any] = field(default_factory=dict)
 
@@ -164,7 +167,9 @@ def with_labels(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
 def _pairs(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
     """Each record with each of its labels: of all rows of its id, as the database compares ids."""
     if "key" not in log.labels.columns or rows.empty:
-        return rows[["row", "id", "event_time"]].merge(log.labels.drop(columns="key", errors="ignore"), on="id")
+        return rows[["row", "id", "event_time"]].merge(
+            log.labels.drop(columns="key", errors="ignore"), on="id"
+        )
     span = int(rows["pane"].min()) * log.pane, (int(rows["pane"].max()) + 1) * log.pane
     members = visible(log, span, as_of)[["pane", "id", "version", "key"]].drop_duplicates()
     of_record = rows[["row", "event_time", "pane", "id", "version"]].merge(members)

@@ -240,6 +240,17 @@ def _simulated(held: tuple[int, ...], n: int) -> tuple[float, float]:
     return float(lower) * 11 / 12, float(upper) * 13 / 12
 
 
+def _invalid(log: Log, bounds: tuple[int, int], as_of: int) -> pd.DataFrame | None:
+    """Rows logged by then whose time is none; of those that begin with a date the ones near the bounds."""
+    if log.invalid is None:
+        return None
+    dated = log.invalid["said"].str.match(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+    first, last = (str(pd.Timestamp(bound, unit="us").date()) for bound in bounds)
+    near = ~dated | log.invalid["said"].between(first, last)
+    rows = log.invalid.assign(dated=dated)
+    return rows[near & (log.invalid["logged_at"].fillna(0) <= as_of)]
+
+
 def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
     """Known rows that have no place in a window, within two horizons before and one after.
 
@@ -257,13 +268,20 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
     key = "key" if "key" in labels else "id"
     orphans = recent & (labels["id"].isna() | ~labels[key].isin(rows[key][near]))
     seen = rows[known & ~future & rows["id"].notna()]
-    by_id = seen.assign(pane=seen["event_time"] // log.pane).groupby(["id", "version"], dropna=False)
-    panes = by_id["pane"].nunique()
+    seen = seen.assign(pane=seen["event_time"] // log.pane)
+    invalid = _invalid(log, (lower, upper), as_of)
+    if invalid is not None:  # an id whose first or last text is no time is left out
+        ordered = pd.concat([seen, invalid[invalid["dated"]]]).sort_values("said")
+        panes = ordered.groupby(["id", "version"])["pane"].agg(
+            lambda pane: pane.nunique() if pane.iloc[[0, -1]].notna().all() else 0
+        )
+    else:
+        panes = seen.groupby(["id", "version"], dropna=False)["pane"].nunique()
     counts = {
         "future_records": int(future.sum()),
         "stale_log_records": int(stale.sum()),
         "orphan_labels": int(orphans.sum()),
-        "invalid_times": int((log.invalid.fillna(0) <= as_of).sum()),
+        "invalid_times": 0 if invalid is None else len(invalid),
         "rows_without_id": int((known & rows["id"].isna()).sum()),
         "rows_without_time": int((log.timeless.fillna(lower).between(lower, as_of)).sum()),
         "repeated_ids": int((panes > 1).sum()),

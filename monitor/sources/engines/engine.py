@@ -215,7 +215,7 @@ class Engine(Protocol):
         return ref
 
     def mixes_ids(self, session: Session, item: str, ref: str, kind: str) -> bool:  # noqa: ARG002
-        """Whether ids of a column may be unequal though they are the same text: where a column has no type."""
+        """Whether ids of a column may be unequal though their texts are equal, as in one without a type."""
         return False
 
     def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002

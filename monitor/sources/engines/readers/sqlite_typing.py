@@ -121,20 +121,20 @@ def _guards(output: Output, *, mixed: bool) -> list[tuple[str, str]]:
 def _joined(kind: ColumnKind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     match kind:
         case ColumnKind.TEXT:
-            return _decoded(columns[0], named=True)
+            return decoded(columns[0], named=True)
         case ColumnKind.NUMBER if len(columns) == 1:
             return columns[0]
         case ColumnKind.EPOCH if len(columns) == 1:
             return or_nulls(columns[0])
         case ColumnKind.MOMENT if len(columns) == 1:
-            return or_nulls(_decoded(columns[0]))
+            return or_nulls(decoded(columns[0]))
         case ColumnKind.NUMBER:
-            return join_numbers(columns[0], _decoded(columns[1]))
+            return join_numbers(columns[0], decoded(columns[1]))
         case _:
-            return join_texts(columns[0], _decoded(columns[1]))
+            return join_texts(columns[0], decoded(columns[1]))
 
 
-def _decoded(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedArray:
+def decoded(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedArray:
     """SQLite does not check that text is UTF-8: of what is not, bad bytes are replaced.
 
     Parameters
