@@ -38,7 +38,12 @@ TIMES: tuple[Any, ...] = (  # of 3 August, at 14:00 and about
     *("2013-02-29 14:00:00", "\uff12013-08-03 14:00:00", None),
 )
 TIME_BYTES = (b"2013-08-03 14:00:00", b"\xff", b"2013-08-03 14:00:0\xff")
-CLOCKS: tuple[str, ...] = ("2013-07-07 02:00:00", "2013-07-07 02:30:00", "2013-07-07 03:00:00", "2013-07-07 01:59:59.9999999")
+CLOCKS: tuple[str, ...] = (
+    "2013-07-07 02:00:00",
+    "2013-07-07 02:30:00",
+    "2013-07-07 03:00:00",
+    "2013-07-07 01:59:59.9999999",
+)
 CLOCKS += ("2013-08-10 02:00:00", "2013-08-10 02:30:00.5", "2013-08-10 03:00:00", "2013-08-10 01:59:59")
 Raw: TypeAlias = "str | bytes | int | float | None"  # bytes: a blob, or a text that is no UTF-8
 Tables: TypeAlias = dict[str, list[tuple[Any, ...]]]
@@ -150,7 +155,7 @@ def odd_times(log: OddLog) -> list[tuple[Any, Any]]:
     """Id and time of rows whose times are odd."""
     of_file = [*TIME_BYTES, *map(Text, TIME_BYTES)] if log.file else []
     times = [*TIMES, *CLOCKS, *CLOCKS, *of_file]
-    return [(5_000_000 + at if log.of_numbers else f"t{at}", time) for at, time in enumerate(times)]
+    return [(5_000_000 + at if log.of_numbers else f"t{at}", moment) for at, moment in enumerate(times)]
 
 
 def predictions(log: OddLog) -> list[tuple[Any, ...]]:
@@ -167,9 +172,9 @@ def predictions(log: OddLog) -> list[tuple[Any, ...]]:
         for hours, seconds in ((0.1, 30), (0.2, 2), (30.0, 2)):
             event = local(10 + hours / 24)
             dated.append((key, event, later(event, seconds)))
-    for at, (key, time) in enumerate(odd_times(log)):
-        dated += [(key, time, local(34)), (key, local(33.2), later(local(33.2), 2))]
-        dated += [(key, local(33.3), time)] if at % 3 == 0 else []
+    for at, (key, moment) in enumerate(odd_times(log)):
+        dated += [(key, moment, local(34)), (key, local(33.2), later(local(33.2), 2))]
+        dated += [(key, local(33.3), moment)] if at % 3 == 0 else []
     rows = []
     for at, (key, event, logged) in enumerate(dated):
         score = round(float(rng.uniform()), 3)
@@ -195,8 +200,8 @@ def labels(log: OddLog) -> list[tuple[Any, ...]]:
     for at, key in enumerate(odd_ids(log)):
         days_of = ((23.5,), (12.5, 16.5, 23.5), (12.6,), (16.5,))[at % 4]
         reports += [(key, local(days), int(days)) for days in days_of]
-    for key, time in odd_times(log):
-        reports += [(key, time, 1), (key, local(35.5), 2)]
+    for key, moment in odd_times(log):
+        reports += [(key, moment, 1), (key, local(35.5), 2)]
     return [(key, str(int(rng.uniform() < 0.4)), at, revision) for key, at, revision in reports]
 
 
@@ -240,7 +245,9 @@ def moment_of(kind: str, value: Raw) -> tuple[int | None, bool]:
     if match is None:
         return None, False
     try:
-        naive = datetime(*map(int, re.split("[- :]", match[1])))  # noqa: DTZ001 -- local: the zone comes below
+        naive = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S")  # noqa: DTZ007 -- local
+        if naive.second != int(match[1][-2:]):  # :60
+            return None, False
     except ValueError:
         return None, False
     micros = int(f"{(match[2] or '.')[1:7]:0<6}")  # what is finer is cut
