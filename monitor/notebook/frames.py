@@ -7,11 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.core.errors import SourceError
+from monitor.sources.sql.statements import text_or_digits
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _FRAMES = ("__arrow_c_stream__", "__dataframe__", "columns")  # a frame has one of them
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _PLAIN = {pa.large_string(): pa.string(), pa.string_view(): pa.string()}
 
 
@@ -83,19 +85,25 @@ def _array(values: Any) -> pa.Array | pa.ChunkedArray:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         column = None
     if column is None or isinstance(column.type, pa.BaseExtensionType):
-        texts = (None if one is None or _is_nan(one) else str(one) for one in values)
-        return pa.array(texts, pa.string())
+        return pa.array((None if _is_missing(one) else _text(one) for one in values), pa.string())
     return column
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _text(value: Any) -> str:
+    return text_or_digits(value) if isinstance(value, bytes) else str(value)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Column without what only saves room: dictionaries, large and viewed strings."""
+    """Column without what only saves room: dictionaries, large and viewed strings; bytes as texts."""
     if pa.types.is_dictionary(column.type):
         kind = _PLAIN.get(column.type.value_type, column.type.value_type)
         chunks = [pc.take(chunk.dictionary.cast(kind), chunk.indices) for chunk in column.chunks]
         return pa.chunked_array(chunks, kind)
+    if any(is_bytes(column.type) for is_bytes in _BYTES):
+        texts = [None if one is None else _text(one) for one in column.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.string())])
     return column.cast(_PLAIN.get(column.type, column.type))

@@ -192,7 +192,7 @@ def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
         present = visible & (event <= as_of + reading.tolerance)
         figures["future_records"] += int((visible & ~present).sum())
         figures["stale_log_records"] += int((visible & (logged - event > reading.horizon)).sum())
-        figures["invalid_times"] += batch.event.invalid
+        figures["invalid_times"] += batch.invalid_times(as_of)
         oldest = int(event[present].min(initial=oldest))
         for start, rows, newest, checksum in _by_pane(event[present], logged[present], reading.pane):
             before, last, sum_before = panes.get(start, (0, newest, 0))

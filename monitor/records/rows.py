@@ -219,11 +219,18 @@ class Dated:
         when each row, or its label, became visible; the event time where that is not known.
     logged
         when each row became visible: a label may be reported before its record is logged.
+    invalid
+        event times that are there but are not times.
     """
 
     event: Times
     seen: Ints
     logged: Ints
+    invalid: Bools
+
+    def invalid_times(self, as_of: int) -> int:
+        """Rows visible as of a moment whose event time is no time; it is so long visible, too."""
+        return int((self.invalid & (self.logged <= as_of)).sum())
 
     def within(self, bounds: tuple[int, int], as_of: int) -> Bools:
         """Rows with event times in the half-open bounds that are visible as of a moment."""
@@ -249,7 +256,8 @@ def dated(batches: Batches, role: str, reading: Reading) -> Iterator[Dated]:
                 require_main_format(seen, reading.column(column))
             moment = np.where(other.known, other.us, event.us)
             logged = moment if role == "logged_at" else logged_times(table, event, reading)[0]
-            yield Dated(event, moment, logged)
+            there = np.asarray(table["event_time"].is_valid().combine_chunks())
+            yield Dated(event, moment, logged, there & ~event.known)
 
 
 def outputs_of(table: pa.Table, rows: Ints) -> pa.Table:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import SourceError
@@ -18,6 +19,8 @@ from monitor.sources.sql.scan import feature_column, outcome
 from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want
 from monitor.specs.model import ModelSpec, Relation
 from monitor.specs.protocols import Source
+
+_EXACT = 2.0**53  # below it every whole double is one integer
 
 
 def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa.Table, Reading]:
@@ -198,9 +201,18 @@ def plain(column: pa.ChunkedArray, want: Want) -> pa.ChunkedArray:
     """Column of a file as readers hand it over: strings, or doubles where it holds numbers."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if want is Want.TEXT and pa.types.is_floating(column.type):
+        return _digits(column)
     if want is Want.TEXT or pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return column.cast(pa.string())
     return column.cast(pa.float64(), safe=False)
+
+
+def _digits(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts of doubles: whole ones as integers print, which pandas makes doubles where one is missing."""
+    whole = pc.and_(pc.equal(pc.trunc(column), column), pc.less(pc.abs(column), _EXACT))
+    integers = pc.if_else(whole, column, None).cast(pa.int64())
+    return pc.if_else(whole, integers.cast(pa.string()), column.cast(pa.string()))
 
 
 def _missing(title: str, column: str, role: str, columns: Sequence[str]) -> SourceError:

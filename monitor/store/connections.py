@@ -5,7 +5,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -221,7 +221,7 @@ def is_database(file: Path) -> bool:
     """
     if not file.is_file() or not file.stat().st_size:
         return False
-    with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         try:
             connection.execute("PRAGMA schema_version")
         except sqlite3.DatabaseError as error:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,9 +56,15 @@ class Log:
     Parameters
     ----------
     predictions
-        id, event_time, logged_at, version, arm, prediction, perhaps score and challenger, features.
+        id, event_time, logged_at, version, arm, prediction, perhaps score and challenger, features; perhaps
+        key, by which the database finds the labels of a row, said, the text of its event time, and adjusted:
+        a change of clocks moved that.
     labels
-        id, label, reported_at, revision.
+        id, label, reported_at, revision, perhaps key.
+    invalid
+        rows whose event time is no time: id, version, when they were logged, what is said.
+    timeless
+        when each row was logged whose event time is NULL.
     reference
         prediction, label, perhaps score, features.
     whole
@@ -85,6 +91,8 @@ class Log:
     planned: float | None = None
     detect: float | None = None
     threshold: float | None = None
+    invalid: pd.DataFrame | None = None
+    timeless: pd.Series = field(default_factory=partial(pd.Series, dtype="Int64"))
     made: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -105,10 +113,7 @@ class Log:
 
 def records(log: Log, span: tuple[int, int], as_of: int) -> pd.DataFrame:
     """Rows known as of a moment with event times in [start, end), one for each pane, id and version."""
-    rows = log.predictions
-    rows = rows[rows["event_time"].between(span[0], min(span[1] - 1, as_of + TOLERANCE))]
-    logged = rows["logged_at"].fillna(rows["event_time"]).astype("int64")
-    rows = rows.assign(logged=logged, pane=rows["event_time"] // log.pane)[logged <= as_of]
+    rows = visible(log, span, as_of)
     outputs = ["score", "prediction"] if log.scored else ["prediction"]
     outputs += [column for column in rows.columns if column.startswith("probability:")]
     key = ["pane", "id", "version"]
@@ -116,6 +121,14 @@ def records(log: Log, span: tuple[int, int], as_of: int) -> pd.DataFrame:
     size = rows.groupby(key, sort=False, dropna=False)["id"].transform("size")
     first = rows.assign(repeats=size - 1).drop_duplicates(key).reset_index(drop=True)
     return first.assign(row=first.index)
+
+
+def visible(log: Log, span: tuple[int, int], as_of: int) -> pd.DataFrame:
+    """Rows with an id known as of a moment with event times in [start, end)."""
+    rows = log.predictions[log.predictions["id"].notna()]
+    rows = rows[rows["event_time"].between(span[0], min(span[1] - 1, as_of + TOLERANCE))]
+    logged = rows["logged_at"].fillna(rows["event_time"]).astype("int64")
+    return rows.assign(logged=logged, pane=rows["event_time"] // log.pane)[logged <= as_of]
 
 
 def first_counted(log: Log, first_as_of: int) -> int:
@@ -133,7 +146,7 @@ def of_spans(log: Log, spans: Sequence[Span], as_of: int) -> pd.DataFrame:
 
 def with_labels(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
     """Records, without features, with their winning label and with what their reports tell."""
-    pairs = rows[["row", "id", "event_time"]].merge(log.labels, on="id")
+    pairs = _pairs(log, rows, as_of)
     pairs["at"] = pairs["reported_at"].fillna(pairs["event_time"]).astype("int64")
     there = pairs[["label", "reported_at", "revision"]].notna().any(axis=1)
     pairs = pairs[there & (pairs["at"] <= as_of)]
@@ -149,6 +162,18 @@ def with_labels(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
     told["first"] = pairs[pairs["label"].notna()].groupby("row")["at"].min()
     told["newest"] = pairs.groupby("row")["at"].max()
     return judged(log, told)
+
+
+def _pairs(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
+    """Each record with each of its labels: of all rows of its id, as the database compares ids."""
+    if "key" not in log.labels.columns or rows.empty:
+        return rows[["row", "id", "event_time"]].merge(
+            log.labels.drop(columns="key", errors="ignore"), on="id"
+        )
+    span = int(rows["pane"].min()) * log.pane, (int(rows["pane"].max()) + 1) * log.pane
+    members = visible(log, span, as_of)[["pane", "id", "version", "key"]].drop_duplicates()
+    of_record = rows[["row", "event_time", "pane", "id", "version"]].merge(members)
+    return of_record.merge(log.labels.drop(columns="id"), on="key")
 
 
 def judged(log: Log, told: pd.DataFrame) -> pd.DataFrame:

@@ -70,7 +70,7 @@ def of_records(log: Log, rows: pd.DataFrame, sides: Mapping[str, Sides]) -> dict
         ("stale_records", ""): Expected(
             float((rows["logged"] - rows["event_time"] > log.horizon).sum()), n=n
         ),
-        ("adjusted_times", ""): Expected(0.0, n=n),
+        ("adjusted_times", ""): Expected(float(rows["adjusted"].sum()) if "adjusted" in rows else 0.0, n=n),
         ("unlogged_records", ""): Expected(float(rows["logged_at"].isna().sum()), n=n),
     }
     return found | of_faulty_values(sides, n) | of_shift(sides)
@@ -242,7 +242,18 @@ def _simulated(held: tuple[int, ...], n: int) -> tuple[float, float]:
     return float(lower) * 11 / 12, float(upper) * 13 / 12
 
 
-def of_cycle(log: Log, as_of: int, before: int | None) -> dict[Key, Expected]:
+def _invalid(log: Log, bounds: tuple[int, int], as_of: int) -> pd.DataFrame | None:
+    """Rows logged by then whose time is none; of those that begin with a date the ones near the bounds."""
+    if log.invalid is None:
+        return None
+    dated = log.invalid["said"].str.match(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+    first, last = (str(pd.Timestamp(bound, unit="us").date()) for bound in bounds)
+    near = ~dated | log.invalid["said"].between(first, last)
+    rows = log.invalid.assign(dated=dated)
+    return rows[near & (log.invalid["logged_at"].fillna(0) <= as_of)]
+
+
+def of_cycle(log: Log, as_of: int, before: int | None = None) -> dict[Key, Expected]:
     """Known rows that have no place in a window, within two horizons before and one after.
 
     A label is an orphan as long as its prediction is not logged; predictions are looked for within a horizon
@@ -256,17 +267,25 @@ def of_cycle(log: Log, as_of: int, before: int | None) -> dict[Key, Expected]:
     stale = known & (logged - rows["event_time"] > log.horizon)
     recent = (labels["reported_at"] >= lower) & (labels["reported_at"] <= as_of)
     near = rows["event_time"].between(lower - log.horizon, upper) & (logged <= as_of)
-    orphans = recent & ~labels["id"].isin(rows["id"][near])
+    key = "key" if "key" in labels else "id"
+    orphans = recent & (labels["id"].isna() | ~labels[key].isin(rows[key][near]))
     seen = rows[known & ~future & rows["id"].notna()]
-    by_id = seen.assign(pane=seen["event_time"] // log.pane).groupby(["id", "version"], dropna=False)
-    panes = by_id["pane"].nunique()
+    seen = seen.assign(pane=seen["event_time"] // log.pane)
+    invalid = _invalid(log, (lower, upper), as_of)
+    if invalid is not None:  # an id whose first or last text is no time is left out
+        ordered = pd.concat([seen, invalid[invalid["dated"]]]).sort_values("said")
+        panes = ordered.groupby(["id", "version"])["pane"].agg(
+            lambda pane: pane.nunique() if pane.iloc[[0, -1]].notna().all() else 0
+        )
+    else:
+        panes = seen.groupby(["id", "version"], dropna=False)["pane"].nunique()
     counts = {
         "future_records": int(future.sum()),
         "stale_log_records": int(stale.sum()),
         "orphan_labels": int(orphans.sum()),
-        "invalid_times": 0,
+        "invalid_times": 0 if invalid is None else len(invalid),
         "rows_without_id": int((known & rows["id"].isna()).sum()),
-        "rows_without_time": 0,
+        "rows_without_time": int((log.timeless.fillna(lower).between(lower, as_of)).sum()),
         "repeated_ids": int((panes > 1).sum()),
     }
     heard = labels["reported_at"][recent]

@@ -1,14 +1,22 @@
 """Everything that is measured, against pandas, scikit-learn and SciPy on the same rows."""
 
+import json
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import faulty_logs
+import numpy as np
+import odd_rows
+import oracle
+import oracle_shift
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from faulty_logs import Tables
+from odd_rows import OddLog
 from oracle import Log
 from oracle_compared import NOT_RECOMPUTED, Compared
 from oracle_cycle import Run
@@ -16,14 +24,18 @@ from oracle_details import DETAILED
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
+from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import from_iso
 from monitor.demo.loading import load_logs
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.catalogue.daily import DAILY
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES
+from monitor.records.pane import Part
 from monitor.records.reading import Task
-from monitor.specs.model import ModelSpec
+from monitor.sources import open_source
+from monitor.specs.model import ModelSpec, SourceSpec
+from monitor.specs.reads import pane_ranges
 from monitor.store.engine import migrate
 
 MOMENTS = {
@@ -88,6 +100,95 @@ def compared(example: Example, model: str, moments: Sequence[str]) -> Compared:
             rows += [row for _, moment, row in app.store.history(model) if moment == as_of]
             run.compare(as_of, rows)
     return result
+
+
+PLAIN = {(window, None, None, None) for window in ("7d", None)}
+OF_LOG = ("invalid_times", "rows_without_id", "rows_without_time", "repeated_ids", "orphan_labels")
+OF_WINDOW = ("records", "duplicate_records", "adjusted_times", "unlogged_records")
+ODD_MOMENTS = (
+    *("2013-07-09T06:00", "2013-07-13T13:00", "2013-07-14T13:00", "2013-07-17T13:00", "2013-07-18T13:00"),
+    *("2013-07-24T13:00", "2013-08-05", "2013-08-12T00:20", "2013-08-20"),
+)
+
+
+@pytest.fixture
+def odd_log(request: pytest.FixtureRequest, tmp_path: Path) -> OddLog:
+    """A log of odd rows on an engine, with ids of a type."""
+    engine, _, ids = request.param.partition(" ")
+    of_server = engine == "postgresql"
+    log = OddLog(
+        request.getfixturevalue("postgres_url") if of_server else f"sqlite:///{tmp_path / 'log'}", ids
+    )
+    log.fill()
+    return log
+
+
+@contextmanager
+def odd_app(log: OddLog, directory: Path) -> Iterator[tuple[App, Log]]:
+    """The application on a log of odd rows, and what the documented rule makes of these."""
+    environ = {"SOURCE": log.url, "STORE": f"sqlite:///{directory / 'store.db'}"}
+    migrate(environ["STORE"])
+    reference = odd_rows.reference(directory)
+    with opened(settings_of(Path(__file__).with_name("oracle_odd.toml"), environ), directory) as app:
+        spec = app.spec("late")
+        plain = Log(
+            predictions=pd.DataFrame(),
+            labels=pd.DataFrame(),
+            reference=reference.rename(columns={"pred": "prediction", "late": "label"}),
+            segments=spec.reading.segments,
+            classes=spec.reading.classes,
+            numeric=spec.reading.numeric,
+            categorical=spec.reading.categorical,
+            pane=spec.reading.pane,
+            horizon=spec.reading.horizon,
+            profit={},
+            planned=spec.compared.control_share,
+            detect=spec.compared.detect,
+        )
+        yield app, odd_rows.log_of(log, plain)
+
+
+def shown_counts(log: OddLog, directory: Path) -> dict[tuple[str, str | None], float]:
+    """Counts of the log and of its newest window of 7 days, as `monitor show` prints them."""
+    shutil.copy(Path(__file__).with_name("oracle_odd.toml"), directory / "config.toml")
+    runner = CliRunner(env={"SOURCE": log.url, "STORE": f"sqlite:///{directory / 'store.db'}"})
+    options = ["--config", str(directory / "config.toml"), "--format", "json", "--all"]
+    done = runner.invoke(main, ["show", *options])
+    assert done.exit_code == 0, done.output
+    return {
+        (row["measure"], None if row["measure"] in OF_LOG else row["window_end"]): row["value"]
+        for row in json.loads(done.stdout)
+        if row["measure"] in (*OF_LOG, *OF_WINDOW)
+        and (row["window"], row["segment"], row["version"], row["against"]) in PLAIN
+    }
+
+
+def window_counts(log: Log, end: int, as_of: int) -> dict[str, float]:
+    """Counts of a window of 7 days, of its rows."""
+    rows = oracle.records(log, (end - 7 * oracle.DAY, end), as_of)
+    return {
+        "records": len(rows),
+        "duplicate_records": rows["repeats"].sum(),
+        "adjusted_times": rows["adjusted"].sum(),
+        "unlogged_records": rows["logged_at"].isna().sum(),
+    }
+
+
+def panes_of(app: App, as_of: int, part: Part) -> dict[int, int]:
+    """Records, or labelled records, of each pane that has any."""
+    facts = app.prepared("late", as_of)[1].panes.facts(part).values()
+    counts = {fact.start: fact.records if part is Part.RECORDS else fact.labelled for fact in facts}
+    return {start: count for start, count in counts.items() if count}
+
+
+def expected_panes(log: Log, as_of: int, part: Part) -> dict[int, int]:
+    """The same, of the rows."""
+    rows = oracle.records(log, (0, as_of + oracle.TOLERANCE + 1), as_of)
+    if part is Part.LABELS:
+        rows = oracle.with_labels(log, rows, as_of)
+        rows = rows[rows["known"]]
+    starts, counts = np.unique(rows["pane"].to_numpy() * log.pane, return_counts=True)
+    return dict(zip(starts.tolist(), counts.tolist(), strict=True))
 
 
 def log_of(tables: Tables, spec: ModelSpec) -> Log:
@@ -168,6 +269,87 @@ def assert_complete(result: Compared, task: Task) -> None:
     of_task = {measure.name for measure in CATALOGUE if task in measure.tasks} - DAILY
     assert result.measures.keys() == of_task - NOT_RECOMPUTED.keys()
     assert result.left == of_task & NOT_RECOMPUTED.keys()
+
+
+@pytest.mark.parametrize(
+    "odd_log",
+    [
+        "sqlite ",
+        "sqlite TEXT COLLATE NOCASE",
+        pytest.param("sqlite TEXT", marks=pytest.mark.long),
+        pytest.param("sqlite INTEGER", marks=pytest.mark.long),
+        pytest.param("postgresql citext", marks=pytest.mark.postgres),
+        pytest.param("postgresql text", marks=[pytest.mark.postgres, pytest.mark.long]),
+    ],
+    indirect=True,
+)
+def test_odd_ids_and_times_are_counted_by_the_documented_rule(odd_log: OddLog, tmp_path: Path) -> None:
+    result = Compared()
+    with odd_app(odd_log, tmp_path) as (app, log):
+        run = Run(result, log, app.spec("late"), from_iso(ODD_MOMENTS[0]))
+        for as_of in map(from_iso, ODD_MOMENTS):
+            assert cycle_once(app, "late", as_of).error is None
+            for part in Part:
+                assert panes_of(app, as_of, part) == expected_panes(log, as_of, part)
+            rows = [row for _, _, row in app.store.current("late")]
+            rows += [row for _, moment, row in app.store.history("late") if moment == as_of]
+            run.compare(as_of, rows)
+        by_difference = not app.model("late").whole_labels
+
+    assert result.faults == []
+    assert len(result.pairs) >= 19
+    assert by_difference == (odd_log.ids != "")
+    assert result.present >= {
+        *("duplicate_records", "adjusted_times", "unlogged_records", "early_labels", "corrected_labels"),
+        *OF_LOG,
+    }
+    shown = shown_counts(odd_log, tmp_path)
+    expected = oracle_shift.of_cycle(log, as_of)
+    assert {name: shown.pop((name, None)) for name in OF_LOG} == {
+        name: expected[name, ""].value for name in OF_LOG
+    }
+    assert shown == {
+        (name, end): count
+        for end in {end for _, end in shown if end}
+        for name, count in window_counts(log, from_iso(end), as_of).items()
+    }
+    assert shown.keys() >= {(name, "2013-08-15T00:00:00Z") for name in OF_WINDOW}
+
+
+@pytest.mark.parametrize(
+    "odd_log",
+    [
+        *("sqlite ", "sqlite TEXT", "sqlite INTEGER"),
+        pytest.param("postgresql citext", marks=pytest.mark.postgres),
+    ],
+    indirect=True,
+)
+def test_odd_rows_are_counted_alike_by_each_reader(odd_log: OddLog, tmp_path: Path) -> None:
+    as_of = from_iso(ODD_MOMENTS[-1])
+    with odd_app(odd_log, tmp_path) as (app, log):
+        model = app.model("late")
+        panes = np.asarray(sorted(expected_panes(log, as_of, Part.RECORDS)))
+        found = []
+        for reader in ("adbc", "fetchmany"):
+            source = open_source(SourceSpec(name="log", url=odd_log.url), reader=reader)
+            found.append(
+                [
+                    source.counted(
+                        model.spec,
+                        part,
+                        pane_ranges(panes.tolist(), log.pane),
+                        model.counting,
+                        panes=panes,
+                        as_of=as_of,
+                    )
+                    for part in Part
+                ]
+            )
+            source.close()
+
+    assert found[0] == found[1]
+    records = {part.start: part.records for part in found[0][0].parts}
+    assert records == expected_panes(log, as_of, Part.RECORDS)
 
 
 SOME = pytest.param(2, id="first and last moment")

@@ -78,6 +78,37 @@ def test_of_a_repeated_id_the_first_row_counts_whatever_its_values() -> None:
     assert "of each id the earliest, then the first row, counts" in earliest.notes[-1]
 
 
+@pytest.mark.parametrize("lacks", ["predictions", "labels"])
+def test_whole_numbers_among_which_one_is_missing_are_ids_still(lacks: str) -> None:
+    """Pandas makes doubles of them."""
+    ids = pd.Series(12_345_678_900 + np.arange(N))
+    predictions, labels = pd.DataFrame({"id": ids, "score": SCORE}), pd.DataFrame({"id": ids, "truth": TRUTH})
+    none = pd.DataFrame({"id": [np.nan]})
+    if lacks == "labels":
+        labels = pd.concat([labels, none])
+    else:
+        predictions = pd.concat([predictions, none])
+
+    found = monitor.evaluate(predictions, labels, id="id", **SCORED)
+
+    assert (found.value("records"), found.value("coverage"), found.value("accuracy")) == (N, 1.0, RIGHT)
+
+
+def test_ids_are_compared_as_texts_byte_by_byte() -> None:
+    odd: list[Any] = ["a", "A", "a ", " a", "", " ", 7, "7", 7.0, "7.0", "07", b"a", b"\xff", b"\xfe", None]
+    texts = {"a", "A", "a ", " a", "", " ", "7", "7.0", "07", "ff", "fe"}
+    frame = pd.DataFrame({"id": odd, "score": SCORE[: len(odd)]})
+    labels = pd.DataFrame({"id": odd[:4], "truth": ["yes", "no", "yes", "no"]})
+    of_bytes = pd.DataFrame({"id": [b"a", b"\xff", b"\xfe", b"\xff"], "score": SCORE[:4]})
+
+    found = monitor.evaluate(frame, labels, id="id", **SCORED)
+    alone = monitor.evaluate(of_bytes, labels, id="id", **SCORED)
+
+    assert (found.value("records"), found.value("duplicate_records")) == (len(texts), 14 - len(texts))
+    assert found.value("coverage") == 4 / len(texts)
+    assert (alone.value("records"), alone.value("duplicate_records")) == (3, 1)
+
+
 def test_segments_need_no_reference() -> None:
     group = np.where(np.arange(N) % 3 > 0, "A", "B")
 

@@ -315,6 +315,70 @@ def test_integers_among_what_is_text_are_counted_alike(engine: Engine) -> None:
     assert found.parts == expected
 
 
+ODD_IDS = (
+    *("a", "A", "a ", " a", "a\t", "", " ", "7", "07", "7.0", "\u00e9", "e\u0301", "%", "'", "\\", "x" * 500),
+    None,
+)
+
+
+def with_odd_ids(n: int = 900) -> pa.Table:
+    """Rows a minute apart, of ids that differ by little."""
+    ids = pa.array(np.random.default_rng(3).choice(np.asarray(ODD_IDS, object), n), pa.string())
+    at = pa.array(START + np.arange(n) * MINUTE, pa.timestamp("us", "UTC"))
+    return pa.table(
+        {
+            **dict(zip(log(n).column_names, log(n).columns, strict=True)),
+            "id": ids,
+            "event_time": at,
+            "logged_at": at,
+        }
+    )
+
+
+def test_ids_that_differ_by_little_are_counted_alike(engine: Engine) -> None:
+    table = with_odd_ids()
+    engine.fill(table)
+
+    found = engine.counted("sql", READING)
+
+    assert found.parts == engine.counted("local", READING).parts
+    assert sum(part.records for part in found.parts) == distinct(table)
+
+
+def test_ids_of_a_column_without_regard_to_case_are_counted_by_bytes(duck: Engine) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    table = with_odd_ids()
+    duck.fill(table)
+    with duckdb.connect(duck.url.removeprefix("duckdb:///")) as connection:
+        connection.execute("ALTER TABLE predictions RENAME TO plain")
+        described = connection.execute("DESCRIBE plain").fetchall()
+        columns = {str(name): str(kind) for name, kind, *_ in described} | {"id": "VARCHAR COLLATE NOCASE"}
+        listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        connection.execute(f"CREATE TABLE predictions ({listed})")
+        connection.execute("INSERT INTO predictions SELECT * FROM plain")
+
+        connection.execute("CREATE TABLE labels (id VARCHAR COLLATE NOCASE, late BIGINT)")
+        connection.execute("INSERT INTO labels VALUES ('a', 1), ('A', 0)")
+    labels = Relation(table="labels", columns=(("id", "id"), ("label", "late")))
+    model = replace(model_of(READING), labels=labels)
+
+    found = duck.counted("sql", READING)
+    source = duck.source("local")
+    labelled = source.labelled(model, RANGES).select(["id", "label"]).to_pylist()
+    repeated = source.repeated_ids(model, as_of=AS_OF, bounds=RANGES[0])
+
+    assert found.parts == duck.counted("local", READING).parts
+    assert sum(part.records for part in found.parts) == distinct(table)
+    assert {(row["id"], row["label"]) for row in labelled if row["label"]} == {("a", "1"), ("A", "0")}
+    assert repeated == len(ODD_IDS) - 1
+
+
+def distinct(table: pa.Table) -> int:
+    """Ids in each hour, as Python compares them."""
+    rows = enumerate(table["id"].to_pylist())
+    return len({(at // 60, name) for at, name in rows if name is not None})
+
+
 @pytest.mark.parametrize("column", ["version", "carrier", "arm"])
 @pytest.mark.parametrize("crowd", [False, True], ids=["unusual", "crowd"])
 def test_unusual_names_and_crowds_of_versions_are_counted_alike(

@@ -126,6 +126,23 @@ def test_a_mixture_of_both_separators_is_read_whole(database: Database) -> None:
         instants(table, READING)
 
 
+def test_bytes_that_are_no_text_and_blobs_are_no_times_and_stop_nothing(sqlite_database: Database) -> None:
+    times = [iso(START + at * MINUTE, TEXTS["space"]) for at in range(N)]
+    sqlite_database.create("predictions", COLUMNS, rows_of(N, event_time=times))
+    odd = ["CAST(x'ff' AS TEXT)", "CAST(event_time || x'ff' AS TEXT)", "CAST(event_time AS BLOB)"]
+    sqlite_database.run(
+        *(f"UPDATE predictions SET event_time = {sql} WHERE id = {60 + at}" for at, sql in enumerate(odd))
+    )
+    source, week = sqlite_database.source(), (START, START + 7 * DAY)
+
+    table = source.records(model_of(), [RANGE])
+    all_rows = whole(source.changed_records(model_of(), since=None, as_of=START + DAY, bounds=week))
+
+    assert instants(table, READING) == EXPECTED[3:]
+    parsed = parse_times(all_rows["event_time"], name="event_time", zone="UTC", unit=None)
+    assert (parsed.invalid, int(parsed.known.sum())) == (3, N - 3)
+
+
 def test_a_column_without_any_time_has_no_rows(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(10, event_time=[None] * 10))
 

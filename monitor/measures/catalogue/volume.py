@@ -83,6 +83,7 @@ LOG_ROWS = (
     _log_count(
         "repeated_ids",
         "Ids, with their version, that stand in more than one pane: windows count them once for each pane. "
+        "Left out is an id whose first or last time, as the database orders texts, is no time. "
         "`not_counted` where the database gives up the query.",
     ),
     _log_count("orphan_labels", "Reported labels without a prediction."),

@@ -114,7 +114,7 @@ def added_up(batches: Iterator[Dated], span: Span, pane: int, overlap: Overlap |
         if overlap is not None:
             overlap.add(batch.event.us[wanted], batch.seen[wanted])
         read += len(wanted)
-        invalid += batch.event.invalid
+        invalid += batch.invalid_times(span.until)
         oldest = int(batch.event.us[wanted].min(initial=oldest))
         newest = int(batch.seen[wanted].max(initial=newest))
     return ChangedRows(dict(changed), dict(new), dict(behind), last, read, invalid, oldest, newest)

@@ -22,6 +22,15 @@ class Duckdb(Columnar):
         """Standard SQL."""
         return f"CAST({ref} AS {_CASTS[kind]})"
 
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """Texts by bytes, whatever the collation of their columns."""
+        of_texts = left_kind == right_kind == "varchar"
+        return f"{right} COLLATE C = {left} COLLATE C" if of_texts else f"{right} = {left}"
+
+    def group_key(self, ref: str, kind: str) -> str:
+        """Texts by bytes."""
+        return f"{ref} COLLATE C" if kind == "varchar" else ref
+
     def cast_time(self, ref: str, kind: ColumnKind) -> str:
         """Standard SQL."""
         return f"CAST({ref} AS {'TIMESTAMP' if kind is ColumnKind.NAIVE else 'TIMESTAMPTZ'})"

@@ -214,6 +214,10 @@ class Engine(Protocol):
         """What to group by: equal where the texts are, whatever a collation holds equal."""
         return ref
 
+    def mixes_ids(self, session: Session, item: str, ref: str, kind: str) -> bool:  # noqa: ARG002
+        """Whether ids of a column may be unequal though their texts are equal, as in one without a type."""
+        return False
+
     def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether an index finds the rows of a condition, as the planner says.
 

@@ -139,7 +139,12 @@ class Postgresql(Engine):
             if left_kind in alike and right_kind in alike:
                 cast = how
                 break
-        return f"{right}{cast} = {left}{cast}"
+        same = f"{right}{cast} = {left}{cast}"
+        return f"{same} AND {right}::text = {left}::text" if left_kind == right_kind == "citext" else same
+
+    def group_key(self, ref: str, kind: str) -> str:
+        """Text by bytes: equal numbers may be written in several ways, and letters in two."""
+        return ref if kind in (*_WHOLE, "uuid") else f'{ref}::text COLLATE "C"'
 
     def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:
         """By a plan without scans of whole tables and without pruning: a condition may hit no partition."""

@@ -16,9 +16,10 @@ from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.sources.address import Address
 from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.readers.adbc import AdbcSession
+from monitor.sources.engines.readers.sqlite_typing import text_of_time
 from monitor.sources.failures import refused, unavailable
 from monitor.sources.sql.names import text
-from monitor.sources.sql.statements import ColumnKind, Session, Statement
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
 from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, epoch, of_texts
 from monitor.specs.model import Relation, SourceSpec
@@ -26,7 +27,7 @@ from monitor.specs.urls import sqlite_file
 
 _BUSY_TIMEOUT_MS = 10_000
 _UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open, not a database
-_NO_DATE = "NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+_DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*"
 
 
 class Sqlite(Engine):
@@ -59,11 +60,8 @@ class Sqlite(Engine):
         return f"CAST({sql} AS TEXT)"
 
     def fetched(self, statement: Statement) -> str:
-        """What shall be text is cast, so that numbers read as they do elsewhere."""
-        selected = ", ".join(
-            f"CAST({output.sql} AS TEXT)" if output.kind is ColumnKind.TEXT else output.sql
-            for output in statement.outputs
-        )
+        """What shall be text is cast, so that numbers read as they do elsewhere; a blob is no time."""
+        selected = ", ".join(map(_fetched, statement.outputs))
         return f"{statement.before}SELECT {selected} {statement.body}"
 
     def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
@@ -84,7 +82,7 @@ class Sqlite(Engine):
             return replace(time, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
         if kinds <= {"integer", "real"}:
             epoch(asked, time)  # refuses them
-        return of_texts(time, [str(value) for kind, value in rows if kind == "text"], f"{ref} {_NO_DATE}")
+        return of_texts(time, [str(value) for kind, value in rows if kind == "text"], _no_date(ref))
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
         """Intervals as rows of values."""
@@ -93,6 +91,25 @@ class Sqlite(Engine):
     def joined_ranges(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str]:  # noqa: ARG002
         """CROSS JOIN holds SQLite to the order of the tables."""
         return f"r CROSS JOIN {item}", condition
+
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """By bytes, whatever the collation of a column; an index of that collation finds them."""
+        same = f"{right} = {left}"
+        return same if "int" in left_kind and "int" in right_kind else f"{same} AND {same} COLLATE BINARY"
+
+    def group_key(self, ref: str, kind: str) -> str:  # noqa: ARG002
+        """Text, by bytes."""
+        return f"CAST({ref} AS TEXT) COLLATE BINARY"
+
+    def mixes_ids(self, session: Session, item: str, ref: str, kind: str) -> bool:
+        """Whether values of several types are there, which differ though their texts may be equal.
+
+        A column of a declared type holds no text that reads as one of its numbers.
+        """
+        kinds = (f"{ref} < ''", f"{ref} >= '' AND {ref} < x''", f"{ref} >= x''")
+        asked = ", ".join(f"EXISTS (SELECT 1 FROM {item} WHERE {some})" for some in kinds)
+        number, of_text, blob = map(bool, session.rows(f"SELECT {asked}")[0])
+        return (blob and (number or of_text)) or (number and of_text and kind in ("", "blob"))
 
     def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether the plan searches, and skips no first column of an index."""
@@ -200,6 +217,16 @@ class SqliteReader:
         return refused(self._address, error)
 
 
+def _fetched(output: Output) -> str:
+    match output.kind:
+        case ColumnKind.TEXT:
+            return f"CAST({output.sql} AS TEXT)"
+        case ColumnKind.MOMENT | ColumnKind.EPOCH:
+            return f"CASE WHEN {output.sql} < '' THEN {output.sql} ELSE {text_of_time(output.sql)} END"
+        case _:
+            return output.sql
+
+
 def _options(sql: str, rows: int) -> dict[str, str]:  # noqa: ARG001 -- PostgreSQL's depend on it
     return {"adbc.sqlite.query.batch_rows": str(rows)}
 
@@ -210,8 +237,20 @@ def _file(address: Address) -> Path:
 
 
 def _decode_anything(connection: Any, _record: object) -> None:
-    """SQLite does not check that text is UTF-8: what is not is replaced."""
-    connection.text_factory = lambda raw: raw.decode(errors="replace")
+    """SQLite does not check that text is UTF-8: what is not stays bytes."""
+
+    def decoded(raw: bytes) -> str | bytes:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return raw
+
+    connection.text_factory = decoded
+
+
+def _no_date(ref: str) -> str:
+    """Condition of what does not begin as a time does: a blob neither, whatever its bytes say."""
+    return f"(typeof({ref}) = 'blob' OR {ref} NOT GLOB {text(_DATE)})"
 
 
 def _is_number(value: str) -> bool:

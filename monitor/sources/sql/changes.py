@@ -10,7 +10,7 @@ from monitor.core.errors import SourceError
 from monitor.records.rows import Batches, dated, times
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import Looked, exact, look, same_id
-from monitor.sources.sql.scan import has_own_table, look_labels
+from monitor.sources.sql.scan import formats_near, has_own_table, in_formats, look_labels
 from monitor.sources.sql.statements import Output, Session, Statement, Want
 from monitor.sources.sql.time_columns import comparable, event_time, without_offsets
 from monitor.sources.sql.time_ranges import Comparable, Shape
@@ -221,7 +221,7 @@ def count_strays(
     if logged is None:
         sql = f"SELECT count(*) AS timeless FROM {looked.item} WHERE {timeless}"
         return {"rows_without_id": without_id, "rows_without_time": int(session.rows(sql)[0][0])}
-    without_time, span = 0, f"{logged.condition(bounds[0], as_of + 1)} OR {logged.sql} IS NULL"
+    without_time, span = 0, f"{logged.condition(bounds[0], as_of + 1)} OR {logged.missing}"
     for table in _select(session, outputs[1:], looked.item, [f"{timeless} AND ({span})"]):
         moment = times(table, "logged_at", reading)
         without_time += int(np.sum(~moment.known | ((moment.us >= bounds[0]) & (moment.us <= as_of))))
@@ -279,10 +279,12 @@ def _finds_logged(
 def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: int, bounds: Range) -> int:
     """Ids, with their version, whose first and last event times within bounds lie in different panes.
 
-    `logged_at` is compared in SQL, where the moment may be up to a minute late.
+    `logged_at` is compared in SQL, where the moment may be up to a minute late. Of texts the first and last
+    are those of the database: an id is left out where one of them is no time.
     """
     looked, reading = look(session, engine, model.predictions, "p"), model.reading
-    near = event_time(session, looked, model, bounds).condition(*bounds)
+    event = event_time(session, looked, model, bounds)
+    near = event.condition(*bounds)
     named = " AND ".join(f"{ref} IS NOT NULL" for ref in _id(looked, model))
     columns = [(column, role) for role, column in model.predictions.id_columns]
     if version := model.predictions.column("version"):
@@ -294,8 +296,12 @@ def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: in
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING min({time}) < max({time})"
     times_of = (engine.output(Want.TIME, "event_time", f"{end}({time})", kind, unit) for end in _ENDS)
     outputs = [replace(output, name=end) for output, end in zip(times_of, _ENDS, strict=True)]
+    said = (_output(looked, model, model.predictions, "event_time"),)
+    formats = formats_near(session, looked, said, "", event, bounds)
+    of_ends = {end: form for form in formats.values() for end in _ENDS}
     repeated = 0
-    for table in _select(session, outputs, looked.item, [grouped]):
+    for batch in _select(session, outputs, looked.item, [grouped]):
+        table = in_formats(batch, of_ends)
         first, last = (times(pa.table({"event_time": table[name]}), "event_time", reading) for name in _ENDS)
         both = first.known & last.known
         repeated += int(np.sum(both & (first.us // reading.pane != last.us // reading.pane)))
@@ -303,9 +309,9 @@ def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: in
 
 
 def _visible(session: Session, looked: Looked, model: ModelSpec, near: str, as_of: int) -> str:
-    """Further condition: logged as of a moment; it may be up to a minute late."""
+    """Further condition: logged as of a moment, which may be up to a minute late, or nobody knows when."""
     logged = _time(session, looked, model, "logged_at", near)
-    return "" if logged is None else f" AND ({logged.condition(0, as_of + 1)} OR {logged.sql} IS NULL)"
+    return "" if logged is None else f" AND ({logged.condition(0, as_of + 1)} OR {logged.missing})"
 
 
 def _labelled(looked: Looked, labels: Relation) -> str:

@@ -114,9 +114,19 @@ def why_whole(session: Session, engine: Engine, model: ModelSpec) -> str:
     looked, here = look(session, engine, model.predictions, "p"), look(session, engine, labels, "l")
     if comparable(session, here, column, "reported_at", model.reading).shape is Shape.UNKNOWN:
         return f'times of "{column}" cannot be compared in the database'
-    for table in (here, looked) if engine.has_indexes and not engine.skips_by_bounds else ():
-        if not engine.has_index(session, table.item, _one_id(model, looked, here, searched=table)):
+    return _ids_unfit(session, model, looked, here)
+
+
+def _ids_unfit(session: Session, model: ModelSpec, looked: Looked, labels: Looked) -> str:
+    """Why not all rows of a record are found by the id of a label; empty: they are."""
+    engine = looked.engine
+    for table in (labels, looked) if engine.has_indexes and not engine.skips_by_bounds else ():
+        if not engine.has_index(session, table.item, _one_id(model, looked, labels, searched=table)):
             return f"no index finds the ids of {table.title}"
+    for pair in _pairs(model):
+        for table, (role, name) in zip((looked, labels), pair, strict=True):
+            if engine.mixes_ids(session, table.item, table.ref(name, role), table.types[name]):
+                return f'column "{name}" of {table.title} holds ids of several types: cast them in `query`'
     return ""
 
 

@@ -137,6 +137,14 @@ def or_nulls(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column if column.null_count < len(column) else pa.chunked_array([pa.nulls(len(column))])
 
 
+def text_or_digits(raw: bytes) -> str:
+    """Text of bytes; what is no text is told apart by its hexadecimal digits: of ids and categories."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.hex()
+
+
 def concat(tables: list[pa.Table]) -> pa.Table:
     """Tables below one another; a column that is text in one of them becomes text."""
     if len(tables) == 1:

@@ -51,6 +51,12 @@ class Comparable:
     offsets: bool = False
     odd: str | None = None
 
+    @property
+    def missing(self) -> str:
+        """Condition of rows without a time: NULL, or what the database can tell to be none."""
+        null = f"{self.sql} IS NULL"
+        return null if self.odd is None else f"{null} OR {self.odd}"
+
     def intervals(self, ranges: Sequence[Range]) -> list[Interval]:
         """Disjoint half-open intervals, as SQL literals, that hold every time of the ranges.
 

@@ -53,8 +53,10 @@ class AdbcSession:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""
-        table = self.fetch(sql, _SMALL)
-        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        columns = self.fetch(sql, _SMALL).columns
+        if self.by_value:
+            columns = map(sqlite_typing.decoded, columns)
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
     def described(self, sql: str) -> dict[str, object]:
         """Names and Arrow types of a query's columns."""

@@ -20,7 +20,15 @@ from monitor.sources.address import Address
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import Engine
 from monitor.sources.failures import refused, unavailable
-from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Statement, concat, join_numbers, join_texts
+from monitor.sources.sql.statements import (
+    INT64_MAX,
+    ColumnKind,
+    Statement,
+    concat,
+    join_numbers,
+    join_texts,
+    text_or_digits,
+)
 from monitor.specs.deadlines import answered_within
 from monitor.specs.model import SourceSpec
 
@@ -183,16 +191,12 @@ def _whole(value: float | Decimal) -> int:
     return 0 if math.isnan(value) else int(max(min(value, INT64_MAX), -INT64_MAX - 1))
 
 
+def _name(value: Any) -> str:
+    return text_or_digits(value) if isinstance(value, bytes) else _text(value)
+
+
 def _text(value: Any) -> str:
     return bytes(value).decode(errors="replace") if isinstance(value, bytes | memoryview) else str(value)
-
-
-def _name(value: Any) -> str:
-    """Text of an id or a category; bytes that are no text are told apart by their hexadecimal digits."""
-    try:
-        return value.decode() if isinstance(value, bytes) else _text(value)
-    except UnicodeDecodeError:
-        return str(value.hex())
 
 
 def _chunked(values: list[Any], kind: pa.DataType) -> pa.ChunkedArray:

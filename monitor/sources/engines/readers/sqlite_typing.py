@@ -8,13 +8,22 @@ apart. Numbers sort before '', texts and blobs do not.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import adbc_driver_manager
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.sources.engines.engine import DriverText
-from monitor.sources.sql.statements import ColumnKind, Output, Statement, join_numbers, join_texts, or_nulls
+from monitor.sources.sql.statements import (
+    ColumnKind,
+    Output,
+    Statement,
+    join_numbers,
+    join_texts,
+    or_nulls,
+    text_or_digits,
+)
 
 _MARK = "#"  # stands for a number among texts; one that is meant costs a second read, no more
 MIXED_TYPES = DriverText(
@@ -79,6 +88,11 @@ def unguarded(statement: Statement, table: pa.Table, *, mixed: bool = True) -> p
     )
 
 
+def text_of_time(sql: str) -> str:
+    """Text of a time; a blob is none, whatever its bytes say: no range of texts holds it."""
+    return f"CASE typeof({sql}) WHEN 'blob' THEN hex({sql}) ELSE CAST({sql} AS TEXT) END"
+
+
 def _columns(statement: Statement, *, mixed: bool) -> dict[tuple[str, str], int]:
     """Place of each column that is fetched; what outputs share is fetched once."""
     guards = (guard for output in statement.outputs for guard in _guards(output, mixed=mixed))
@@ -96,44 +110,47 @@ def _guards(output: Output, *, mixed: bool) -> list[tuple[str, str]]:
         case ColumnKind.TEXT:
             return [("''", f"CAST({sql} AS TEXT)")]
         case ColumnKind.MOMENT if not mixed:
-            return [("''", f"{number} {_MARK!r} ELSE CAST({sql} AS TEXT) END")]
+            return [("''", f"{number} {_MARK!r} ELSE {text_of_time(sql)} END")]
         case ColumnKind.NUMBER | ColumnKind.VALUE:
             return [("0.0", f"{number} CAST({sql} AS REAL) END"), apart]
         case _:
+            apart = ("''", f"CASE WHEN {sql} >= '' THEN {text_of_time(sql)} END")
             return [("0", f"{number} CAST({sql} AS INTEGER) END"), apart]
 
 
 def _joined(kind: ColumnKind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     match kind:
         case ColumnKind.TEXT:
-            return _decoded(columns[0])
+            return decoded(columns[0], named=True)
         case ColumnKind.NUMBER if len(columns) == 1:
             return columns[0]
         case ColumnKind.EPOCH if len(columns) == 1:
             return or_nulls(columns[0])
         case ColumnKind.MOMENT if len(columns) == 1:
-            return or_nulls(_decoded(columns[0]))
+            return or_nulls(decoded(columns[0]))
         case ColumnKind.NUMBER:
-            return join_numbers(columns[0], _decoded(columns[1]))
+            return join_numbers(columns[0], decoded(columns[1]))
         case _:
-            return join_texts(columns[0], _decoded(columns[1]))
+            return join_texts(columns[0], decoded(columns[1]))
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """SQLite does not check that text is UTF-8: what is not is replaced."""
+def decoded(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedArray:
+    """SQLite does not check that text is UTF-8: of what is not, bad bytes are replaced.
+
+    Parameters
+    ----------
+    named
+        texts tell rows apart: what is not is read as its hexadecimal digits.
+    """
     if pa.types.is_integer(column.type):
         return column
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
+        decode = text_or_digits if named else partial(bytes.decode, errors="replace")
         raw = column.cast(pa.binary()).to_pylist()
-        return pa.chunked_array(
-            [
-                pa.array(
-                    [None if value is None else value.decode(errors="replace") for value in raw], pa.string()
-                )
-            ]
-        )
+        texts = [None if value is None else decode(value) for value in raw]
+        return pa.chunked_array([pa.array(texts, pa.string())])
     return column
 
 
