@@ -136,6 +136,7 @@ _CARRIER = Change(
 _EXAMPLES: Mapping[str, _Figures] = {
     "log_stopped": _Figures(151_200.0),
     "labels_stopped": _Figures(777_600.0),
+    "misdated_records": _Figures(0.4, 0.3727, 0.4279, 1_230),
     "volume": _Figures(0.34, 0.31, 0.37, 311),
     "performance_changed": _Figures(11.2, n=904, change=_AUC),
     "changed": _Figures(9.1e6, n=904, change=_TEMP),
