@@ -161,9 +161,9 @@ def _between(table: pa.Table, role: str, bounds: Range) -> pa.Table:
 
 
 def _outside(table: pa.Table, bounds: Range) -> int:
-    return (
-        int(table["event_time"].is_valid().to_numpy().sum()) - _between(table, "event_time", bounds).num_rows
-    )
+    known = int(table["event_time"].is_valid().to_numpy().sum())
+    within: int = _between(table, "event_time", bounds).num_rows
+    return known - within
 
 
 def _within(table: pa.Table, ranges: Sequence[Range]) -> pa.Table:
