@@ -290,9 +290,9 @@ def of_cycle(log: Log, as_of: int, before: int | None = None) -> dict[Key, Expec
     }
     heard = labels["reported_at"][recent]
     ages = {"log_age": logged[known].max(), "label_age": heard.max() if len(labels) else None}
-    if before is None:
+    if before is None or log.invalid is not None:  # odd times of logging find no rows that are new
         misdated = (logged <= as_of) & ~rows["event_time"].between(as_of - _YEARS, as_of + _YEARS)
-        first = -(-lower // log.pane) * log.pane
+        first = -(-(lower if before is None else before) // log.pane) * log.pane
         of = int(misdated.sum() + (known & ~future & (rows["event_time"] >= first)).sum())
     else:  # times of logging are text, compared to the minute
         new = (rows["logged_at"] > before) & (rows["logged_at"] < (as_of // MINUTE + 1) * MINUTE)
