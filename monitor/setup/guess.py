@@ -55,6 +55,8 @@ class Roles:
         a column that may be the version though its name does not say so.
     only_for
         predictions that labels come for, and their evidence; None: all.
+    like_label
+        columns of numbers that go with the label, none of them clearly more than the others; and how much.
     """
 
     task: str
@@ -75,6 +77,7 @@ class Roles:
     written: str | None = None
     maybe_version: Guess | None = None
     only_for: tuple[tuple[str, ...], str] | None = None
+    like_label: tuple[tuple[str, float], ...] = ()
 
 
 def described(column: Column) -> str:

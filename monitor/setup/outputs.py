@@ -176,6 +176,11 @@ def guess_features(survey: Survey, roles: Roles) -> None:
     roles.categorical = tuple(column.name for column in left if column.kind == "categorical")
 
 
+def number_columns(survey: Survey, roles: Roles) -> list[str]:
+    """Columns of numbers without a role: one of them may be the predicted number."""
+    return [each.name for each in _left(survey, roles) if each.numbers is not None and each.distinct > _PAIR]
+
+
 def _output(column: Column) -> bool:
     """Whether a column's name is that of an output: of another model, perhaps."""
     return column.numbers is not None and (
