@@ -173,6 +173,10 @@ def _decision(roles: Roles) -> Iterator[str]:
     else:
         low, high = roles.score_range or (0.0, 1.0)
         yield _line("threshold", f"{(low + high) / 2:g}", "FILL IN: positive from this score on; a guess")
+        if roles.maybe_prediction is not None:
+            guess = roles.maybe_prediction
+            asked = "FILL IN instead of the threshold, if it is what was decided; a feature until then"
+            yield _line("# prediction", quoted(guess.column), f"{asked}: {guess.why}")
 
 
 def _labels(draft: Draft) -> Iterator[str]:

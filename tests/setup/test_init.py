@@ -165,7 +165,7 @@ def test_epochs_several_classes_and_their_probabilities_are_seen(url: str, tmp_p
         url,
         "plots",
         [
-            {"plot": at, "taken_ts": seconds[at], "weight": float(shares[at, 0] * 9)}
+            {"plot": at, "taken_ts": seconds[at], "weight": float(rng.normal(9, 2))}
             | {f"p_{name}": float(shares[at, place]) for place, name in enumerate(names)}
             for at in range(N)
         ],
@@ -673,3 +673,48 @@ def test_a_truth_beside_the_prediction_tells_it_too(url: str) -> None:
 
     assert (model["predictions"]["prediction"], model["labels"]["label"]) == ("est", "actual_price")
     assert model["features"]["numeric"] == ["area"]
+
+
+@pytest.mark.parametrize("exceptions", [0, 20])
+def test_a_decision_that_a_threshold_may_stand_for_is_never_a_feature_without_a_word(
+    url: str, tmp_path: Path, exceptions: int
+) -> None:
+    """Its name says nothing, and its words are the label's: with exceptions it may be a feature."""
+    rng = np.random.default_rng(8)
+    scores = rng.random(N)
+    decided = (scores >= 0.7) ^ (np.arange(N) < exceptions)
+    create(
+        url,
+        "scored",
+        [
+            {"id": at, "event_time": moment, "score": float(scores[at]), "chosen": int(decided[at])}
+            | {"night": int(at % 24 < 7)}
+            for at, moment in enumerate(moments())
+        ],
+        id=sa.BigInteger,
+        event_time=sa.DateTime,
+        score=sa.Double,
+        chosen=sa.Integer,
+        night=sa.Integer,
+    )
+    create(
+        url,
+        "truths",
+        [{"id": at, "late": int(rng.random() < scores[at])} for at in range(N)],
+        id=sa.BigInteger,
+        late=sa.Integer,
+    )
+
+    result = init(url, "--predictions", "scored", "--labels", "truths")
+
+    (model,) = written(result)["models"]
+    assert "night" in model["features"]["numeric"]
+    assert "night" not in result.stdout.partition("[models.features]")[0]
+    if exceptions:
+        assert "chosen" in model["features"]["numeric"]
+        (line,) = (line for line in result.stdout.splitlines() if line.startswith('# prediction = "chosen"'))
+        assert "FILL IN" in line
+        assert "a feature until then" in line
+    else:
+        assert "chosen" not in model["features"]["numeric"]
+        assert '# prediction = "chosen"  # instead of the threshold' in result.stdout
