@@ -16,10 +16,11 @@ from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
 from monitor.pages.fleet import icon_of, main_of
 from monitor.pages.moments import day, time_axis
 from monitor.pages.periods import CONSTANT, Period, periods_of
-from monitor.pages.series import WindowReading, line, of_reference, readings
+from monitor.pages.series import WindowReading, enough_labelled, line, of_reference, readings
 from monitor.records.reading import Task
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import Section, named
+from monitor.sentences.performance import tells_constant
 from monitor.show.alerts import ShownAlert
 from monitor.show.status import verdict_of
 from monitor.specs.model import ModelSpec
@@ -216,7 +217,7 @@ def _figures(
         yield beside(
             timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
             "accuracy",
-            line(always, window),
+            constant_line(always, window),
             LegendKey("line", "second", "always saying the more frequent class"),
             "is it better than a constant answer?",
             [value_of("accuracy", one.value) for one in aligned(right, always)],
@@ -239,6 +240,11 @@ def _figures(
             [value_of(seen.main, one.value) for one in aligned(real, guess)],
         )
     yield from _shift(known, window, axis)
+
+
+def constant_line(always: Sequence[WindowReading], window: Window) -> list[tuple[float, float | None]]:
+    """What a constant answer reaches, by as many labels as a line of the model itself is drawn of."""
+    return line([one for one in enough_labelled(always) if tells_constant(one.row.measurement)], window)
 
 
 def of_season(spec: ModelSpec) -> str:
