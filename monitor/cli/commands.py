@@ -197,8 +197,8 @@ def replay(
         names = app.names(model)
         if run_name is None:
             refuse_second_history(app, names)
-        for name in names:
-            moments, reports = replay_model(app, name, start, end, every)
+        replays = [(name, *replay_model(app, name, start, end, every)) for name in names]
+        for name, moments, reports in replays:
             failed |= _last(progress(reports, len(moments), name), name, len(moments), app)
     sys.exit(1 if failed else 0)
 

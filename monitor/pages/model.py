@@ -345,8 +345,8 @@ def _behind(data: PageData, name: str, seen: Seen) -> str:
 def _replayed(data: PageData, name: str, seen: Seen) -> str:
     """That what is shown was measured afterwards; empty: it was not."""
     replays = [event.at for event in data.events(name) if event.kind == REPLAYED]
-    if seen.as_of is None or max(replays, default=0) < seen.as_of:
+    until = max(replays, default=0)
+    if seen.as_of is None or until < seen.as_of:
         return ""
-    return (
-        f"A replay measured all up to {day(max(replays))} afterwards: what alerts say, nobody was told then."
-    )
+    until = until if seen.replay_until is None else seen.as_of
+    return f"A replay measured all up to {day(until)} afterwards: what alerts say, nobody was told then."

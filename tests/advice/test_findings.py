@@ -496,8 +496,8 @@ def test_a_feature_that_is_read_from_an_output_is_told(database: Database, tmp_p
 
     assert [warning.partition(" the feature ")[2] for warning in found.warnings] == [
         (
-            '"score" ranks records as "score" (score) does: rank correlation 1.000. If it is an output of the '
-            "model, take it out of [models.features]"
+            '"score" ranks records as "score" (score) does: rank correlation 1.000. If it is an output of '
+            "the model, take it out of [models.features]"
         ),
         (
             '"late" has a value of its own for each predicted class. If it is the prediction, take it out of '
