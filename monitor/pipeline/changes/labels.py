@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.typing import Bools, Ints
-from monitor.pipeline.changes.new_labels import LabelTally
+from monitor.pipeline.changes.new_labels import LabelWords
 from monitor.pipeline.changes.rows_seen import Overlap, Span, added_up, asked_before, late_rows, unseen_starts
 from monitor.pipeline.count import renew
 from monitor.pipeline.model import Model
@@ -95,7 +95,7 @@ def find_labels(
             )
         )
     overlap = Overlap(spec.overlap, span.cursor or 0, reading.pane)
-    tally = LabelTally(reading, cursor)
+    tally = LabelWords(reading, cursor)
     rows = added_up(dated(tally.following(batches), "reported_at", reading), span, reading.pane, overlap)
     late = late_rows(rows, state.seen_again) if has_reported_at else None
     facts = panes.facts(Part.LABELS)

@@ -18,7 +18,7 @@ _NAMED = 3
 
 
 @dataclass(slots=True)
-class LabelTally:
+class LabelWords:
     """Counts labels as they are read; nothing is read for it.
 
     Parameters
