@@ -89,6 +89,10 @@ class MemorySource:
         count = SqlSource.counted  # of rows, wherever they come from
         return count(self, model, part, ranges, counting, panes=panes, as_of=as_of)  # type: ignore[arg-type]
 
+    def without_rows(self, model: ModelSpec, part: Part) -> str:
+        table = self.predictions if part is Part.RECORDS else self.labels
+        return "" if table is None or table.num_rows else part.value
+
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         visible = self.predictions.filter(pc.less_equal(_logged(self.predictions), as_of))
         return bool(_between(visible, "event_time", bounds).num_rows)

@@ -19,6 +19,7 @@ from monitor.advice.findings import (
     newest_event,
     well_dated,
 )
+from monitor.advice.output_features import output_features
 from monitor.advice.outputs import look_at_outputs, look_at_reference
 from monitor.advice.samples import (
     LOOKED_AT,
@@ -171,6 +172,8 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         if looking.predictions is not None:
             of_labels = None if looking.labels is None else looking.labels.title
             look_at_outputs(findings, model.reading, looking.predictions.title, of_labels)
+            about = f"{looking.predictions.title}: in the rows looked at"
+            findings.warnings += output_features(findings.records, model.reading, about)
     _reference(looking, base_dir)
     return Inspection(
         faults=tuple(dict.fromkeys(findings.faults)),
@@ -429,6 +432,8 @@ def _reference(looking: _Looking, base_dir: Path) -> None:
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)
         look_at_reference(*looking.reference, looking.findings)
+        if looking.model.find_features:  # what was looked at of the log has none of them
+            looking.findings.warnings += output_features(*looking.reference, "in the reference")
     except SourceUnavailable:
         raise
     except SourceError as error:

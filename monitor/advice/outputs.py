@@ -20,7 +20,7 @@ from monitor.records.reading import Reading, Task
 from monitor.records.rows import is_labelled, prediction_of, score_of
 from monitor.records.values import Categories, categories
 
-_SURELY, CHANCE = 0.999, 0.001  # level of intervals, and of tests, that a fault or a line to write rests on
+SURELY, CHANCE = 0.999, 0.001  # level of intervals, and of tests, that a fault or a line to write rests on
 _PAIR = 2
 _MOST, _TIMES_AS_OLD = 0.9, 2  # of the labels; a log so many times as old as these are late
 _SHOWN = 3  # classes of a line to fill in
@@ -246,8 +246,8 @@ def come_for(records: pa.Table | None, joined: pa.Table | None, reading: Reading
     frequent = [word for word, count in predicted.items() if count >= NAMED_FROM]
     if m < ENOUGH or len(frequent) < _PAIR:
         return None
-    of_all = {word: wilson(predicted[word], n, _SURELY) for word in frequent}
-    of_known = {word: wilson(known.get(word, 0), m, _SURELY) for word in frequent}
+    of_all = {word: wilson(predicted[word], n, SURELY) for word in frequent}
+    of_known = {word: wilson(known.get(word, 0), m, SURELY) for word in frequent}
     least = min(of_known[word].upper / of_all[word].lower for word in frequent)
     if max(of_known[word].lower / of_all[word].upper for word in frequent) < _TIMES * least:
         return None
@@ -367,7 +367,7 @@ def _by_most(table: Ints, words: Sequence[str], classes: Sequence[str]) -> dict[
     if len(words) == _PAIR:
         word = int(table.sum(axis=1).argmax())
         n, most = int(table[word].sum()), int(table[word].argmax())
-        if n < ENOUGH or wilson(int(table[word, most]), n, _SURELY).lower <= 1 / 2:
+        if n < ENOUGH or wilson(int(table[word, most]), n, SURELY).lower <= 1 / 2:
             return {}
         return {words[word]: classes[most], words[1 - word]: classes[1 - most]}
     named = [classes[at] for at in table.argmax(axis=1)]

@@ -70,6 +70,8 @@ class Seen:
         when a daemon that lives ended its last cycle, or went on, whatever the as of; None: not known.
     trouble
         what stands in the way of its cycles.
+    replay_until
+        where the replay ends that runs now; None: none runs.
     """
 
     model: str
@@ -91,6 +93,7 @@ class Seen:
     heard: int | None = None
     worked: int | None = None
     trouble: CycleTrouble | None = None
+    replay_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,9 @@ def standing(seen: Seen) -> Standing:
         FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
     ]
     causes = list(change_words.common_causes(seen.rows, fired))
-    if open_ or stale or lasting:
+    if seen.replay_until is not None:  # nobody is told of what fires in the past
+        need, because = Need.IN_HAND, [_replay(seen, seen.replay_until), *causes, *_fire(seen, firing)]
+    elif open_ or stale or lasting:
         critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
         others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
         taken = [pair for pair in firing if pair[1]]
@@ -186,6 +191,13 @@ def _rank(seen: Seen, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tu
     first = 0 if critical else 1 if stale else 2
     newest = max((alert.since for alert, _ in firing), default=seen.as_of or 0)
     return (first, -newest)
+
+
+def _replay(seen: Seen, until: int) -> str:
+    """Where a replay is that runs now."""
+    if seen.as_of is None:
+        return f"Replaying to {at(until)}: no cycle of this model has ended yet"
+    return f"Replaying: at {at(seen.as_of)} of {at(until)}"
 
 
 def _stale(seen: Seen) -> str | None:
@@ -394,6 +406,9 @@ def _next(seen: Seen) -> Iterator[str]:
     due = (seen.as_of or 0) + seen.every
     if seen.of_past and not seen.past:
         yield f"As of {at(seen.as_of or 0)} UTC, where a log of the past ends"
+        return
+    if seen.replay_until is not None:
+        yield f"As of {at(seen.as_of or 0)} UTC; the replay goes on to {at(seen.replay_until)}"
         return
     if not seen.followed and not seen.past:
         yield f"As of {at(seen.as_of or 0)} UTC, the last cycle of a replay: monitor run goes on from there"

@@ -1,6 +1,6 @@
 """Alerts and how models stand, as commands see them; what people decide of them. No source is opened."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
@@ -133,9 +133,9 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     alerts = listed(kept, model=model, as_of=then)
     events = kept.store.events(model, ACCEPTED)
     past = {event.model for event in kept.store.events(model, PAST)}
-    replayed = {
-        event.model for event in kept.store.events(model, REPLAYED) if event.at == last.get(event.model)
-    }
+    replays = {event.model: event.at for event in kept.store.events(model, REPLAYED)}
+    replayed = {name for name, until in replays.items() if until == last.get(name)}
+    replaying = {} if as_of is not None else _replaying(kept, replays, last)
     heard = kept.store.last_heard() if kept.store.run == LIVE and as_of is None else {}
     worked = {name: last for name, (*_, last) in kept.store.progress().items()} if as_of is None else {}
     troubles = SqlTroubles(kept.store.engine, kept.store.run).by_model() if as_of is None else {}
@@ -161,8 +161,15 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         followed = name not in replayed or kept.store.run != LIVE
         seen = replace(seen, past=then is not None, followed=followed, of_past=name in past)
         seen = replace(seen, trouble=troubles.get(name), worked=worked.get(name))
+        seen = replace(seen, replay_until=replaying.get(name))
         found.append(seen if seen.of_past else replace(seen, heard=heard.get(name)))
     return found
+
+
+def _replaying(kept: KeptRun, replays: Mapping[str, int], last: Mapping[str, int | None]) -> dict[str, int]:
+    """Where the replay that runs now will end, by model; a model whose cycles are past that is left out."""
+    begun = {name: until for name, until in replays.items() if name in last and until > (last[name] or 0)}
+    return begun if begun and kept.store.is_replaying(kept.settings.daemon.lease_ttl) else {}
 
 
 def spent(kept: KeptRun, model: str | None) -> list[Spent]:

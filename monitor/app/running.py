@@ -180,6 +180,8 @@ def replay_model(
 ) -> tuple[list[int], Iterator[CycleReport]]:
     """Moments of a replay that are still to come, and the cycles at them; it stops at a failure.
 
+    Where it ends is kept at once: other processes tell by it where it is.
+
     Nobody is told of alerts of the past; of a replay into the live history the last tick tells of those that
     fire then. Current rows of windows, which the next tick replaces, are written with every hundredth and
     the last one.
@@ -188,23 +190,19 @@ def replay_model(
     moments = [
         moment for moment in ticks(start, end, every or app.spec(name).every) if done is None or moment > done
     ]
+    if moments and [event.at for event in app.store.events(name, REPLAYED)[-1:]] != moments[-1:]:
+        app.store.record([Event(model=name, at=moments[-1], kind=REPLAYED)])
 
     def reports() -> Iterator[CycleReport]:
         for at, moment in enumerate(moments, start=1):
             last = at == len(moments)
             notices = NoticeScope.ALL if last and app.store.run == LIVE else NoticeScope.NOTHING
-            if last and app.store.run == LIVE and moment not in _replayed(app, name):
-                app.store.record([Event(model=name, at=moment, kind=REPLAYED)])  # counts with its cycle
             report = cycle_once(app, name, moment, shown=last or at % SHOWN_EVERY == 0, notices=notices)
             yield report
             if report.error is not None:
                 return
 
     return moments, reports()
-
-
-def _replayed(app: App, name: str) -> set[int]:
-    return {event.at for event in app.store.events(name, REPLAYED)}
 
 
 def pending(app: App, name: str, as_of: int) -> CycleReport:

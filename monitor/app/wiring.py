@@ -24,6 +24,13 @@ from monitor.pipeline.model import Model
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
+from monitor.sentences.troubles import (
+    empty_tables,
+    is_of_one_kind,
+    is_over,
+    missing_columns,
+    other_labels,
+)
 from monitor.sources import SqlSource, open_source
 from monitor.sources.meter import UNUSED, Usage
 from monitor.sources.reference import load_reference
@@ -117,17 +124,21 @@ class App(KeptRun):
     def note_trouble(self, report: CycleReport) -> None:
         """Keep what stood in the way of a cycle, for `status` and the pages; or that nothing does any more.
 
-        A cycle without new rows cannot say that columns are back.
+        A cycle without new rows cannot say that columns are back, one without new labels not that these are.
         """
-        columns = ", ".join(f'"{name}"' for name in report.missing_columns)
-        told = hide(brief(report.error or (f"Columns are missing: {columns}" if columns else "")))
-        if not self.keeps or not (told or report.rows_read):
+        told = hide(brief(report.error or next(iter(lasting_troubles(report)), "")))
+        if not self.keeps:
             return
         troubles = SqlTroubles(self.store.engine, self.store.run)
         with suppress(StoreError):  # which is told of elsewhere, and why the cycle failed, if it did
+            before = troubles.by_model().get(report.model)  # noted by any of the daemons
             if told:
+                if before is not None and not before.failed and not is_of_one_kind(before.told, told):
+                    troubles.clear(report.model)  # the new one begins now
                 troubles.note(report.model, report.as_of, failed=report.error is not None, told=told)
-            elif report.model in troubles.by_model():  # noted by any of the daemons
+            elif before is not None and is_over(
+                before, rows=report.rows_read, labels_known=report.new_labels.are_known
+            ):
                 troubles.clear(report.model)
 
     def forget_removed(self) -> None:
@@ -289,6 +300,16 @@ def opened_to_read(settings: Settings, base: Path, run: str = LIVE) -> Iterator[
         yield app
     finally:
         app.close()
+
+
+def lasting_troubles(report: CycleReport) -> list[str]:
+    """What a cycle met that did not stop it, the worst first."""
+    labels = report.new_labels
+    other = ""
+    if labels.are_other:
+        other = other_labels(labels.n, labels.unknown, labels.words, numbers=labels.numbers)
+    told = (empty_tables(report.empty_tables), missing_columns(report.missing_columns), other)
+    return [each for each in told if each]
 
 
 def whose(store: SqlStore, name: str) -> str:

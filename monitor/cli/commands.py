@@ -197,8 +197,8 @@ def replay(
         names = app.names(model)
         if run_name is None:
             refuse_second_history(app, names)
-        for name in names:
-            moments, reports = replay_model(app, name, start, end, every)
+        replays = [(name, *replay_model(app, name, start, end, every)) for name in names]
+        for name, moments, reports in replays:
             failed |= _last(progress(reports, len(moments), name), name, len(moments), app)
     sys.exit(1 if failed else 0)
 
@@ -356,12 +356,14 @@ def as_done(report: "CycleReport") -> str:
     """One line on what a cycle did."""
     if report.error is not None:
         return failure(report)
-    missing = f"; columns missing: {', '.join(report.missing_columns)}" if report.missing_columns else ""
+    from monitor.app.wiring import lasting_troubles
+
+    met = "".join(f"; {told}" for told in lasting_troubles(report))
     return (
         f"{report.model} as of {to_iso(report.as_of)}: {report.rows_read:,} rows and"
         f" {report.label_rows_read:,} label rows read, {counted(report.panes_counted, 'pane')} counted,"
         f" {report.panes_waiting:,} waiting, {counted(report.measurements, 'measurement')},"
-        f" {report.snapshots:,} kept{missing}"
+        f" {report.snapshots:,} kept{met}"
     )
 
 

@@ -223,3 +223,12 @@ def _log_cycle(report: CycleReport, **more: object) -> None:
     )
     if report.missing_columns:
         log.warning("columns are missing", columns=list(report.missing_columns))
+    if report.empty_tables:
+        log.warning("no rows are left", tables=list(report.empty_tables))
+    if report.new_labels.are_other:
+        log.warning(
+            "labels are none that the model knows",
+            labels=report.new_labels.n,
+            unknown=report.new_labels.unknown,
+            words=list(report.new_labels.words),
+        )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from monitor.charts.marks import Band, Dots, Kind, Mark, Path, RuleLine
 from monitor.charts.plot import Plot
@@ -13,10 +12,9 @@ from monitor.measures.catalogue.measure import Family, Unit
 from monitor.measures.rows import Truth
 from monitor.measures.worded import bounds_of, difference_of, differs, is_percent, value_of, with_minus
 from monitor.pages.moments import called
-from monitor.pages.series import WindowReading, band, line
+from monitor.pages.series import WindowReading, band, enough_labelled, line
 from monitor.windows.ends import Window
 
-_HARDLY_ANY = 0.1  # of the labels that a window mostly has
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
@@ -136,14 +134,10 @@ def timeline(
     Not of measures of the labels themselves, whose n is another, and not where a mark is.
     """
     differ = is_difference(measure, "" if not series else series[0].row.against)
-    usual = median([one.row.measurement.n for one in series] or [0])
+    enough = {one.end for one in enough_labelled(series)}
     of_labels = measure in BY_NAME and BY_NAME[measure].family is Family.LABELS
     marked = {x for mark in marks if isinstance(mark, Dots) for x, _ in mark.points}
-    shown = [
-        one
-        for one in series
-        if one.final or of_labels or one.middle in marked or one.row.measurement.n >= _HARDLY_ANY * usual
-    ]
+    shown = [one for one in series if of_labels or one.end in enough or one.middle in marked]
     if len(shown) < len(series):
         note = "; ".join(filter(None, (note, "windows with hardly any label yet are in the numbers alone")))
     levels = [one.value for one in shown if one.value is not None]

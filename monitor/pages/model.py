@@ -17,11 +17,11 @@ from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
 from monitor.pages.fleet import icon_of, main_of
 from monitor.pages.moments import day, time_axis
 from monitor.pages.periods import CONSTANT, Period, periods_of
-from monitor.pages.series import WindowReading, line, of_reference, readings
+from monitor.pages.series import WindowReading, enough_labelled, line, of_reference, readings
 from monitor.records.reading import Task
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import Known, Section, named
-from monitor.sentences.performance import best_estimate, unestimated
+from monitor.sentences.performance import best_estimate, tells_constant, unestimated
 from monitor.show.alerts import ShownAlert
 from monitor.show.status import verdict_of
 from monitor.specs.model import ModelSpec
@@ -240,7 +240,7 @@ def _figures(
         yield beside(
             timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
             "accuracy",
-            line(always, window),
+            constant_line(always, window),
             LegendKey("line", "second", "always saying the more frequent class"),
             "is it better than a constant answer?",
             [value_of("accuracy", one.value) for one in aligned(right, always)],
@@ -267,6 +267,11 @@ def _figures(
 
 def _any_value(series: Sequence[WindowReading]) -> bool:
     return any(one.value is not None for one in series)
+
+
+def constant_line(always: Sequence[WindowReading], window: Window) -> list[tuple[float, float | None]]:
+    """What a constant answer reaches, by as many labels as a line of the model itself is drawn of."""
+    return line([one for one in enough_labelled(always) if tells_constant(one.row.measurement)], window)
 
 
 def of_season(spec: ModelSpec) -> str:
@@ -367,8 +372,8 @@ def _behind(data: PageData, name: str, seen: Seen) -> str:
 def _replayed(data: PageData, name: str, seen: Seen) -> str:
     """That what is shown was measured afterwards; empty: it was not."""
     replays = [event.at for event in data.events(name) if event.kind == REPLAYED]
-    if seen.as_of is None or max(replays, default=0) < seen.as_of:
+    until = max(replays, default=0)
+    if seen.as_of is None or until < seen.as_of:
         return ""
-    return (
-        f"A replay measured all up to {day(max(replays))} afterwards: what alerts say, nobody was told then."
-    )
+    until = until if seen.replay_until is None else seen.as_of
+    return f"A replay measured all up to {day(until)} afterwards: what alerts say, nobody was told then."

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from monitor.alerts.standing import Seen
 from monitor.charts.scales import Axis, AxisTick
 from monitor.core.clock import DAY, to_iso
-from monitor.measures.rows import Revision, Truth, newest
+from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
 from monitor.measures.worded import SIZES, bounds_of, surely, value_of
 from monitor.pages.asked import Asked, PageData
 from monitor.pages.fleet import SIGNS, main_of, missing_of, told
 from monitor.pages.moments import called
 from monitor.pages.series import REFERENCE, of_reference
 from monitor.sentences.inputs import INDEX
+from monitor.sentences.performance import tells_constant
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
@@ -128,9 +129,7 @@ def _period(
         interval=None if interval is None or result is None or result.value is None
         else (interval.lower, result.value, interval.upper),
         final=main is not None and main.truth is Truth.SETTLED,
-        constant=""
-        if right is None or always is None or not told(right)
-        else f"{told(right)} ({told(always)})",
+        constant="" if right is None else _beside_constant(right, always),
         shift="" if shift is None else told(shift),
         critical="" if critical is None else told(critical),
         missing=missing_of(known.get(("missing_rate", subject, ""))),
@@ -146,6 +145,13 @@ def _period(
         truth="" if main is None else str(main.truth),
         revisions=len({as_of for as_of, row in rows if row.measure == seen.main and not row.against}),
     )  # fmt: skip
+
+
+def _beside_constant(right: MeasurementRow, always: MeasurementRow | None) -> str:
+    """Accuracy, and in brackets that of always giving the most frequent answer, where labels tell it."""
+    if always is None or not told(right) or not tells_constant(always.measurement):
+        return told(right)
+    return f"{told(right)} ({told(always)})"
 
 
 def _by_truth(rows: Sequence[Revision]) -> list[Revision]:

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median_low
+from statistics import median, median_low
 
 from monitor.measures.against import FIGURES
 from monitor.measures.rows import MeasurementRow, Revision, Truth, newest
 from monitor.windows.ends import Window
 
+_HARDLY_ANY = 0.1  # of the labels that a window mostly has
 _BEST = (Truth.SETTLED, Truth.NOWCAST, Truth.PROVISIONAL, Truth.NONE)
 REFERENCE = "reference"
 
@@ -57,6 +58,12 @@ def readings(
         WindowReading(end, (window.start(end) + end) / 2, as_of, row)
         for end, (as_of, row) in sorted(best.items())
     ]
+
+
+def enough_labelled(series: Sequence[WindowReading]) -> list[WindowReading]:
+    """Readings that are final, or of more than hardly any label: chance would stretch the axis of a chart."""
+    usual = median([one.row.measurement.n for one in series] or [0])
+    return [one for one in series if one.final or one.row.measurement.n >= _HARDLY_ANY * usual]
 
 
 def line(series: Sequence[WindowReading], window: Window) -> list[tuple[float, float | None]]:

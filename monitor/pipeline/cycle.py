@@ -189,6 +189,8 @@ def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, li
         invalid_times=changes.invalid_times,
         missing_columns=counted.missing_columns,
         steps=clock.seconds,
+        empty_tables=changes.empty_tables,
+        new_labels=changes.new_labels,
     )
     return report, results.rows
 

@@ -18,6 +18,7 @@ from monitor.sentences.windows import THE_FRAME, window_of
 _REFERENCE = "reference"
 _WAITED_FOR = (Reason.NO_RECORDS, Reason.NO_LABELS, Reason.NOT_SETTLED)  # said of performance already
 _FEW = 0.01  # share of the labelled records below which nothing is judged
+_LEAST = 10  # labels by which it is told what a constant answer would reach: of two it is 50 % or 100 %
 _CONSTANT = {  # of a constant answer: nothing became worse
     "surely better": "surely better than",
     "surely worse": "surely worse than",
@@ -103,7 +104,7 @@ def _constant(known: Known) -> Iterator[str]:
     for truth, word in ((Truth.SETTLED.value, "Settled"), (NOWCAST, "Nowcast")):
         right, often = (known.newest(name, truth) for name in ("accuracy", "majority_accuracy"))
         if right is not None and often is not None and _have_values(right, often):
-            if _base(known, right)[1]:
+            if _base(known, right)[1] or not tells_constant(often.measurement):
                 return
             always = known.beside(right, "majority_accuracy") or often
             step = difference(right.measurement, always.measurement)
@@ -116,13 +117,18 @@ def _constant(known: Known) -> Iterator[str]:
             )
             return
         share = known.newest("r2_score", truth)
-        if share is not None and share.measurement.value is not None:
+        if share is not None and tells_constant(share.measurement):
             yield (
                 f"{_when(word, share, named=False)}r2_score {with_interval('r2_score', share.measurement)}, "
                 f"{_CONSTANT.get(surely('r2_score', share.measurement), 'compared with')} "
                 "always answering the mean, 0"
             )
             return
+
+
+def tells_constant(always: Measurement) -> bool:
+    """Whether labels are enough to tell what always giving the most frequent answer reaches."""
+    return always.value is not None and always.n >= _LEAST
 
 
 def _when(word: str, row: MeasurementRow, *, named: bool = True) -> str:

@@ -161,7 +161,11 @@ def _decision(roles: Roles) -> Iterator[str]:
         yield _line("probabilities", f"{{ {columns} }}", "one column a class, by their names")
     if "prediction" in guesses or "score" not in guesses:
         if not roles.probabilities or "prediction" in guesses:
-            yield from _guess("prediction", guesses.get("prediction"), "the column of the predicted value")
+            meaning = "the column of the predicted value"
+            if roles.like_label:
+                alike = ", ".join(f"{name} (rank correlation {r:.2f})" for name, r in roles.like_label)
+                meaning += f"; no column clearly goes with the label more than all others: {alike}"
+            yield from _guess("prediction", guesses.get("prediction"), meaning)
     elif roles.threshold is not None:
         yield _line("threshold", f"{roles.threshold[0]:.15g}", roles.threshold[1])
         if roles.written is not None:
@@ -169,6 +173,10 @@ def _decision(roles: Roles) -> Iterator[str]:
     else:
         low, high = roles.score_range or (0.0, 1.0)
         yield _line("threshold", f"{(low + high) / 2:g}", "FILL IN: positive from this score on; a guess")
+        if roles.maybe_prediction is not None:
+            guess = roles.maybe_prediction
+            asked = "FILL IN instead of the threshold, if it is what was decided; a feature until then"
+            yield _line("# prediction", quoted(guess.column), f"{asked}: {guess.why}")
 
 
 def _labels(draft: Draft) -> Iterator[str]:

@@ -23,10 +23,11 @@ from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.text import double_quoted, unquoted
 from monitor.setup.config_text import Draft, config_text, missing_roles
 from monitor.setup.guess import Guess, Roles
-from monitor.setup.learnt import with_outputs
+from monitor.setup.learnt import with_outputs, with_prediction
 from monitor.setup.nested import holds_json, taken_out
+from monitor.setup.outputs import number_columns
 from monitor.setup.roles import guess_roles
-from monitor.setup.survey import Survey, found_ids, span_of, survey
+from monitor.setup.survey import Survey, found_ids, labelled_values, span_of, survey
 from monitor.show.words import counted, say, say_lines
 from monitor.sources import SqlSource, open_source
 from monitor.sources.reference import reference_file
@@ -211,6 +212,8 @@ def _draft(
         second,
         lambda own, theirs: None if second is None else found_ids(source, first, second, own, theirs),
     )
+    if roles.task == "regression" and "prediction" not in roles.predictions:
+        roles = _with_prediction(source, first, second, roles)
     nested = [column for column in first.columns if holds_json(column)]
     event_time = roles.predictions.get("event_time")
     naive = event_time is not None and event_time.unit is None and first.column(event_time.column).naive
@@ -234,6 +237,20 @@ def _draft(
         labels_where=None if of_labels is None else of_labels.where,
         few=tuple(column.name for column in first.columns if 1 < column.distinct <= _FEW_VALUES),
     )
+
+
+def _with_prediction(source: SqlSource, first: Survey, second: Survey | None, roles: Roles) -> Roles:
+    """The column that goes with the label, where no name tells which one is the prediction."""
+    label, (own, their) = (
+        roles.labels.get("label"),
+        (side.get("id") for side in (roles.predictions, roles.labels)),
+    )
+    columns = number_columns(first, roles)
+    if label is None or not columns or (second is not None and (own is None or their is None)):
+        return roles
+    ids = [[] if guess is None else [guess.column, *guess.more] for guess in (own, their)]
+    rows = labelled_values(source, first, second, (ids[0], ids[1]), label.column, columns)
+    return roles if rows is None else with_prediction(roles, first, rows)
 
 
 def _with_file(draft: Draft, file: Path, directory: Path) -> Draft:

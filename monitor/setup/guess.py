@@ -53,8 +53,12 @@ class Roles:
         column of predictions that the threshold stands for.
     maybe_version
         a column that may be the version though its name does not say so.
+    maybe_prediction
+        a column that may be the prediction: scores nearly tell its values apart.
     only_for
         predictions that labels come for, and their evidence; None: all.
+    like_label
+        columns of numbers that go with the label, none of them clearly more than the others; and how much.
     """
 
     task: str
@@ -74,7 +78,9 @@ class Roles:
     threshold: tuple[float, str] | None = None
     written: str | None = None
     maybe_version: Guess | None = None
+    maybe_prediction: Guess | None = None
     only_for: tuple[tuple[str, ...], str] | None = None
+    like_label: tuple[tuple[str, float], ...] = ()
 
 
 def described(column: Column) -> str:

@@ -1,13 +1,77 @@
 """What the rows that were looked at tell of the outputs: words, the threshold, who gets labels. Pure."""
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
+from monitor.advice.findings import ENOUGH
 from monitor.advice.inspect import Inspection
-from monitor.advice.outputs import CHANCE, Flip, by_class, come_for, flip_of, is_old, meanings, surely_apart
+from monitor.advice.outputs import (
+    CHANCE,
+    SURELY,
+    Flip,
+    by_class,
+    come_for,
+    flip_of,
+    is_old,
+    meanings,
+    surely_apart,
+)
+from monitor.measures.statistics.intervals import normal_quantile
+from monitor.measures.statistics.two_samples import rank_correlation
 from monitor.records.reading import Reading
-from monitor.setup.guess import Roles
+from monitor.records.values import numbers
+from monitor.setup.guess import Guess, Roles, described
+from monitor.setup.survey import Survey
+
+_ALIKE = 0.5  # rank correlation with the label from which on a column may be the prediction
+_NEARLY = 1 - 1e-9  # Fisher's transformation of 1 is infinite
+_NAMED = 3  # columns of which none is clearly the prediction
+
+
+def with_prediction(roles: Roles, survey: Survey, rows: pa.Table) -> Roles:
+    """The predicted number: the column that goes with the label surely more than any other does.
+
+    It is nearer to the label than the label's median is: what has other units may be a feature. What is the
+    label itself is none. Where two may be it, both are named and none is taken.
+
+    Parameters
+    ----------
+    rows
+        some labels, with columns of their predictions: see `labelled_values`.
+    """
+    truth, found = numbers(rows["label"]), list[tuple[str, float, int]]()
+    for name in rows.column_names[1:]:
+        values = numbers(rows[name])
+        both = truth.finite & values.finite
+        if both.sum() < ENOUGH:
+            continue
+        label, guessed = truth.values[both], values.values[both]
+        misses, spread = np.abs(guessed - label), np.abs(label - np.median(label))
+        if misses.max() > 0 and np.median(misses) < np.median(spread):
+            correlation = rank_correlation(label, guessed)
+            found.append((name.removeprefix("column:"), correlation, int(both.sum())))
+    found = sorted((each for each in found if each[1] >= _ALIKE), key=lambda each: -each[1])
+    if not found:
+        return roles
+    name, correlation, n = found[0]
+    if len(found) > 1 and _lower_bound(correlation, n) <= -_lower_bound(-found[1][1], found[1][2]):
+        return replace(roles, like_label=tuple((other, r) for other, r, _ in found[:_NAMED]))
+    why = f"{described(survey.column(name))}: rank correlation {correlation:.2f} with {n:,} labels"
+    return replace(
+        roles,
+        predictions={**roles.predictions, "prediction": Guess(name, why)},
+        numeric=tuple(other for other in roles.numeric if other != name),
+        categorical=tuple(other for other in roles.categorical if other != name),
+    )
+
+
+def _lower_bound(correlation: float, n: int) -> float:
+    """Lower bound of a rank correlation, by Fisher's transformation."""
+    within = min(max(correlation, -_NEARLY), _NEARLY)
+    return math.tanh(math.atanh(within) - normal_quantile(SURELY) * math.sqrt(1.06 / (n - 3)))
 
 
 def with_outputs(roles: Roles, looked: Inspection, reading: Reading) -> Roles:

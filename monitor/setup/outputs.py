@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-import pyarrow as pa
+import numpy as np
 
 from monitor.advice.outputs import round_range
+from monitor.measures.statistics.two_samples import mann_whitney_less
 from monitor.records.reading import canonical
 from monitor.records.values import numbers
 from monitor.setup.column_names import clearest, rank, rank_or_last
@@ -16,6 +17,7 @@ _POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default",
 _SERVING = ("shadow", "live", "champion", "challenger", "canary")
 _FEW = 6  # values of a column that tells rows that serve
 _PAIR = 2
+_MOSTLY_APART = 0.9  # share of pairs from which on a column may be what a threshold stands for
 _FEW_VERSIONS = 5  # among rows that were looked at
 _CONTROL = ("control", "ctrl", "holdout", "placebo", "c", "a")
 
@@ -94,23 +96,35 @@ def _prediction(survey: Survey, left: Sequence[Column], label: Column | None, ro
     if name is None and not candidates and roles.task != "regression":
         _in_other_words(left, roles)
         return
-    if name is None and roles.task != "regression" and len(candidates) == 1:
-        name = candidates[0].name if _follows_score(survey, candidates[0], roles) else None
+    if name is None and roles.task != "regression":
+        apart = {each.name: _told_apart(survey, each, roles) for each in candidates}
+        exact = [each for each, share in apart.items() if share == 1.0]
+        name = exact[0] if len(exact) == 1 else None
+        mostly = max(apart, key=lambda each: apart[each], default="")
+        if name is None and "score" in roles.predictions and apart.get(mostly, 0.0) >= _MOSTLY_APART:
+            column = survey.column(mostly)
+            why = f"{held(column)}; the score orders {apart[mostly]:.1%} of pairs of its values"
+            roles.maybe_prediction = Guess(mostly, why)
     if name is not None:
         column = survey.column(name)
         like = "" if label is None or roles.task == "regression" else ", classes of the label"
         roles.predictions["prediction"] = Guess(name, f"{described(column)}: {held(column)}{like}")
 
 
-def _follows_score(survey: Survey, column: Column, roles: Roles) -> bool:
-    """Whether a column has values that scores, if there are any, tell apart: 0 and 1 may be a feature."""
+def _told_apart(survey: Survey, column: Column, roles: Roles) -> float:
+    """Share of pairs of its values that scores, if there are any, order alike: 0 and 1 may be a feature.
+
+    1 only where no score lies between those of another value.
+    """
     if "score" not in roles.predictions or column.distinct < _PAIR:
-        return column.distinct >= _PAIR
+        return float(column.distinct >= _PAIR)
     score = numbers(survey.column(roles.predictions["score"].column).values)
-    known = pa.table({"said": column.texts, "score": score.values}).filter(pa.array(~score.missing))
-    spans = known.group_by("said").aggregate([("score", "min"), ("score", "max")]).sort_by("score_min")
-    lowest, highest = spans["score_min"].to_numpy(), spans["score_max"].to_numpy()
-    return bool((highest[:-1] < lowest[1:]).all())
+    known = ~score.missing
+    said = np.asarray(column.texts.to_pylist(), dtype=object)[known]
+    sides = [score.values[known][said == level] for level in set(said) - {None}]
+    ordered = sorted((side for side in sides if len(side)), key=np.median)
+    shares = [mann_whitney_less(high, low)[0] for low, high in pairwise(ordered)]
+    return min(shares, default=0.0)
 
 
 def _in_other_words(left: Sequence[Column], roles: Roles) -> None:
@@ -174,6 +188,11 @@ def guess_features(survey: Survey, roles: Roles) -> None:
     ]
     roles.numeric = tuple(column.name for column in left if column.kind == "numeric")
     roles.categorical = tuple(column.name for column in left if column.kind == "categorical")
+
+
+def number_columns(survey: Survey, roles: Roles) -> list[str]:
+    """Columns of numbers without a role: one of them may be the predicted number."""
+    return [each.name for each in _left(survey, roles) if each.numbers is not None and each.distinct > _PAIR]
 
 
 def _output(column: Column) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ _SMALL = 200_000  # rows up to which they are, without an index
 _TIME_TYPE = re.compile(r"timestamp|datetime|^date\b")
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?$"
 _UNITS = {"s": SECOND, "ms": 1_000, "us": 1}
+IdColumns: TypeAlias = tuple[Sequence[str], Sequence[str]]
 _FIRST, _LAST = 631_152_000 * SECOND, 4_102_444_800 * SECOND  # 1990 to 2100: times of a log
 
 
@@ -201,6 +203,48 @@ def found_ids(
         exists = f"EXISTS (SELECT 1 FROM {there.item} WHERE {same_id(first, second, there, here)})"
         matched = int(session.rows(f"SELECT count(*) AS n FROM {some} WHERE {exists}")[0][0])
     return matched, of
+
+
+def labelled_values(
+    source: SqlSource,
+    predictions: Survey,
+    labels: Survey | None,
+    ids: IdColumns,
+    label: str,
+    columns: Sequence[str],
+) -> pa.Table | None:
+    """Numbers of some labels, as column `label`, and of their predictions' columns, by one statement.
+
+    None where finding the predictions would read a large table.
+
+    Parameters
+    ----------
+    labels
+        None: the label stands in the prediction table.
+    ids
+        columns of the predictions' id, and of the labels'.
+    """
+    if labels is not None and not predictions.column(ids[0][0]).indexed and predictions.rows.n > _SMALL:
+        return None
+    with source.reader.session() as session:
+        engine = source.reader.engine
+        first = replace(predictions.relation, columns=_id_columns(ids[0]))
+        there = here = look(session, engine, first, "p")
+        if labels is not None:
+            second = replace(labels.relation, columns=_id_columns(ids[1]))
+            here = look(session, engine, second, "l")
+        some = f"WHERE {here.ref(label, 'label')} IS NOT NULL LIMIT {LOOKED_AT}"
+        body = f"FROM (SELECT {here.alias}.* FROM {here.item} {some}) AS {here.alias}"
+        if labels is not None:  # a prediction may stand there more than once
+            joined = f"JOIN {there.item} ON {same_id(first, second, there, here)}"
+            body = f"{body} {joined} LIMIT {LOOKED_AT}"
+        outputs = [here.output(Want.VALUE, "label", label)]
+        outputs += [there.output(Want.VALUE, f"column:{name}", name) for name in columns[:_AT_ONCE]]
+        return session.read(Statement(tuple(outputs), body))
+
+
+def _id_columns(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((f"id:{at}" if at else "id", name) for at, name in enumerate(names))
 
 
 def span_of(source: SqlSource, predictions: Survey, column: Column, unit: str | None) -> Ints | None:

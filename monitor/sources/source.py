@@ -142,6 +142,11 @@ class SqlSource:
         parts = count_records(table, counting, panes=panes, as_of=as_of)
         return CountedPanes(parts, table.num_rows, tuple(sorted(missing)))
 
+    def without_rows(self, model: ModelSpec, part: Part) -> str:
+        """Title of the table of a part, if it has no row at all; else empty."""
+        engine = self.reader.engine
+        return self._retries.run(lambda session: changes.without_rows(session, engine, model, part))
+
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         """Whether visible rows have event times within the bounds."""
         engine = self.reader.engine

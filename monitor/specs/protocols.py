@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what only reads the store does without NumPy and Arrow
     from monitor.records.rows import Batches
 
 Range = tuple[int, int]
+FEW_LABELS, MANY_LABELS = 3, 20  # of which all, or most, are no class: their words have become others
 OTHER_TIMES = "other_times"  # column of `Source.relabelled`
 
 
@@ -76,7 +77,10 @@ class Source(Protocol):
         ...
 
     def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
-        """`event_time`, `reported_at` of predictions whose labels were reported from `since` on."""
+        """`event_time`, `reported_at` of predictions whose labels were reported from `since` on.
+
+        With `since` also their `label`, where labels have such a time.
+        """
         ...
 
     def relabelled(
@@ -123,6 +127,10 @@ class Source(Protocol):
         panes
             int64 starts, ascending.
         """
+        ...
+
+    def without_rows(self, model: ModelSpec, part: Part) -> str:
+        """Title of the table of predictions, or of that of labels, if it has no row at all; else empty."""
         ...
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
@@ -355,9 +363,50 @@ class Store(PaneStore, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class NewLabels:
+    """Labels that a search found: those since the search before, or all of its overlap where none came.
+
+    Parameters
+    ----------
+    n, unknown
+        labels that are not NULL; those of them that are no class of the model, or no number of a regression.
+    words
+        frequent ones of the latter.
+    numbers
+        they are to be numbers.
+    """
+
+    n: int = 0
+    unknown: int = 0
+    words: tuple[str, ...] = ()
+    numbers: bool = False
+
+    @property
+    def are_other(self) -> bool:
+        """Whether they have become other words: all of them, or most of many."""
+        return self.unknown == self.n >= FEW_LABELS or (self.n >= MANY_LABELS and 2 * self.unknown > self.n)
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there are some, and at least half of them are known."""
+        return 0 < self.n >= 2 * self.unknown
+
+
+NO_LABELS = NewLabels()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleReport:
-    """What a cycle did; the daemon logs and exposes it."""
+    """What a cycle did; the daemon logs and exposes it.
+
+    Parameters
+    ----------
+    empty_tables
+        titles of tables that have lost their rows.
+    new_labels
+        whether the labels that came are those that the model knows.
+    """
 
     model: str
     as_of: int
@@ -371,6 +420,8 @@ class CycleReport:
     invalid_times: int = 0
     missing_columns: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)  # seconds of each, in the order of the cycle
+    empty_tables: tuple[str, ...] = ()
+    new_labels: NewLabels = NO_LABELS
     error: str | None = None
 
 

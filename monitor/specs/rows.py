@@ -9,7 +9,7 @@ from monitor.alerts.rules import ACCEPTED, Acceptance, read_acceptance
 from monitor.core.clock import from_iso
 from monitor.records.pane import PanePart, Part
 
-REPLAYED = "replayed"  # kind of event: up to here cycles were a replay's, and nobody follows the log yet
+REPLAYED = "replayed"  # kind of event: a replay began that ends here, and nobody follows the log yet
 SeenAgain: TypeAlias = tuple[tuple[int, int, int], ...] | None
 
 

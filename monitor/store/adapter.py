@@ -393,6 +393,11 @@ class SqlStore:
         with reading(self.engine) as connection:
             return daemons.last_heard(connection, self.run)
 
+    def is_replaying(self, grace: int) -> bool:
+        """Whether a process that is no daemon has the run, and worked within so many microseconds."""
+        with reading(self.engine) as connection:
+            return daemons.is_replaying(connection, self.run, grace)
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()

@@ -486,3 +486,21 @@ def test_features_that_are_far_from_all_of_the_reference_are_told_together_with_
     assert '"small" (median' in warning, "by a power of ten, though not beyond all of the reference"
     assert list(far_off(reference, reference, model)) == []
     assert list(far_off(table(100 * fee, fee, then).slice(0, 40), reference, model)) == []
+
+
+def test_a_feature_that_is_read_from_an_output_is_told(database: Database, tmp_path: Path) -> None:
+    model = model_of(labels=None)
+    model = replace(model, reading=replace(model.reading, numeric=("temp", "score"), categorical=("late",)))
+
+    found = look(database, tmp_path, model=model)
+
+    assert [warning.partition(" the feature ")[2] for warning in found.warnings] == [
+        (
+            '"score" ranks records as "score" (score) does: rank correlation 1.000. If it is an output of '
+            "the model, take it out of [models.features]"
+        ),
+        (
+            '"late" has a value of its own for each predicted class. If it is the prediction, take it out of '
+            "[models.features]"
+        ),
+    ]

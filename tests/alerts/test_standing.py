@@ -497,6 +497,14 @@ def test_the_constant_answer_is_what_the_model_must_beat() -> None:
         assert said(replace(HEALTHY, rows=rows), "performance").endswith(words)
 
 
+def test_a_constant_answer_by_a_few_labels_is_no_yardstick() -> None:
+    rows = [
+        replace(one, measurement=replace(one.measurement, n=2)) for one in performance_of(Truth.SETTLED, 0.0)
+    ]
+
+    assert "always giving" not in said(replace(HEALTHY, rows=rows), "performance")
+
+
 def test_the_features_that_moved_most_are_named_with_their_index_and_band() -> None:
     rows = [*SETTLED, *shift_of("a", 0.001), *shift_of("b", 0.42), *shift_of("c", 0.12), *shift_of("d", 0.02)]
     text = said(replace(HEALTHY, rows=rows), "inputs")

@@ -23,7 +23,7 @@ from monitor.daemon.schedule import Schedule
 from monitor.daemon.service import Service, next_signal, signals
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
-from monitor.specs.protocols import CycleReport
+from monitor.specs.protocols import CycleReport, NewLabels
 
 SCRIPT = Path(__file__).with_name("service_script.py")
 
@@ -65,6 +65,21 @@ def test_a_successful_cycle_is_published_counted_and_logged() -> None:
         ("cycle", "info"),
         ("columns are missing", "warning"),
     ]
+
+
+def test_tables_without_rows_and_labels_in_other_words_are_logged() -> None:
+    def met(model: str, as_of: int) -> CycleReport:
+        labels = NewLabels(40, 40, ("N", "Y"))
+        return CycleReport(model=model, as_of=as_of, empty_tables=('table "log"',), new_labels=labels)
+
+    with capture_logs() as logs:
+        Bench(met).cycles()("late", 2 * HOUR)
+
+    _, empty, other = logs
+    assert (empty["event"], empty["tables"]) == ("no rows are left", ['table "log"'])
+    assert other["event"] == "labels are none that the model knows"
+    assert (other["labels"], other["unknown"], other["words"]) == (40, 40, ["N", "Y"])
+    assert empty["log_level"] == other["log_level"] == "warning"
 
 
 @pytest.mark.parametrize("error", [SourceError("no such table: predictions"), RuntimeError("a bug")])

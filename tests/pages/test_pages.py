@@ -333,6 +333,31 @@ def test_a_page_as_of_a_moment_is_the_page_of_a_store_that_ends_there(pages: Pag
     assert drawn(old) == drawn(new)
 
 
+def test_the_table_of_windows_names_the_constant_answer_only_where_labels_tell_it(tmp_path: Path) -> None:
+    """Three weeks: labels of all, of two records, of none."""
+    from looked_at import OPTIONS, START
+    from serving import labels, model, predictions, sqlite_bench
+
+    from monitor.app.running import cycle_once
+
+    rows = predictions(240, START, START + 24 * DAY)
+    options = OPTIONS.replace(', "month"', "")
+    bench = sqlite_bench(tmp_path, rows, model(options=options))
+    first = [each for each in rows if each["event_time"] < "2024-03-07"]
+    second = [each for each in rows if each["event_time"] >= "2024-03-07"][:2]
+    bench.database.insert("labels", labels([*first, *second], end=END))
+    with bench.app() as app:
+        for day in range(1, 25):
+            assert cycle_once(app, "late", START + day * DAY).error is None
+
+    with looking(bench, START + 24 * DAY) as at:
+        page = at.at("/models/late").text
+
+    cells = re.findall(r'<td data-name="accuracy \(constant\)">([^<]*)</td>', page)
+    assert [cell.count("%") for cell in cells] == [0, 1, 2]
+    assert not any("(" in cell for cell in cells[:2])
+
+
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_page_is_whole_and_holds_nothing_from_elsewhere(pages: Pages, address: str) -> None:
     assert_whole(pages.at(address))

@@ -165,7 +165,7 @@ def test_epochs_several_classes_and_their_probabilities_are_seen(url: str, tmp_p
         url,
         "plots",
         [
-            {"plot": at, "taken_ts": seconds[at], "weight": float(shares[at, 0] * 9)}
+            {"plot": at, "taken_ts": seconds[at], "weight": float(rng.normal(9, 2))}
             | {f"p_{name}": float(shares[at, place]) for place, name in enumerate(names)}
             for at in range(N)
         ],
@@ -555,3 +555,167 @@ def test_a_column_of_0_and_1_is_a_prediction_only_where_the_score_tells_its_valu
     assert ("night" in model.get("features", {}).get("numeric", [])) != of_score
     assert "prediction" not in model["predictions"]
     assert (model["predictions"]["threshold"] == 0.31) == of_score
+
+
+def prices(url: str, kind: Any = None, *, second: float = 0.0, paid: bool = False) -> None:
+    """A regression whose prediction is `est_price`, beside features that are like the price too.
+
+    Parameters
+    ----------
+    kind
+        type of the prediction; None: numeric(12, 2).
+    second
+        how little `old_price` differs from the prediction, if it is there; 0: it is not.
+    paid
+        whether the price that was paid stands in the log, too.
+    """
+    rng = np.random.default_rng(5)
+    area = rng.uniform(40, 200, N)
+    price = 3_000 * area * np.exp(rng.normal(0, 0.15, N))
+    guessed = price * np.exp(rng.normal(0, 0.2, N))
+    old = price * np.exp(rng.normal(0, second, N))
+    kind = sa.Numeric(12, 2) if kind is None else kind
+    more: dict[str, Any] = {"old_price": old} if second else {}
+    more |= {"paid": price.round(2)} if paid else {}
+    create(
+        url,
+        "homes",
+        [
+            {
+                "home_id": f"H{at:05d}",
+                "asked_at": moment,
+                "est_price": kind.python_type(round(guessed[at], 2)),
+            }
+            | {"area": int(area[at]), "storey": at % 9 + 0.5, "owner_name": f"owner {at % 700}"}
+            | {name: float(values[at]) for name, values in more.items()}
+            for at, moment in enumerate(moments())
+        ],
+        home_id=sa.String(10),
+        asked_at=sa.DateTime,
+        area=sa.Integer,
+        storey=sa.Double,
+        owner_name=sa.String(20),
+        est_price=kind,
+        **dict.fromkeys(more, sa.Double),
+    )
+    create(
+        url,
+        "sales",
+        [
+            {"home_id": f"H{at:05d}", "sold_for": round(float(price[at]), 2), "sold_at": moment}
+            for at, moment in enumerate(moments(timedelta(days=2)))
+        ],
+        home_id=sa.String(10),
+        sold_for=sa.Numeric(12, 2),
+        sold_at=sa.DateTime,
+    )
+
+
+@pytest.mark.parametrize("kind", [sa.Numeric(12, 2), sa.Integer(), sa.Double(), sa.String(20)])
+def test_the_prediction_of_a_number_is_the_column_that_goes_with_the_label(
+    url: str, kind: Any, tmp_path: Path
+) -> None:
+    prices(url, kind)
+
+    result = init(url, "--predictions", "homes", "--labels", "sales")
+
+    assert result.exit_code == 0, result.stderr
+    (model,) = written(result)["models"]
+    assert model["task"] == "regression"
+    assert model["predictions"]["prediction"] == "est_price"
+    assert model["features"]["numeric"] == ["area", "storey"]
+    assert "rank correlation 0.9" in next(line for line in result.stdout.splitlines() if "est_price" in line)
+    assert check(tmp_path, result.stdout).exit_code == 0
+
+
+def test_what_was_paid_is_the_truth_and_no_prediction(url: str) -> None:
+    prices(url, paid=True)
+
+    (model,) = written(init(url, "--predictions", "homes", "--labels", "sales"))["models"]
+
+    assert model["predictions"]["prediction"] == "est_price"
+
+
+def test_two_columns_that_go_with_the_label_alike_are_named_and_none_is_taken(url: str) -> None:
+    prices(url, second=0.21)
+
+    result = init(url, "--predictions", "homes", "--labels", "sales")
+
+    assert result.exit_code == 1
+    (model,) = written(result)["models"]
+    assert "prediction" not in model["predictions"]
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith("# prediction = "))
+    assert "FILL IN" in line
+    assert "est_price" in line
+    assert "old_price" in line
+    assert "fill in before use: prediction" in result.stderr
+
+
+def test_a_truth_beside_the_prediction_tells_it_too(url: str) -> None:
+    rng = np.random.default_rng(6)
+    price = rng.uniform(1e5, 9e5, N)
+    create(
+        url,
+        "homes",
+        [
+            {"home_id": at, "asked_at": moment, "area": float(price[at] / 3_000 * rng.uniform(0.8, 1.2))}
+            | {"est": float(price[at] * rng.uniform(0.9, 1.1))}
+            | {"actual_price": None if at % 3 else float(price[at])}
+            for at, moment in enumerate(moments())
+        ],
+        home_id=sa.BigInteger,
+        asked_at=sa.DateTime,
+        area=sa.Double,
+        est=sa.Double,
+        actual_price=sa.Double,
+    )
+
+    (model,) = written(init(url, "--predictions", "homes"))["models"]
+
+    assert (model["predictions"]["prediction"], model["labels"]["label"]) == ("est", "actual_price")
+    assert model["features"]["numeric"] == ["area"]
+
+
+@pytest.mark.parametrize("exceptions", [0, 20])
+def test_a_decision_that_a_threshold_may_stand_for_is_never_a_feature_without_a_word(
+    url: str, tmp_path: Path, exceptions: int
+) -> None:
+    """Its name says nothing, and its words are the label's: with exceptions it may be a feature."""
+    rng = np.random.default_rng(8)
+    scores = rng.random(N)
+    decided = (scores >= 0.7) ^ (np.arange(N) < exceptions)
+    create(
+        url,
+        "scored",
+        [
+            {"id": at, "event_time": moment, "score": float(scores[at]), "chosen": int(decided[at])}
+            | {"night": int(at % 24 < 7)}
+            for at, moment in enumerate(moments())
+        ],
+        id=sa.BigInteger,
+        event_time=sa.DateTime,
+        score=sa.Double,
+        chosen=sa.Integer,
+        night=sa.Integer,
+    )
+    create(
+        url,
+        "truths",
+        [{"id": at, "late": int(rng.random() < scores[at])} for at in range(N)],
+        id=sa.BigInteger,
+        late=sa.Integer,
+    )
+
+    result = init(url, "--predictions", "scored", "--labels", "truths")
+
+    (model,) = written(result)["models"]
+    assert "night" in model["features"]["numeric"]
+    assert "night" not in result.stdout.partition("[models.features]")[0]
+    if exceptions:
+        assert "chosen" in model["features"]["numeric"]
+        (line,) = (line for line in result.stdout.splitlines() if line.startswith('# prediction = "chosen"'))
+        assert "FILL IN" in line
+        assert "a feature until then" in line
+    else:
+        assert "chosen" not in model["features"]["numeric"]
+        assert '# prediction = "chosen"  # instead of the threshold' in result.stdout

@@ -70,3 +70,30 @@ def mann_whitney_less(first: Floats, second: Floats) -> tuple[float, float]:
     if spread == 0:
         return 0.5, 1.0  # all are equal
     return larger / (n * m), float(scipy.special.ndtr((larger + 0.5 - n * m / 2) / spread))
+
+
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """Spearman's correlation of pairs [1]_: that of their ranks, of ties the mean one; 0 of constants.
+
+    Parameters
+    ----------
+    first, second
+        shape (n,), finite.
+
+    References
+    ----------
+    .. [1] Spearman (1904). The proof and measurement of association between two things. Am. J. Psychol. 15.
+
+    Examples
+    --------
+    >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 8.0, 27.0]))
+    1.0
+    """
+    one, other = (ranks - ranks.mean() for ranks in map(_mean_ranks, (first, second)))
+    spread = math.sqrt(float(one @ one) * float(other @ other))
+    return float(one @ other) / spread if spread else 0.0
+
+
+def _mean_ranks(values: Floats) -> Floats:
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])

@@ -17,7 +17,7 @@ from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.records.pane import Part
 from monitor.records.rows import dated
-from monitor.specs.protocols import Lease
+from monitor.specs.protocols import NO_LABELS, Lease, NewLabels
 from monitor.specs.reads import changed_records_range
 from monitor.specs.rows import ModelState, WaitingPane
 
@@ -43,6 +43,10 @@ class Changes:
         known; None: they have no such time.
     label_rows
         rows of the records whose labels were added to their panes.
+    new_labels
+        whether the labels that were found are those that the model knows.
+    empty_tables
+        titles of tables that held rows before and hold none now.
     """
 
     state: ModelState
@@ -53,6 +57,8 @@ class Changes:
     late: int | None = None
     late_labels: int | None = None
     label_rows: int = 0
+    new_labels: NewLabels = NO_LABELS
+    empty_tables: tuple[str, ...] = ()
 
 
 def find_changes(
@@ -101,7 +107,11 @@ def find_changes(
         state = replace(state, oldest=oldest_of(model, rows.oldest, bounds[0], as_of), first_as_of=as_of)
     if has_logged_at and rows.newest:
         state = replace(state, logged_cursor=min(as_of, rows.newest))
-    changes = Changes(state, waiting, rows.changed, rows.read, rows.invalid, late)
+    had_rows = state.oldest is not None and not rows.read
+    empty = model.source.without_rows(spec, Part.RECORDS) if had_rows else ""
+    changes = Changes(
+        state, waiting, rows.changed, rows.read, rows.invalid, late, empty_tables=tuple(filter(None, [empty]))
+    )
     if not reading.labelled:
         return changes
     records_wait = {pane.start for pane in (*waiting, *model.store.waiting(model.name))}
@@ -115,8 +125,12 @@ def find_changes(
         by_difference=by_difference,
         write=write,
     )
+    had_labels = state.reported_cursor is not None or panes.newest_event(Part.LABELS) is not None
+    empty = model.source.without_rows(spec, Part.LABELS) if had_labels and not labels.read else ""
     return replace(
         changes,
+        new_labels=labels.new,
+        empty_tables=tuple(filter(None, [*changes.empty_tables, empty])),
         state=labels.state,
         waiting=[*waiting, *labels.waiting],
         late_labels=labels.late,

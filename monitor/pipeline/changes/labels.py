@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.typing import Bools, Ints
+from monitor.pipeline.changes.new_labels import LabelWords
 from monitor.pipeline.changes.rows_seen import Overlap, Span, added_up, asked_before, late_rows, unseen_starts
 from monitor.pipeline.count import renew
 from monitor.pipeline.model import Model
@@ -20,7 +21,7 @@ from monitor.records.checksum import checksum_of_moments
 from monitor.records.labels.count_labels import count_labels_twice
 from monitor.records.pane import Part
 from monitor.records.rows import Batches, dated, logged_times, times
-from monitor.specs.protocols import OTHER_TIMES, Lease, Range
+from monitor.specs.protocols import OTHER_TIMES, Lease, NewLabels, Range
 from monitor.specs.reads import changed_labels_range
 from monitor.specs.rows import ModelState, WaitingPane
 
@@ -43,6 +44,8 @@ class Relabelled:
         rows of the records whose labels were added to their panes.
     late
         see `Changes`.
+    new
+        whether they are those that the model knows.
     """
 
     state: ModelState
@@ -50,6 +53,7 @@ class Relabelled:
     read: int
     counted: int
     late: int | None
+    new: NewLabels
 
 
 def find_labels(
@@ -91,7 +95,8 @@ def find_labels(
             )
         )
     overlap = Overlap(spec.overlap, span.cursor or 0, reading.pane)
-    rows = added_up(dated(batches, "reported_at", reading), span, reading.pane, overlap)
+    tally = LabelWords(reading, cursor)
+    rows = added_up(dated(tally.following(batches), "reported_at", reading), span, reading.pane, overlap)
     late = late_rows(rows, state.seen_again) if has_reported_at else None
     facts = panes.facts(Part.LABELS)
     unseen = unseen_starts(model, panes, Part.LABELS, rows, state.seen_again)
@@ -108,7 +113,7 @@ def find_labels(
     if has_reported_at and rows.newest:
         state = replace(state, reported_cursor=min(as_of, rows.newest))
     state = replace(state, seen_again=seen_again)
-    return Relabelled(state, to_count, rows.read, differences.counted, late)
+    return Relabelled(state, to_count, rows.read, differences.counted, late, tally.found())
 
 
 @dataclass(slots=True)
@@ -172,7 +177,9 @@ class ByDifference:
         rows = np.flatnonzero(inside)[chosen[at]]
         self._count(table.take(pa.array(rows)), starts[chosen], newest[chosen], piece[1] - 1)
         reported_now = ~reported.known | ((reported.us >= piece[0]) & (reported.us < piece[1]))
-        roles = [role for role in ("event_time", "logged_at", "reported_at") if role in table.column_names]
+        roles = [
+            role for role in ("event_time", "logged_at", "reported_at", "label") if role in table.column_names
+        ]
         return table.select(roles).filter(pa.array(reported_now))
 
     def _stood(self, starts: Ints) -> tuple[Ints, Bools]:

@@ -7,10 +7,11 @@ import pyarrow as pa
 
 from monitor.core.clock import FIRST, HOUR
 from monitor.core.errors import SourceError
+from monitor.records.pane import Part
 from monitor.records.rows import Batches, dated, times
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import Looked, exact, look, same_id
-from monitor.sources.sql.scan import formats_near, has_own_table, in_formats, look_labels
+from monitor.sources.sql.scan import formats_near, has_own_table, in_formats, look_labels, outcome
 from monitor.sources.sql.statements import Output, Session, Statement, Want
 from monitor.sources.sql.time_columns import comparable, event_time, without_offsets
 from monitor.sources.sql.time_ranges import Comparable, Shape
@@ -97,7 +98,7 @@ def read_changed_records(session: Session, engine: Engine, model: ModelSpec, wan
 
 
 def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, wanted: Wanted) -> Batches:
-    """Times of predictions, and `reported_at` of their labels reported since then (and some more)."""
+    """Times of predictions, and labels reported since then (and some more), with their `reported_at`."""
     if model.labels is None:
         raise SourceError("no labels are configured")
     looked = look(session, engine, model.predictions, "p")
@@ -117,6 +118,9 @@ def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, want
         conditions = [wanted.condition(event)]
     else:
         outputs.append(_output(labels, model, model.labels, "reported_at"))
+        if wanted.since is not None:  # by which it is seen whether they are still those that are known
+            column = str(model.labels.column("label"))
+            outputs.append(labels.output(outcome(model.reading), "label", column))
         conditions = _since(session, labels, event, reported, wanted)
     conditions = [f"{there} AND ({condition})" for condition in conditions]
     yield from _select(session, outputs, source, conditions, wanted.limit)
@@ -161,6 +165,16 @@ def finds_ids(session: Session, looked: Looked, column: str) -> bool:
     """Whether an index finds rows by a column of their id."""
     ref = looked.ref(column, "id")
     return looked.engine.has_index(session, looked.item, f"{ref} = (SELECT {ref} FROM {looked.item} LIMIT 1)")
+
+
+def without_rows(session: Session, engine: Engine, model: ModelSpec, part: Part) -> str:
+    """Title of the table of predictions, or of that of labels, if it has no row at all; else empty."""
+    relation = model.predictions if part is Part.RECORDS else model.labels
+    if relation is None or (part is Part.LABELS and not has_own_table(relation)):
+        return ""
+    looked = look(session, engine, relation, "t")
+    found = session.rows(f"SELECT 1 AS there FROM {looked.item} LIMIT 1")
+    return "" if found else looked.title
 
 
 def has_rows(session: Session, engine: Engine, model: ModelSpec, as_of: int, bounds: Range) -> bool:

@@ -204,6 +204,30 @@ def last_heard(connection: Connection, run: str) -> dict[str, int]:
     return {model: int(expires_at) for model, expires_at in rows}
 
 
+def is_replaying(connection: Connection, run: str, grace: int) -> bool:
+    """Whether a process that is no daemon has the run for itself and lives, as a replay does.
+
+    A run in a file is told by the leases of its models: between two cycles the last one ended just now.
+
+    Parameters
+    ----------
+    grace
+        microseconds: so long ago a cycle of such a process may have ended.
+    """
+    if connection.dialect.name != "sqlite":
+        return _is_held(connection, run)
+    now = database_now(connection)
+    holder = select(held.c.owner).where(held.c.run == run, held.c.model == WHOLE_RUN, held.c.owner != "")
+    alive = select(daemons.c.owner).where(daemons.c.run == run, daemons.c.expires_at > now)
+    worked = select(held.c.owner).where(
+        held.c.run == run,
+        held.c.owner == holder.scalar_subquery(),
+        held.c.owner.not_in(alive),
+        held.c.expires_at > now - grace,
+    )
+    return connection.execute(worked.limit(1)).first() is not None
+
+
 def schema_of(connection: Connection) -> str:
     """Version of the store's tables."""
     return str(connection.execute(_SCHEMA).scalar_one())

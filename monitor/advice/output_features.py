@@ -1,0 +1,98 @@
+"""Features that are outputs of the model: a drifting prediction would be told as its own cause. Pure."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from monitor.advice.findings import ENOUGH, NAMED_FROM
+from monitor.advice.outputs import flip_of, quoted
+from monitor.core.text import double_quoted
+from monitor.measures.statistics.two_samples import rank_correlation
+from monitor.records.reading import Reading, Task
+from monitor.records.rows import prediction_of, score_of
+from monitor.records.values import Categories, categories, numbers
+
+_SAME = 0.999  # rank correlation from which on two columns say one thing, one of them perhaps rounded
+_FEW = 50  # values of a feature that may be a class
+
+
+def output_features(rows: pa.Table | None, reading: Reading, about: str) -> Iterator[str]:
+    """Warn of features that say what an output says: they rank as it does, or their values are the classes.
+
+    Cost: features by outputs, each a sort of the rows looked at.
+
+    Parameters
+    ----------
+    rows
+        some records with features and outputs; None: none were looked at.
+    """
+    if rows is None:
+        return
+    for role in rows.column_names:
+        if role.startswith("feature:"):
+            said = _ranked_alike(rows, reading, role) or _decision(rows, reading, role)
+            if said is not None:
+                yield f"{about} the feature {double_quoted(role.removeprefix('feature:'))} {said}"
+
+
+def _ranked_alike(rows: pa.Table, reading: Reading, role: str) -> str | None:
+    """That a feature ranks as an output of numbers does."""
+    outputs = ["score", *(name for name in rows.column_names if name.startswith("probability:"))]
+    outputs += ["prediction"] if reading.task is Task.REGRESSION else []
+    mine = numbers(rows[role])
+    for name in outputs:
+        if name not in rows.column_names:
+            continue
+        other = numbers(rows[name])
+        both = mine.finite & other.finite
+        if both.sum() < ENOUGH:
+            continue
+        correlation = rank_correlation(mine.values[both], other.values[both])
+        if abs(correlation) >= _SAME:
+            column = double_quoted(reading.column(name))
+            return (
+                f"ranks records as {column} ({name}) does: rank correlation {correlation:.3f}. If it is an "
+                "output of the model, take it out of [models.features]"
+            )
+    return None
+
+
+def _decision(rows: pa.Table, reading: Reading, role: str) -> str | None:
+    """That a feature is the predicted class, in its words or in others."""
+    if reading.task is Task.REGRESSION or len(pc.unique(rows[role])) > _FEW:
+        return None
+    out = "take it out of [models.features]"
+    decided = "prediction" in rows.column_names
+    flip = flip_of(_as_prediction(rows, role), reading)
+    if flip is not None:
+        column = double_quoted(reading.column("score"))
+        write = (
+            ""
+            if decided
+            else f"write [models.predictions] prediction = {quoted(role.removeprefix('feature:'))}, and "
+        )
+        return (
+            f"is a decision by {column} (score): {double_quoted(flip.below)} below {flip.threshold:g} and "
+            f"{double_quoted(flip.above)} from there on, in all of {flip.n:,} rows. If it is the model's, "
+            f"{write}{out}"
+        )
+    predicted = prediction_of(rows, reading, score_of(rows, reading))
+    if isinstance(predicted, Categories) and _one_to_one(categories(rows[role]), predicted):
+        return f"has a value of its own for each predicted class. If it is the prediction, {out}"
+    return None
+
+
+def _as_prediction(rows: pa.Table, role: str) -> pa.Table:
+    """The rows with a feature in the place of the prediction."""
+    kept = [name for name in rows.column_names if name != "prediction"]
+    return rows.select(kept).append_column("prediction", rows[role])
+
+
+def _one_to_one(one: Categories, other: Categories) -> bool:
+    """Whether each value of the one goes with one of the other, and the other way round; two at least."""
+    there = (one.codes >= 0) & (other.codes >= 0)
+    pairs, counts = np.unique(np.stack([one.codes[there], other.codes[there]]), axis=1, return_counts=True)
+    sizes = {pairs.shape[1], *(len(np.unique(side)) for side in pairs)}
+    return len(sizes) == 1 and pairs.shape[1] > 1 and int(counts.min()) >= NAMED_FROM

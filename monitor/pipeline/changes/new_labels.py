@@ -1,0 +1,74 @@
+"""Whether the labels that a search finds are still those that the model knows."""
+
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.typing import Bools
+from monitor.records.reading import Reading, Task
+from monitor.records.rows import Batches, times
+from monitor.records.values import categories, numbers
+from monitor.specs.protocols import NewLabels
+
+_NAMED_FROM = 10  # labels that hold a word before it is named: rarer ones may be ids or names
+_NAMED = 3
+
+
+@dataclass(slots=True)
+class LabelWords:
+    """Counts labels as they are read; nothing is read for it.
+
+    Parameters
+    ----------
+    cursor
+        newest report that the search before saw; None: nothing tells which labels are new.
+    """
+
+    reading: Reading
+    cursor: int | None
+    _all: Counter[bool] = field(default_factory=Counter)  # by whether a label is known
+    _new: Counter[bool] = field(default_factory=Counter)
+    _words: Counter[str] = field(default_factory=Counter)
+
+    def following(self, batches: Batches) -> Batches:
+        """Hand the batches on, counted."""
+        with closing(batches):
+            for table in batches:
+                self._add(table)
+                yield table
+
+    def found(self) -> NewLabels:
+        """What was counted so far: of the new ones, or of all where none is new."""
+        counted = self._new if self._new.total() else self._all
+        words = tuple(word for word, n in self._words.most_common(_NAMED) if n >= _NAMED_FROM)
+        regression = self.reading.task is Task.REGRESSION
+        return NewLabels(counted.total(), counted[False], words, numbers=regression)
+
+    def _add(self, table: pa.Table) -> None:
+        if (
+            self.cursor is None
+            or "label" not in table.column_names
+            or "reported_at" not in table.column_names
+        ):
+            return
+        reported = times(table, "reported_at", self.reading)
+        new = reported.known & (reported.us > self.cursor)
+        if self.reading.task is Task.REGRESSION:
+            value = numbers(table["label"])
+            there, known = ~value.missing, value.finite
+        else:
+            words = categories(table["label"])
+            there = words.codes >= 0
+            known = words.positions(self.reading.classes, -1) >= 0
+            counts = np.bincount(words.codes[there & ~known], minlength=len(words.levels))
+            self._words.update({words.levels[at]: int(counts[at]) for at in np.flatnonzero(counts)})
+        for counter, chosen in ((self._all, there), (self._new, there & new)):
+            counter.update(_by_known(known[chosen]))
+
+
+def _by_known(known: Bools) -> dict[bool, int]:
+    n = int(known.sum())
+    return {True: n, False: len(known) - n}
