@@ -52,19 +52,11 @@ _OUTPUTS = ("score", "prediction", "label")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault or a warning.
+    """A fault or a warning."""
 
-    Parameters
-    ----------
-    model
-        None for what no single model has.
-    placed
-        the text names its place in the file, and so the model.
-    """
-
-    model: str | None
+    model: str | None  # None for what no single model has
     text: str
-    placed: bool = False
+    placed: bool = False  # the text names its place in the file, and so the model
 
     def __str__(self) -> str:
         return self.text if self.model is None or self.placed else f'model "{self.model}": {self.text}'
@@ -72,64 +64,37 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedModel:
-    """What was looked at of a model without faults.
-
-    Parameters
-    ----------
-    find_features
-        the features were found by themselves.
-    label_counting
-        how its labels are counted; None: it has none.
-    watching
-        what will be watched of it.
-    reads
-        None: nothing tells how many rows come.
-    queries
-        what a cycle and an audit run; only if it was asked for.
-    accepted
-        what people have accepted, a sentence each.
-    has_older
-        before the oldest event lie others, and a pause of half a year.
-    misdated
-        rows whose event times are far off; None: not known.
-    """
+    """What was looked at of a model without faults."""
 
     name: str
     numeric: tuple[str, ...]
     categorical: tuple[str, ...]
-    find_features: bool
+    find_features: bool  # the features were found by themselves
     rows: Rows | None
     labels: Rows | None
     newest: int | None
     oldest: int | None
-    has_older: bool
-    misdated: Rows | None
+    has_older: bool  # before the oldest event lie others, and a pause of half a year
+    misdated: Rows | None  # rows whose event times are far off; None: not known
     series: ExpectedSeries
     max_series: int
-    watching: Watching
-    label_counting: LabelCounting | None = None
-    accepted: tuple[str, ...] = ()
-    reads: ExpectedReads | None = None
-    queries: tuple[Query, ...] = ()
+    watching: Watching  # what will be watched of it
+    label_counting: LabelCounting | None = None  # how its labels are counted; None: it has none
+    accepted: tuple[str, ...] = ()  # what people have accepted, a sentence each
+    reads: ExpectedReads | None = None  # None: nothing tells how many rows come
+    queries: tuple[Query, ...] = ()  # what a cycle and an audit run; only if it was asked for
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Everything that `check` found.
-
-    Parameters
-    ----------
-    unseen
-        what will be watched of models, by name, whose tables were not looked at.
-    notes
-        what could not be looked at, and why.
-    """
+    """Everything that `check` found."""
 
     faults: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     models: tuple[CheckedModel, ...] = ()
+    # what will be watched of models, by name, whose tables were not looked at.
     unseen: tuple[tuple[str, Watching], ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what could not be looked at, and why
 
 
 def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> CheckResult:

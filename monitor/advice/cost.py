@@ -56,20 +56,11 @@ _OF_LABELS = {"orphan_labels", "late_visible_labels", "label_age", SETTLING_AGE,
 
 @dataclass(frozen=True, slots=True)
 class ExpectedReads:
-    """Expected rows read.
+    """Expected rows read."""
 
-    Parameters
-    ----------
-    per_hour
-        predictions an hour, as they come now.
-    per_cycle
-        rows of the panes that a cycle counts again since their records changed, or may have.
-    per_label
-        rows of panes read again for each new label; None where too little is known of the delays.
-    """
-
-    per_hour: float
-    per_cycle: float
+    per_hour: float  # predictions an hour, as they come now
+    per_cycle: float  # rows of the panes that a cycle counts again since their records changed, or may have
+    # rows of panes read again for each new label; None where too little is known of the delays.
     per_label: float | None
 
 

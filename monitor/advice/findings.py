@@ -33,40 +33,31 @@ MOSTLY = 0.95  # of scores: of more out of range the range is wrong; few percent
 
 @dataclass(slots=True)
 class Findings:
-    """Sentences, in the order in which they were found, and figures that later ones need.
-
-    Parameters
-    ----------
-    newest, oldest, has_older
-        newest and oldest event time, neither in the future nor before 1970; None: not known. Whether older
-        ones lie before a pause of half a year.
-    expected
-        event times that predictions may have: others are misdated, and nothing is estimated by them. None:
-        not known.
-    misdated, misdated_labels
-        predictions with other event times, None: not known; share of the labels looked at that are theirs.
-    strata
-        names of versions and arms that occur, by role.
-    delays
-        microseconds from event to label, ascending.
-    settling
-        age at which every class has the settled share of its labels; None: too few to tell.
-    records, joined, first, alike
-        predictions that were looked at; labels that have a prediction, with its outputs: the newest, and of
-        two classes the oldest; predictions that were made when the newest were, labelled or not.
-    """
+    """Sentences, in the order in which they were found, and figures that later ones need."""
 
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    # newest, oldest, has_older: newest and oldest event time, neither in the future nor before 1970; None:
+    # not known. Whether older ones lie before a pause of half a year.
     newest: int | None = None
     oldest: int | None = None
     has_older: bool = False
+    # event times that predictions may have: others are misdated, and nothing is estimated by them. None: not
+    # known.
     expected: Range | None = None
+    # misdated, misdated_labels: predictions with other event times, None: not known; share of the labels
+    # looked at that are theirs.
     misdated: Rows | None = None
     misdated_labels: float = 0.0
+    # names of versions and arms that occur, by role.
     strata: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # microseconds from event to label, ascending.
     delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    # age at which every class has the settled share of its labels; None: too few to tell.
     settling: int | None = None
+    # records, joined, first, alike: predictions that were looked at; labels that have a prediction, with its
+    # outputs: the newest, and of two classes the oldest; predictions that were made when the newest were,
+    # labelled or not.
     records: pa.Table | None = None
     joined: pa.Table | None = None
     first: pa.Table | None = None

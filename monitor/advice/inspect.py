@@ -66,49 +66,34 @@ _COST = {
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was found of a model's tables.
+    """What was found of a model's tables."""
 
-    Parameters
-    ----------
-    faults
-        why the model cannot be read, each a sentence.
-    warnings
-        what is read otherwise than may be meant.
-    columns
-        database types of the prediction table's columns.
-    rows, labels
-        of the tables, counted up to a million; None where one cannot be read, or there is none.
-    newest, oldest, has_older
-        newest and oldest event time, neither in the future nor before 1970; None: not known. Whether older
-        ones lie before a pause of half a year.
-    misdated, misdated_labels
-        predictions whose event times are far off, None: not known; share of the labels looked at that are
-        theirs.
-    strata
-        versions and arms that occur, by role.
-    delays, settling
-        microseconds: delays of some labels, ascending; the age at which most are in, None if not known.
-    reference
-        the reference's table, and the reading with the features that it settles.
-    records, joined, first, alike
-        predictions that were looked at; labels that have a prediction, with its outputs: the newest, and of
-        two classes the oldest; predictions that were made when the newest were.
-    """
-
-    faults: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()  # why the model cannot be read, each a sentence
+    warnings: tuple[str, ...] = ()  # what is read otherwise than may be meant
+    # database types of the prediction table's columns.
     columns: Mapping[str, str] = field(default_factory=dict)
+    # rows, labels: of the tables, counted up to a million; None where one cannot be read, or there is none.
     rows: Rows | None = None
     labels: Rows | None = None
+    # newest, oldest, has_older: newest and oldest event time, neither in the future nor before 1970; None:
+    # not known. Whether older ones lie before a pause of half a year.
     newest: int | None = None
     oldest: int | None = None
     has_older: bool = False
+    # misdated, misdated_labels: predictions whose event times are far off, None: not known; share of the
+    # labels looked at that are theirs.
     misdated: Rows | None = None
     misdated_labels: float = 0.0
+    # versions and arms that occur, by role.
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # delays, settling: microseconds: delays of some labels, ascending; the age at which most are in, None if
+    # not known.
     delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     settling: int | None = None
+    # the reference's table, and the reading with the features that it settles.
     reference: tuple[pa.Table, Reading] | None = None
+    # records, joined, first, alike: predictions that were looked at; labels that have a prediction, with its
+    # outputs: the newest, and of two classes the oldest; predictions that were made when the newest were.
     records: pa.Table | None = None
     joined: pa.Table | None = None
     first: pa.Table | None = None

@@ -18,21 +18,11 @@ from monitor.specs.rows import Event
 
 @dataclass(frozen=True, slots=True)
 class LabelCounting:
-    """How labels are counted.
+    """How labels are counted."""
 
-    Parameters
-    ----------
-    reads
-        about how often a label is read by the searches that see it.
-    whole_because
-        why they are counted whole; empty: by difference.
-    remedies
-        indexes that are missing, each as what to do, unless a warning says so.
-    """
-
-    reads: float
-    whole_because: str = ""
-    remedies: tuple[str, ...] = ()
+    reads: float  # about how often a label is read by the searches that see it
+    whole_because: str = ""  # why they are counted whole; empty: by difference
+    remedies: tuple[str, ...] = ()  # indexes that are missing, each as what to do, unless a warning says so
 
     def __str__(self) -> str:
         if not self.whole_because:

@@ -34,16 +34,10 @@ _EPOCH_ON = 0  # rows from before 1970 are no newest ones
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Rows with role names.
-
-    Parameters
-    ----------
-    newest
-        they are the newest ones; else those that the database hands over first.
-    """
+    """Rows with role names."""
 
     rows: pa.Table
-    newest: bool
+    newest: bool  # they are the newest ones; else those that the database hands over first
 
     @property
     def n(self) -> int:

@@ -18,44 +18,27 @@ from monitor.windows.ends import FEWEST_PERIODS, seasonal_reach
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watching:
-    """What will be watched of a model.
+    """What will be watched of a model."""
 
-    Parameters
-    ----------
-    features
-        how many of which kind.
-    outputs
-        score, prediction, label: those that there are.
-    now, later, never
-        names of rules: judged from the first cycle on; each with when; each with why not, and what helps.
-    shortest
-        name and length of the shortest window.
-    settles_after
-        microseconds from the end of a window until it settles, as far as a sample of delays tells; None: it
-        does not.
-    settling_given
-        that is configured.
-    reference
-        whether there is one: without it shifts are not watched, nor performance against it.
-    segments
-        columns of the segments that share the budget of false alerts; none without a budget or a reference.
-    looked
-        the tables were looked at, not the file alone.
-    """
-
-    features: str
-    outputs: tuple[str, ...]
+    features: str  # how many of which kind
+    outputs: tuple[str, ...]  # score, prediction, label: those that there are
     windows: tuple[str, ...]
     every: int
+    # now, later, never: names of rules: judged from the first cycle on; each with when; each with why not,
+    # and what helps.
     now: tuple[str, ...]
     later: tuple[tuple[str, str], ...]
     never: tuple[tuple[str, str], ...]
-    shortest: tuple[str, int]
+    shortest: tuple[str, int]  # name and length of the shortest window
+    # microseconds from the end of a window until it settles, as far as a sample of delays tells; None: it
+    # does not.
     settles_after: int | None
-    settling_given: bool = False
+    settling_given: bool = False  # that is configured
+    # whether there is one: without it shifts are not watched, nor performance against it.
     reference: bool = True
+    # columns of the segments that share the budget of false alerts; none without a budget or a reference.
     segments: tuple[str, ...] = ()
-    looked: bool = True
+    looked: bool = True  # the tables were looked at, not the file alone
 
 
 def watching(

@@ -16,26 +16,14 @@ _MONTH = 30 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How a rule would have done.
-
-    Parameters
-    ----------
-    fired
-        alerts that would have fired, of all its series.
-    per_month
-        of them in 30 days.
-    firing
-        microseconds for which at least one would have fired, and the longest of one alert.
-    judged
-        moments at which there was something to judge.
-    """
+    """How a rule would have done."""
 
     rule: str
-    fired: int
-    per_month: float
-    firing: int
+    fired: int  # alerts that would have fired, of all its series
+    per_month: float  # of them in 30 days
+    firing: int  # microseconds for which at least one would have fired, and the longest of one alert
     longest: int
-    judged: int
+    judged: int  # moments at which there was something to judge
 
 
 def newest(kept: Iterable[tuple[int, MeasurementRow]]) -> Iterator[tuple[int, MeasurementRow]]:

@@ -37,27 +37,13 @@ _FAR_OFF = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(FAR))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """What of a model decides which rules make sense.
-
-    Parameters
-    ----------
-    windows
-        (name, length, step) in the configured order; microseconds.
-    score, labels, reference, features, categories, season, arms, share
-        whether it has a score, labels, a reference, features in it, categorical ones among them, a season
-        that its shift is compared with, a control group, a planned share of it.
-    reported, settle_after
-        whether labels say when they were reported; the age at which they are there, microseconds.
-    classes
-        of several classes their number; 0 where only the reference knows it.
-    horizon, every, ready_after
-        microseconds.
-    level
-        of intervals.
-    """
+    """What of a model decides which rules make sense."""
 
     task: Task
-    windows: tuple[tuple[str, int, int], ...]
+    windows: tuple[tuple[str, int, int], ...]  # (name, length, step) in the configured order; microseconds
+    # score, labels, reference, features, categories, season, arms, share: whether it has a score, labels, a
+    # reference, features in it, categorical ones among them, a season that its shift is compared with, a
+    # control group, a planned share of it.
     score: bool
     labels: bool
     reference: bool
@@ -66,13 +52,16 @@ class Watched:
     season: bool = False
     arms: bool = False
     share: bool = False
+    # reported, settle_after: whether labels say when they were reported; the age at which they are there,
+    # microseconds.
     reported: bool = True
     settle_after: int = 0
-    classes: int = 2
+    classes: int = 2  # of several classes their number; 0 where only the reference knows it
+    # horizon, every, ready_after: microseconds.
     horizon: int = 60 * DAY
     every: int = HOUR
     ready_after: int = 0
-    level: float = LEVEL
+    level: float = LEVEL  # of intervals
 
     @property
     def window(self) -> str:

@@ -31,40 +31,24 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """One episode of one series. Times are as-of times in microseconds.
-
-    Parameters
-    ----------
-    since
-        of the first breach.
-    judged_at
-        of the newest verdict.
-    verdict
-        the newest one.
-    breach
-        the newest verdict that was a breach.
-    breached
-        for how long it has been in breach: times without a known verdict do not count.
-    clear_since, unknown_since
-        since when its verdicts are clear, or unknown; None: they are not.
-    told
-        (as of, breach) as it began, as it fired, and each time that it had become twice as bad: what it was
-        judged by then.
-    """
+    """One episode of one series. Times are as-of times in microseconds."""
 
     series: Series
     severity: Severity
     state: State
-    since: int
-    judged_at: int
-    verdict: Verdict
-    breach: Verdict
-    breached: int = 0
+    since: int  # of the first breach
+    judged_at: int  # of the newest verdict
+    verdict: Verdict  # the newest one
+    breach: Verdict  # the newest verdict that was a breach
+    breached: int = 0  # for how long it has been in breach: times without a known verdict do not count
+    # clear_since, unknown_since: since when its verdicts are clear, or unknown; None: they are not.
     clear_since: int | None = None
     unknown_since: int | None = None
     fired_at: int | None = None
     resolved_at: int | None = None
     ended: Ended | None = None
+    # (as of, breach) as it began, as it fired, and each time that it had become twice as bad: what it was
+    # judged by then.
     told: tuple[tuple[int, Verdict], ...] = ()
 
 

@@ -61,20 +61,14 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One notice, and the channels that it goes to.
-
-    Parameters
-    ----------
-    payload
-        JSON: `title` and `text` for people, all else for programs. It holds no ids of records.
-    """
+    """One notice, and the channels that it goes to."""
 
     rule: str
     kind: NoticeKind
     severity: Severity
     as_of: int
     channels: tuple[str, ...]
-    payload: str
+    payload: str  # JSON: `title` and `text` for people, all else for programs. It holds no ids of records.
 
 
 def notices(

@@ -20,24 +20,12 @@ from monitor.measures.rows import MeasurementRow
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a round led to.
+    """What a round led to."""
 
-    Parameters
-    ----------
-    standing
-        alerts that are pending or firing now.
-    written
-        alerts that are not as they were, those resolved now among them.
-    dropped
-        that were pending, and have gone without having fired.
-    turned
-        of those written: fired or resolved now.
-    """
-
-    standing: Mapping[Series, Alert]
-    written: tuple[Alert, ...] = ()
-    dropped: tuple[Alert, ...] = ()
-    turned: tuple[Alert, ...] = ()
+    standing: Mapping[Series, Alert]  # alerts that are pending or firing now
+    written: tuple[Alert, ...] = ()  # alerts that are not as they were, those resolved now among them
+    dropped: tuple[Alert, ...] = ()  # that were pending, and have gone without having fired
+    turned: tuple[Alert, ...] = ()  # of those written: fired or resolved now
 
 
 def advance(

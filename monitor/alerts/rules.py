@@ -41,15 +41,9 @@ class Base(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit: `amount` times its base.
+    """A limit: `amount` times its base."""
 
-    Parameters
-    ----------
-    amount
-        of `Base.EARLIER` a share: -0.05 is 5 % less than the value of the reference.
-    """
-
-    amount: float
+    amount: float  # of `Base.EARLIER` a share: -0.05 is 5 % less than the value of the reference
     base: Base = Base.ONE
 
     def __str__(self) -> str:
@@ -64,26 +58,18 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """When a measurement is a breach: above a limit, below one, or outside two.
+    """When a measurement is a breach: above a limit, below one, or outside two."""
 
-    Parameters
-    ----------
-    above, below
-        at least one of them; both: outside.
-    clear_above, clear_below
-        a firing alert ends only when the value is back within these.
-    bound
-        what is judged. LOWER against `above` and UPPER against `below`: only what is surely beyond. Of two
-        limits any bound but POINT means that the whole interval lies beyond one of them.
-    and_above
-        besides, the value itself is beyond this by size: above it, or, where `below` is judged, its negative.
-    """
-
+    # above, below: at least one of them; both: outside.
     above: Limit | None = None
     below: Limit | None = None
+    # clear_above, clear_below: a firing alert ends only when the value is back within these.
     clear_above: float | None = None
     clear_below: float | None = None
+    # what is judged. LOWER against `above` and UPPER against `below`: only what is surely beyond. Of two
+    # limits any bound but POINT means that the whole interval lies beyond one of them.
     bound: Bound = Bound.POINT
+    # besides, the value itself is beyond this by size: above it, or, where `below` is judged, its negative.
     and_above: Limit | None = None
 
     def __str__(self) -> str:
@@ -96,55 +82,28 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A condition on one measure of a model. Durations are microseconds of as-of time.
-
-    Parameters
-    ----------
-    subject
-        exact, or every one of a kind: "feature:*", "class:*".
-    window
-        name of a window; empty: figures of the cycle itself.
-    truth
-        settled, nowcast or provisional; empty for measures without labels.
-    against
-        what the value is the difference from, or the shift against; empty: none, of a shift the reference.
-    version, segment
-        empty: the whole; "*", "carrier=*": each one; else exact.
-    features
-        of several subjects: each is an alert, or their share in breach is one.
-    share
-        above which share of the judged subjects the rule is in breach.
-    min_n
-        with fewer records a verdict is unknown.
-    hold
-        for how long a breach lasts before it fires.
-    keep_firing_for
-        for how long a firing alert must be clear before it ends.
-    unknown_after
-        for how long a verdict may be unknown before the alert ends.
-    labels
-        (name, value) added to the alert, for routing.
-    annotations
-        (name, value): what the reader of an alert is told besides.
-    """
+    """A condition on one measure of a model. Durations are microseconds of as-of time."""
 
     name: str
     measure: str
     condition: Condition
     severity: Severity = Severity.WARNING
-    subject: str = ""
-    window: str = ""
-    truth: str = ""
+    subject: str = ""  # exact, or every one of a kind: "feature:*", "class:*"
+    window: str = ""  # name of a window; empty: figures of the cycle itself
+    truth: str = ""  # settled, nowcast or provisional; empty for measures without labels
+    # what the value is the difference from, or the shift against; empty: none, of a shift the reference.
     against: str = ""
+    # version, segment: empty: the whole; "*", "carrier=*": each one; else exact.
     version: str = ""
     segment: str = ""
-    features: FeatureScope = "each"
-    share: float = 0.2
-    min_n: int = 0
-    hold: int = 0
-    keep_firing_for: int = 0
-    unknown_after: int = DAY
-    labels: tuple[tuple[str, str], ...] = ()
+    features: FeatureScope = "each"  # of several subjects: each is an alert, or their share in breach is one
+    share: float = 0.2  # above which share of the judged subjects the rule is in breach
+    min_n: int = 0  # with fewer records a verdict is unknown
+    hold: int = 0  # for how long a breach lasts before it fires
+    keep_firing_for: int = 0  # for how long a firing alert must be clear before it ends
+    unknown_after: int = DAY  # for how long a verdict may be unknown before the alert ends
+    labels: tuple[tuple[str, str], ...] = ()  # (name, value) added to the alert, for routing
+    # (name, value): what the reader of an alert is told besides.
     annotations: tuple[tuple[str, str], ...] = ()
 
 
@@ -178,30 +137,20 @@ def matches(pattern: str, value: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """A window of one series that is the new normal.
-
-    Parameters
-    ----------
-    start, end
-        of the accepted window; microseconds.
-    lower, upper
-        bounds of the accepted value: its interval, or twice the value where it has none.
-    since
-        as of of the cycle that whoever accepted it had seen: it holds from the next one on, also where
-        ticks that were missed are run later.
-    until
-        microseconds; None: for ever.
-    who, why
-        of the decision, which the event holds.
-    """
+    """A window of one series that is the new normal."""
 
     series: Series
+    # start, end: of the accepted window; microseconds.
     start: int
     end: int
+    # lower, upper: bounds of the accepted value: its interval, or twice the value where it has none.
     lower: float
     upper: float
+    # as of of the cycle that whoever accepted it had seen: it holds from the next one on, also where ticks
+    # that were missed are run later.
     since: int = 0
-    until: int | None = None
+    until: int | None = None  # microseconds; None: for ever
+    # who, why: of the decision, which the event holds.
     who: str = ""
     why: str = ""
 

@@ -42,58 +42,36 @@ _SEVERITIES = tuple(Severity)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Seen:
-    """What the store knows of a model at a moment, and what is configured of it.
-
-    Parameters
-    ----------
-    now, as_of, every
-        the moment; the last cycle's, None: none ran; microseconds between ticks.
-    window, main
-        name of the window that rules judge; measure of performance that stands for the others.
-    labels, reference
-        whether they are configured.
-    rows
-        current measurements, of strata too.
-    alerts
-        those that are pending or firing, each with who has acknowledged it, or "".
-    rules, never
-        of the model; by name why one can never be judged, and what would help.
-    past
-        the rows are kept ones of an earlier moment: figures of the log, for one, are not among them.
-    followed
-        False: the last cycle was a replay's, and no daemon has run since.
-    of_past
-        the log is of the past on purpose: it ends, and no cycle is late.
-    heard
-        when the daemon of the last cycle was heard of last; None: one runs, or none is known of.
-    worked
-        when a daemon that lives ended its last cycle, or went on, whatever the as of; None: not known.
-    trouble
-        what stands in the way of its cycles.
-    replay_until
-        where the replay ends that runs now; None: none runs.
-    """
+    """What the store knows of a model at a moment, and what is configured of it."""
 
     model: str
+    # now, as_of, every: the moment; the last cycle's, None: none ran; microseconds between ticks.
     now: int
     as_of: int | None
     every: int
+    # window, main: name of the window that rules judge; measure of performance that stands for the others.
     window: str
     main: str
+    # labels, reference: whether they are configured.
     labels: bool
     reference: bool
-    rows: Sequence[MeasurementRow]
+    rows: Sequence[MeasurementRow]  # current measurements, of strata too
+    # those that are pending or firing, each with who has acknowledged it, or "".
     alerts: Sequence[tuple[Alert, str]]
+    # rules, never: of the model; by name why one can never be judged, and what would help.
     rules: Sequence[Rule]
     never: Mapping[str, str]
     accepted: Accepted
+    # the rows are kept ones of an earlier moment: figures of the log, for one, are not among them.
     past: bool = False
-    followed: bool = True
-    of_past: bool = False
+    followed: bool = True  # False: the last cycle was a replay's, and no daemon has run since
+    of_past: bool = False  # the log is of the past on purpose: it ends, and no cycle is late
+    # when the daemon of the last cycle was heard of last; None: one runs, or none is known of.
     heard: int | None = None
+    # when a daemon that lives ended its last cycle, or went on, whatever the as of; None: not known.
     worked: int | None = None
-    trouble: CycleTrouble | None = None
-    replay_until: int | None = None
+    trouble: CycleTrouble | None = None  # what stands in the way of its cycles
+    replay_until: int | None = None  # where the replay ends that runs now; None: none runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +85,16 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a model stands.
-
-    Parameters
-    ----------
-    because
-        a sentence for each thing that somebody is needed for, that is in hand, or that cannot be told.
-    rank
-        of models with the same need the smaller first: critical, stale, warning; then the newest.
-    sections
-        what is known of it, in the order in which it is read.
-    """
+    """How a model stands."""
 
     model: str
     as_of: int | None
     need: Need
+    # a sentence for each thing that somebody is needed for, that is in hand, or that cannot be told.
     because: tuple[str, ...]
+    # of models with the same need the smaller first: critical, stale, warning; then the newest.
     rank: tuple[int, int]
-    sections: tuple[Section, ...]
+    sections: tuple[Section, ...]  # what is known of it, in the order in which it is read
 
 
 def standing(seen: Seen) -> Standing:

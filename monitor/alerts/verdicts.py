@@ -52,40 +52,25 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One outcome of a rule for one series, and what it stands on.
-
-    Parameters
-    ----------
-    value, lower, upper, n
-        of the measurement; of a share of features the share and their number.
-    reason
-        why the outcome is unknown; `USUAL`: why it is clear.
-    limit
-        that decided, as a number: of two sides the nearer one; where a size is asked for besides, the further
-        one of both.
-    beside
-        what the value is read beside: of a difference the value then, of a shift its critical value. None:
-        there is none, or it has no value.
-    against
-        what it was judged against instead of what the rule names; empty: that.
-    cause
-        which cells moved, which segments or features contribute most.
-    change
-        what changed, of a rule on the evidence of days.
-    """
+    """One outcome of a rule for one series, and what it stands on."""
 
     outcome: Outcome
     window_end: int
+    # value, lower, upper, n: of the measurement; of a share of features the share and their number.
     value: float | None = None
     lower: float | None = None
     upper: float | None = None
     n: int = 0
-    reason: str = ""
+    reason: str = ""  # why the outcome is unknown; `USUAL`: why it is clear
+    # that decided, as a number: of two sides the nearer one; where a size is asked for besides, the further
+    # one of both.
     limit: float | None = None
+    # what the value is read beside: of a difference the value then, of a shift its critical value. None:
+    # there is none, or it has no value.
     beside: float | None = None
-    against: str = ""
-    cause: Detail | None = None
-    change: Change | None = None
+    against: str = ""  # what it was judged against instead of what the rule names; empty: that
+    cause: Detail | None = None  # which cells moved, which segments or features contribute most
+    change: Change | None = None  # what changed, of a rule on the evidence of days
 
     @property
     def behind(self) -> Detail | None:

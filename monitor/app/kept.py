@@ -24,16 +24,10 @@ _LISTED = 8  # names of a message
 
 @dataclass(slots=True)
 class KeptRun:
-    """Opened store of a configuration.
-
-    Parameters
-    ----------
-    base
-        directory of the configuration file: relative paths of reference files start there.
-    """
+    """Opened store of a configuration."""
 
     settings: Settings
-    base: Path
+    base: Path  # directory of the configuration file: relative paths of reference files start there
     store: SqlStore
 
     def spec(self, name: str) -> ModelSpec:

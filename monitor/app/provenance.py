@@ -42,20 +42,13 @@ def running_code() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """What stood behind the numbers of one model as of one moment.
-
-    Parameters
-    ----------
-    references
-        (key, what is known of it), the default one first; None: it was kept by an older version.
-    configuration
-        None: an older version kept its hash only.
-    """
+    """What stood behind the numbers of one model as of one moment."""
 
     model: str
     provenance: Provenance
+    # (key, what is known of it), the default one first; None: it was kept by an older version.
     references: tuple[tuple[str, KeptReference | None], ...]
-    configuration: KeptConfiguration | None
+    configuration: KeptConfiguration | None  # None: an older version kept its hash only
 
 
 def behind(store: SqlStore, rows: Iterable[Shown]) -> list[Behind]:

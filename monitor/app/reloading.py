@@ -21,34 +21,21 @@ _LOG = "monitor.daemon"
 
 @dataclass(frozen=True, slots=True)
 class Reloading:
-    """Reads the configuration again and hands it to all that runs.
-
-    Parameters
-    ----------
-    reread
-        reads the file; every fault at once.
-    ticks
-        microseconds between the ticks of each model that shall tick.
-    pace
-        microseconds of real time between ticks, where the clock is not the real one.
-    publish
-        hands a model's committed rows to the exposition.
-    in_use
-        says that another configuration is in use; whether this daemon may act on it.
-    changed
-        is told of models that are configured otherwise, before they run at once.
-    """
+    """Reads the configuration again and hands it to all that runs."""
 
     app: App
-    reread: Callable[[], Settings]
+    reread: Callable[[], Settings]  # reads the file; every fault at once
+    # microseconds between the ticks of each model that shall tick.
     ticks: Callable[[Settings], Mapping[str, int]]
     schedule: Schedule
     health: Health
     exposition: Exposition
-    publish: Callable[[str], None]
+    publish: Callable[[str], None]  # hands a model's committed rows to the exposition
+    # says that another configuration is in use; whether this daemon may act on it.
     in_use: Callable[[], bool] = lambda: True
+    # is told of models that are configured otherwise, before they run at once.
     changed: Callable[[set[str]], None] = lambda _changed: None
-    pace: int | None = None
+    pace: int | None = None  # microseconds of real time between ticks, where the clock is not the real one
 
     def __call__(self) -> None:
         """Read it; where it has a fault or cannot be taken over, say so and go on with the old one."""

@@ -114,16 +114,11 @@ def _under(
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """Which ticks of a model are due: those since its last cycle, missed for no longer than `catch_up`.
-
-    Parameters
-    ----------
-    again
-        tick of a model that is run once more, as it was run as the model was configured before; a cycle
-        takes it out.
-    """
+    """Which ticks of a model are due: those since its last cycle, missed for no longer than `catch_up`."""
 
     app: App
+    # tick of a model that is run once more, as it was run as the model was configured before; a cycle takes
+    # it out.
     again: dict[str, int] = field(default_factory=dict)
     _told: set[tuple[str, int]] = field(default_factory=set)
 

@@ -17,19 +17,11 @@ PATIENCE = 60.0  # seconds that the store may be silent
 
 @dataclass(slots=True)
 class StoreWatch:
-    """Publishes what others have committed, and what could not be published when it was committed.
-
-    Parameters
-    ----------
-    publish
-        hands a model's committed rows to the exposition.
-    followed
-        is told of a model that another process has run.
-    """
+    """Publishes what others have committed, and what could not be published when it was committed."""
 
     app: App
-    publish: Callable[[str], None]
-    followed: Callable[[str], None] = lambda _name: None
+    publish: Callable[[str], None]  # hands a model's committed rows to the exposition
+    followed: Callable[[str], None] = lambda _name: None  # is told of a model that another process has run
     _seen: dict[str, tuple[int | None, str, int, bool]] = field(default_factory=dict)
     _unshown: set[str] = field(default_factory=set)
     _answered: float = field(default_factory=time.monotonic)

@@ -47,15 +47,9 @@ from monitor.store.engine import open_store, open_to_read
 
 @dataclass(slots=True)
 class App(KeptRun):
-    """What is kept, and the opened sources; models are made ready when they are asked for.
+    """What is kept, and the opened sources; models are made ready when they are asked for."""
 
-    Parameters
-    ----------
-    keeps
-        False: nothing is written, a reference that is read is not kept.
-    """
-
-    keeps: bool = True
+    keeps: bool = True  # False: nothing is written, a reference that is read is not kept
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}")
     _sources: dict[str, tuple[SourceSpec, SqlSource]] = field(default_factory=dict)
     _models: dict[str, tuple[tuple[ModelSpec, SourceSpec], Model, Caches]] = field(default_factory=dict)

@@ -22,25 +22,14 @@ _NEAR = 0.09  # of the height: what lies lower has no room for a text below it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A chart.
-
-    Parameters
-    ----------
-    label
-        what it shows, in a sentence, for those who do not see it.
-    marks
-        in the order in which they are drawn.
-    height
-        of the y axis, pixels.
-    stops
-        numbers of the x axis at which values can be read: one for each row of the table behind the chart.
-    """
+    """A chart."""
 
     x: Axis
     y: Axis
-    marks: Sequence[Mark]
-    label: str
-    height: int = 160
+    marks: Sequence[Mark]  # in the order in which they are drawn
+    label: str  # what it shows, in a sentence, for those who do not see it
+    height: int = 160  # of the y axis, pixels
+    # numbers of the x axis at which values can be read: one for each row of the table behind the chart.
     stops: Sequence[float] = ()
 
 

@@ -19,21 +19,13 @@ class AxisTick:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Numbers from `low` to `high`, `low` < `high`, and the ticks between them.
-
-    Parameters
-    ----------
-    log
-        whether equal steps are equal ratios; `low` > 0.
-    title
-        what the numbers are; empty: known from elsewhere.
-    """
+    """Numbers from `low` to `high`, `low` < `high`, and the ticks between them."""
 
     low: float
     high: float
     ticks: tuple[AxisTick, ...] = ()
-    log: bool = False
-    title: str = ""
+    log: bool = False  # whether equal steps are equal ratios; `low` > 0
+    title: str = ""  # what the numbers are; empty: known from elsewhere
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):

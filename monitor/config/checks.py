@@ -45,19 +45,11 @@ _FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class CheckableModel:
-    """A model to be checked.
+    """A model to be checked."""
 
-    Parameters
-    ----------
-    at
-        position in the file.
-    unsound
-        keys that have faults already: what reads them is not checked.
-    """
-
-    at: int
+    at: int  # position in the file
     model: ModelTable
-    unsound: frozenset[str | int]
+    unsound: frozenset[str | int]  # keys that have faults already: what reads them is not checked
 
 
 def model_faults(models: Sequence[CheckableModel], sources: Sequence[str]) -> list[Fault]:

@@ -32,15 +32,9 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault.
+    """One fault."""
 
-    Parameters
-    ----------
-    loc
-        place in the file after the defaults were merged into the models.
-    """
-
-    loc: Loc
+    loc: Loc  # place in the file after the defaults were merged into the models
     text: str
 
 

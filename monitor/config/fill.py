@@ -16,26 +16,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(slots=True)
 class Filling:
-    """Places that were filled while one file is read.
+    """Places that were filled while one file is read."""
 
-    Parameters
-    ----------
-    environ
-        the environment.
-    faults
-        places that could not be filled.
-    secrets
-        values of the others, in whose places messages show the place as written.
-    in_models
-        those of them that are values of models.
-    written
-        texts with a place `${file:…}`, by their place in the file: all else is filled, these are left.
-    """
-
-    environ: Mapping[str, str]
-    faults: list[Fault] = field(default_factory=list)
+    environ: Mapping[str, str]  # the environment
+    faults: list[Fault] = field(default_factory=list)  # places that could not be filled
+    # values of the others, in whose places messages show the place as written.
     secrets: Secrets = field(default_factory=Secrets, repr=False)
-    in_models: Secrets = field(default_factory=Secrets, repr=False)
+    in_models: Secrets = field(default_factory=Secrets, repr=False)  # those of them that are values of models
+    # texts with a place `${file:…}`, by their place in the file: all else is filled, these are left.
     written: dict[Loc, str] = field(default_factory=dict, repr=False)
 
     def fill(self, value: object, loc: Loc = ()) -> object:

@@ -20,19 +20,12 @@ _MODEL = re.compile(r"\bmodels\[(\d+)\]")
 
 @dataclass(slots=True)
 class Included:
-    """What has been read: the document with the included models and sources, where these come from, faults.
-
-    Parameters
-    ----------
-    models
-        (file, position in it) by position in the document.
-    sources
-        file by name.
-    """
+    """What has been read: the document with the included models and sources, where they come from, faults."""
 
     document: dict[str, Any]
+    # (file, position in it) by position in the document.
     models: dict[int, tuple[str, int]] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)  # file by name
     faults: list[Fault] = field(default_factory=list)
 
     def traced(self, line: str, loc: Loc) -> str:

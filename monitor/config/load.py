@@ -26,21 +26,12 @@ _OUTSIDE, _NOWHERE = ("sources", "notify"), "sqlite:///nowhere"
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What a configuration holds, or its faults.
+    """What a configuration holds, or its faults."""
 
-    Parameters
-    ----------
-    configuration
-        None where there are faults.
-    directory
-        of the file: relative paths of the files that are the store and sources start there.
-    faults
-        each with the name of its model; None where it is no single model's.
-    """
-
-    configuration: Configuration | None
+    configuration: Configuration | None  # None where there are faults
     filling: Filling
-    directory: Path
+    directory: Path  # of the file: relative paths of the files that are the store and sources start there
+    # each with the name of its model; None where it is no single model's.
     faults: tuple[tuple[str | None, str], ...] = ()
 
     @property

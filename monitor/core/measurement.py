@@ -60,17 +60,10 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Detail:
-    """A small table behind a value: a curve, the cells that moved, deciles.
+    """A small table behind a value: a curve, the cells that moved, deciles."""
 
-    Parameters
-    ----------
-    columns
-        names.
-    rows
-        plain values in the order of the columns: numbers are finite, None where there is none.
-    """
-
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # names
+    # plain values in the order of the columns: numbers are finite, None where there is none.
     rows: tuple[tuple[float | str | None, ...], ...]
 
     @cached_property
@@ -81,33 +74,15 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A value or a reason, the number of records behind it, and how sure it is.
+    """A value or a reason, the number of records behind it, and how sure it is."""
 
-    Parameters
-    ----------
-    value
-        a finite number, or None.
-    reason
-        given exactly when there is no value.
-    n
-        records behind the value.
-    interval
-        where theory or a bootstrap gives one.
-    resolution
-        bound of the error due to cells, in the value's unit; 0 when exact.
-    detail
-        table behind the value: stored and shown, never exposed to Prometheus.
-    change
-        of the evidence of days: what changed. It is kept where a table would be.
-    """
-
-    value: float | None
-    n: int
-    reason: Reason | None = None
-    interval: Interval | None = None
-    resolution: float = 0.0
-    detail: Detail | None = None
-    change: Change | None = None
+    value: float | None  # a finite number, or None
+    n: int  # records behind the value
+    reason: Reason | None = None  # given exactly when there is no value
+    interval: Interval | None = None  # where theory or a bootstrap gives one
+    resolution: float = 0.0  # bound of the error due to cells, in the value's unit; 0 when exact
+    detail: Detail | None = None  # table behind the value: stored and shown, never exposed to Prometheus
+    change: Change | None = None  # of the evidence of days: what changed. It is kept where a table would be.
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):

@@ -71,37 +71,21 @@ class Cycles:
     are apart does not fall behind for good: of ticks that came while a cycle in time ran, and of as many
     missed ones as before or more, only the newest is run. Where a single cycle stalled, as its source was
     silent for a while, all that came meanwhile are run.
-
-    Parameters
-    ----------
-    cycle
-        one cycle; failures that it expects are in its report. None: another process has or had it.
-    publish
-        hands a model's committed rows to the exposition.
-    newest_logged_at
-        of the rows that a model's source has shown, microseconds.
-    owed
-        ticks of a model up to a moment that were not run yet, oldest first.
-    aside
-        whether nothing may be claimed now.
-    source
-        name of a model's source.
-    stopping
-        whether the service ends: a cycle that gives up then has not failed.
-    luck
-        random numbers in [0, 1).
     """
 
+    # one cycle; failures that it expects are in its report. None: another process has or had it.
     cycle: Callable[[str, int], CycleReport | None]
-    publish: Callable[[str], None]
-    newest_logged_at: Callable[[str], int | None]
+    publish: Callable[[str], None]  # hands a model's committed rows to the exposition
+    newest_logged_at: Callable[[str], int | None]  # of the rows that a model's source has shown, microseconds
     health: Health
     exposition: Observer
+    # ticks of a model up to a moment that were not run yet, oldest first.
     owed: Callable[[str, int], list[int]] = lambda _model, as_of: [as_of]
-    aside: Callable[[], bool] = lambda: False
-    source: Callable[[str], str] = lambda _model: ""
+    aside: Callable[[], bool] = lambda: False  # whether nothing may be claimed now
+    source: Callable[[str], str] = lambda _model: ""  # name of a model's source
+    # whether the service ends: a cycle that gives up then has not failed.
     stopping: Callable[[], bool] = lambda: False
-    luck: Callable[[], float] = random.random
+    luck: Callable[[], float] = random.random  # random numbers in [0, 1)
     lately: dict[str, _Lately] = field(default_factory=dict)
 
     def __call__(self, model: str, as_of: int) -> float | None:

@@ -29,23 +29,14 @@ class Deliverer:
 
     Notices of one model and rule go in their order: what ended is not told before what began. A notice is
     sent again, with its key, if nobody noted that it was taken.
-
-    Parameters
-    ----------
-    clock
-        tells the time that cycles go by.
-    stopping
-        asked between notices.
-    luck
-        random numbers in [0, 1).
     """
 
     name: str
     channel: Channel
     outbox: Outbox
-    clock: Clock
-    stopping: Callable[[], bool] = lambda: False
-    luck: Callable[[], float] = random.random
+    clock: Clock  # tells the time that cycles go by
+    stopping: Callable[[], bool] = lambda: False  # asked between notices
+    luck: Callable[[], float] = random.random  # random numbers in [0, 1)
     report: ChannelReport = field(default_factory=ChannelReport)
     _failures: int = 0  # in a row
 

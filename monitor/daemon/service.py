@@ -36,29 +36,18 @@ class HttpServer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """All that runs, once it is wired.
-
-    Parameters
-    ----------
-    restore
-        brings the last committed measurements to the exposition; readiness waits for it.
-    reload
-        reads the configuration again, on SIGHUP; its failures it handles itself.
-    stopped
-        is told that the service ends.
-    grace
-        seconds that a running cycle has to reach its end after a signal.
-    abandon
-        ends the process at once where a cycle does not end in time: its transaction is rolled back.
-    """
+    """All that runs, once it is wired."""
 
     schedule: Schedule
     server: HttpServer
     health: Health
+    # brings the last committed measurements to the exposition; readiness waits for it.
     restore: Callable[[], None]
+    # reads the configuration again, on SIGHUP; its failures it handles itself.
     reload: Callable[[], None] = lambda: None
-    stopped: Callable[[], None] = lambda: None
-    grace: float = 8.0
+    stopped: Callable[[], None] = lambda: None  # is told that the service ends
+    grace: float = 8.0  # seconds that a running cycle has to reach its end after a signal
+    # ends the process at once where a cycle does not end in time: its transaction is rolled back.
     abandon: Callable[[int], None] = os._exit
 
     def run_until(self, received: SimpleQueue[int]) -> int:

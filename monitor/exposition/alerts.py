@@ -33,18 +33,12 @@ FAMILIES = (
 
 @dataclass(frozen=True, slots=True)
 class AlertSeries:
-    """One alert: the values of its labels by name, its state, since when it has been in breach.
-
-    Parameters
-    ----------
-    text
-        the line that says it all; `judged_at` is the as of of the verdict that it was last judged by.
-    """
+    """One alert: the values of its labels by name, its state, since when it has been in breach."""
 
     labels: Mapping[str, str]
     state: State
     since: float
-    text: str
+    text: str  # the line that says it all; `judged_at` is the as of of the verdict that it was last judged by
     judged_at: float
 
 

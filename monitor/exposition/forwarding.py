@@ -21,33 +21,16 @@ OWN_RULE = "a_rule_of_your_own"  # section of the runbook
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forwarding:
-    """How Prometheus forwards what daemons say. Durations are microseconds.
+    """How Prometheus forwards what daemons say. Durations are microseconds."""
 
-    Parameters
-    ----------
-    job
-        under which Prometheus scrapes the daemons.
-    runbook
-        address of the runbook, to which alerts point; empty: they point nowhere.
-    url
-        address of the pages from outside, which begins with a scheme; empty: nothing links to them.
-    last_word
-        for how long what a daemon said last counts once it does not answer.
-    keep_firing_for
-        for how long an alert fires on that nobody reports any more.
-    down_after
-        for how long no daemon answers before that is an alert.
-    trouble_after
-        for how long a daemon is in a lesser trouble before that is one.
-    """
-
-    job: str = "monitor"
-    runbook: str = ""
+    job: str = "monitor"  # under which Prometheus scrapes the daemons
+    runbook: str = ""  # address of the runbook, to which alerts point; empty: they point nowhere
+    # address of the pages from outside, which begins with a scheme; empty: nothing links to them.
     url: str = ""
-    last_word: int = 6 * HOUR
-    keep_firing_for: int = 5 * MINUTE
-    down_after: int = 2 * MINUTE
-    trouble_after: int = 15 * MINUTE
+    last_word: int = 6 * HOUR  # for how long what a daemon said last counts once it does not answer
+    keep_firing_for: int = 5 * MINUTE  # for how long an alert fires on that nobody reports any more
+    down_after: int = 2 * MINUTE  # for how long no daemon answers before that is an alert
+    trouble_after: int = 15 * MINUTE  # for how long a daemon is in a lesser trouble before that is one
 
     def of(self, family: str, *matchers: str) -> str:
         """Selector of a family of the job."""

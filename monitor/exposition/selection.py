@@ -54,20 +54,13 @@ class ExposedSeries:
 
 @dataclass(frozen=True, slots=True)
 class Exposed:
-    """All that is exposed of one model.
-
-    Parameters
-    ----------
-    absent
-        (reason, number of measurements that would be exposed and have no value).
-    dropped
-        series given up for `max_series`; alerts never are.
-    """
+    """All that is exposed of one model."""
 
     as_of: int
     series: tuple[ExposedSeries, ...]
+    # (reason, number of measurements that would be exposed and have no value).
     absent: tuple[tuple[str, int], ...]
-    dropped: int
+    dropped: int  # series given up for `max_series`; alerts never are
     alerting: ExposedAlerts = field(default_factory=ExposedAlerts)
 
 

@@ -36,25 +36,13 @@ class Calibration:
     negatives together: narrow where the classes are told apart. One group ends where positive predictions
     begin. Not isotonic regression: that is fitted to its own labels, and so estimates these too well; the
     groups' shares estimate the records that they were learned from as they were.
-
-    Parameters
-    ----------
-    group
-        int64, shape (cells,): group of each regular cell of the score.
-    records
-        labelled records by group.
-    rate
-        share of positives by group.
-    noise
-        rate·(1 - rate) by group, the rate drawn towards the base rate by one record: above 0.
-    decided
-        whether predictions are the classes from one score on; of several classes, the most probable one.
     """
 
-    group: Ints
-    records: Floats
-    rate: Floats
-    noise: Floats
+    group: Ints  # int64, shape (cells,): group of each regular cell of the score
+    records: Floats  # labelled records by group
+    rate: Floats  # share of positives by group
+    noise: Floats  # rate·(1 - rate) by group, the rate drawn towards the base rate by one record: above 0
+    # whether predictions are the classes from one score on; of several classes, the most probable one.
     decided: bool
 
     @classmethod
@@ -88,17 +76,10 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class ClassCalibrations:
-    """Calibrations of several classes.
+    """Calibrations of several classes."""
 
-    Parameters
-    ----------
-    largest
-        from the largest probability to that of its class being right.
-    classes
-        (name, from a class's probability to that of the class); ``no_labels`` for a class without one.
-    """
-
-    largest: Calibration
+    largest: Calibration  # from the largest probability to that of its class being right
+    # (name, from a class's probability to that of the class); ``no_labels`` for a class without one.
     classes: tuple[tuple[str, Calibration | Reason], ...]
 
     @classmethod
@@ -128,20 +109,11 @@ class ClassCalibrations:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedErrors:
-    """Expected absolute errors of a regression by cell of the prediction.
+    """Expected absolute errors of a regression by cell of the prediction."""
 
-    Parameters
-    ----------
-    group
-        int64, shape (cells,): group of each regular cell of the prediction.
-    records
-        errors behind each group's mean; where there were none, of its neighbours.
-    mean, variance
-        of the absolute error.
-    """
-
-    group: Ints
-    records: Floats
+    group: Ints  # int64, shape (cells,): group of each regular cell of the prediction
+    records: Floats  # errors behind each group's mean; where there were none, of its neighbours
+    # mean, variance: of the absolute error.
     mean: Floats
     variance: Floats
 
@@ -168,16 +140,12 @@ Learned: TypeAlias = Calibration | ClassCalibrations | ExpectedErrors
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value that labels will give.
-
-    Parameters
-    ----------
-    variance, square
-        of what labels add to it: the mean squared deviation, and the mean square, which is not below it. A
-        record is of one class: in a mean over classes the squares add up, whatever is correlated.
-    """
+    """A value that labels will give."""
 
     value: float
+    # variance, square: of what labels add to it: the mean squared deviation, and the mean square, which is
+    # not below it. A record is of one class: in a mean over classes the squares add up, whatever is
+    # correlated.
     variance: float
     square: float
     resolution: float = 0.0

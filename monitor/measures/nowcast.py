@@ -59,23 +59,14 @@ _LOSSES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """Counts of a labels part, weighed class by class.
+    """Counts of a labels part, weighed class by class."""
 
-    Parameters
-    ----------
-    counting
-        what the positions mean.
-    count, total, square
-        shape (layout.size,): Σ n, Σ n/π and Σ n/π²; 0 in blocks that no nowcast reads.
-    covariance
-        shape (classes, classes): of the relative errors of the classes' totals.
-    """
-
-    counting: Counting
+    counting: Counting  # what the positions mean
+    # count, total, square: shape (layout.size,): Σ n, Σ n/π and Σ n/π²; 0 in blocks that no nowcast reads.
     count: Floats
     total: Floats
     square: Floats
-    covariance: Floats
+    covariance: Floats  # shape (classes, classes): of the relative errors of the classes' totals
 
     @property
     def n(self) -> int:

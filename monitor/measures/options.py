@@ -15,59 +15,34 @@ RATE_METHOD: RateMethod = "wilson"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Every choice that a measure leaves open.
+    """Every choice that a measure leaves open."""
 
-    Parameters
-    ----------
-    level
-        of intervals and critical values.
-    resamples
-        of bootstraps; 0: none, intervals that need one are None, critical values that do are left out.
-    profit
-        amount of a record by (actual, predicted) class; pairs left out are worth 0.
-    pseudocount
-        added to each cell of the stability index, on both sides; 0 is the textbook's index.
-    min_per_cell
-        records a cell of the stability index must have on average.
-    tops
-        shares of the records, of the highest scores, that precision and recall are measured of.
-    rate_interval
-        method of the intervals of accuracy, recall and the other rates of classes.
-    threshold
-        on the score, chosen elsewhere, that a profit is measured at; None: there is none.
-    whole
-        False for versions, segments and arms: headline measures without detail are enough.
-    detailed
-        whether details are whole: the corners of curves, all cells of an index; else some points and cells.
-    families
-        of measures that are wanted, of those that a model may leave out.
-    """
-
-    level: float = LEVEL
+    level: float = LEVEL  # of intervals and critical values
+    # of bootstraps; 0: none, intervals that need one are None, critical values that do are left out.
     resamples: int = RESAMPLES
+    # amount of a record by (actual, predicted) class; pairs left out are worth 0.
     profit: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # added to each cell of the stability index, on both sides; 0 is the textbook's index.
     pseudocount: float = 0.5
-    min_per_cell: float = 10
+    min_per_cell: float = 10  # records a cell of the stability index must have on average
+    # shares of the records, of the highest scores, that precision and recall are measured of.
     tops: tuple[float, ...] = TOPS
+    # method of the intervals of accuracy, recall and the other rates of classes.
     rate_interval: RateMethod = RATE_METHOD
+    # on the score, chosen elsewhere, that a profit is measured at; None: there is none.
     threshold: float | None = None
-    whole: bool = True
+    whole: bool = True  # False for versions, segments and arms: headline measures without detail are enough
+    # whether details are whole: the corners of curves, all cells of an index; else some points and cells.
     detailed: bool = False
+    # of measures that are wanted, of those that a model may leave out.
     families: frozenset[Family] = OPTIONAL_FAMILIES
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A measurement and its name.
+    """A measurement and its name."""
 
-    Parameters
-    ----------
-    measure
-        a name of the catalogue.
-    subject
-        score, prediction, feature:NAME, class:NAME, actual:NAME,predicted:NAME, or empty: the whole model.
-    """
-
-    measure: str
+    measure: str  # a name of the catalogue
+    # score, prediction, feature:NAME, class:NAME, actual:NAME,predicted:NAME, or empty: the whole model.
     subject: str
     measurement: Measurement

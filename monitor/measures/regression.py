@@ -181,19 +181,12 @@ def _ratio_variance(errors: Sums) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Cells that hold records, ascending.
+    """Cells that hold records, ascending."""
 
-    Parameters
-    ----------
-    lower, upper
-        bounds, infinite where open, in the unit of the labels.
-    up_to
-        records of the cell and of those below it.
-    """
-
+    # lower, upper: bounds, infinite where open, in the unit of the labels.
     lower: Floats
     upper: Floats
-    up_to: Ints
+    up_to: Ints  # records of the cell and of those below it
 
     @property
     def n(self) -> int:
@@ -256,19 +249,12 @@ def max_error(magnitudes: Ordered) -> Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Absolute errors of always saying the median label, in units of the scale.
+    """Absolute errors of always saying the median label, in units of the scale."""
 
-    Parameters
-    ----------
-    lowest, highest
-        bounds of their sum; equal where no cell holds the median between its records.
-    distances
-        of the labels from the median, by cell, on average.
-    """
-
+    # lowest, highest: bounds of their sum; equal where no cell holds the median between its records.
     lowest: float
     highest: float
-    distances: Floats
+    distances: Floats  # of the labels from the median, by cell, on average
 
 
 def median_baseline(labels: LabelErrors) -> Baseline | None:

@@ -21,37 +21,25 @@ class Truth(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurementRow:
-    """One measurement of one window: a row of `current` and of `snapshots`.
+    """One measurement of one window: a row of `current` and of `snapshots`."""
 
-    Parameters
-    ----------
-    window, window_end
-        name and end (microseconds); the cycle's own figures (orphans, …) have the window "", sequential
-        tests `CUMULATIVE`.
-    version, segment
-        None for the whole.
-    subject
-        score, prediction, label, feature:NAME, class:NAME or empty.
-    against
-        what the value is the difference from, or the shift against: reference, previous, 28d; empty: none,
-        and for a shift the reference.
-    coverage
-        labelled share of the window's records, on performance rows.
-    warning
-        "partial", "low_coverage", "few_delays", "delay_by_score", …, or empty; several with a comma
-        between them.
-    """
-
+    # window, window_end: name and end (microseconds); the cycle's own figures (orphans, …) have the window
+    # "", sequential tests `CUMULATIVE`.
     window: str
     window_end: int
     truth: Truth
+    # version, segment: None for the whole.
     version: str | None
     segment: str | None
     measure: str
-    subject: str
+    subject: str  # score, prediction, label, feature:NAME, class:NAME or empty
     measurement: Measurement
-    coverage: float | None = None
+    coverage: float | None = None  # labelled share of the window's records, on performance rows
+    # "partial", "low_coverage", "few_delays", "delay_by_score", …, or empty; several with a comma between
+    # them.
     warning: str = ""
+    # what the value is the difference from, or the shift against: reference, previous, 28d; empty: none, and
+    # for a shift the reference.
     against: str = ""
 
     @property

@@ -48,22 +48,14 @@ _LATE = 1 << 61  # as of: everything is visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedFrames:
-    """What was counted of predictions and labels.
-
-    Parameters
-    ----------
-    period
-        first and last event time; None: the frame has none.
-    notes
-        sentences on rows that no measure stands on.
-    """
+    """What was counted of predictions and labels."""
 
     model: CountedModel
     caches: Caches
     window: Window
     end: int
-    period: tuple[int, int] | None
-    notes: tuple[str, ...]
+    period: tuple[int, int] | None  # first and last event time; None: the frame has none
+    notes: tuple[str, ...]  # sentences on rows that no measure stands on
 
     def part(self, part: Part) -> Strata:
         """Counters by stratum; those of the whole are always there."""

@@ -58,18 +58,11 @@ _HEAD, _CHART = 60, 380  # pixels around charts, of a row of them
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Html:
-    """A page; a notebook shows it in a frame of its own, so that its sheet is the page's alone.
+    """A page; a notebook shows it in a frame of its own, so that its sheet is the page's alone."""
 
-    Parameters
-    ----------
-    text
-        of the page.
-    tall
-        pixels of its frame in a notebook, until it is loaded and fits itself; where scripts are refused it
-        stays so, and can be drawn larger.
-    """
-
-    text: str
+    text: str  # of the page
+    # pixels of its frame in a notebook, until it is loaded and fits itself; where scripts are refused it
+    # stays so, and can be drawn larger.
     tall: int = _TALL
 
     def __repr__(self) -> str:
@@ -108,15 +101,10 @@ class ShiftLine:
 
 @dataclass(frozen=True, slots=True)
 class SegmentTable:
-    """Segments by a measure.
-
-    Parameters
-    ----------
-    lines
-        segment, records, the measure with its interval, its difference from the reference, shift.
-    """
+    """Segments by a measure."""
 
     measure: str
+    # segment, records, the measure with its interval, its difference from the reference, shift.
     lines: tuple[tuple[str, str, str, str, str], ...]
 
     @property

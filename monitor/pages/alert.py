@@ -40,17 +40,7 @@ OF_ONE = ("since", "subject", "segment", "version")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertPage:
-    """Page of one alert.
-
-    Parameters
-    ----------
-    cause
-        lines of a table, the headings first; empty: nothing is known of it.
-    others, earlier
-        what else fired at the time; earlier episodes of the same series.
-    then
-        address of the model as it was known at the newest verdict.
-    """
+    """Page of one alert."""
 
     model: str
     line: AlertLine
@@ -60,14 +50,15 @@ class AlertPage:
     figure: Figure | None
     without: str
     cause_title: str
-    cause: tuple[tuple[str, ...], ...]
+    cause: tuple[tuple[str, ...], ...]  # lines of a table, the headings first; empty: nothing is known of it
     action: str
     runbook: str
     features: tuple[Link, ...]
     commands: tuple[str, ...]
+    # others, earlier: what else fired at the time; earlier episodes of the same series.
     others: tuple[AlertLine, ...]
     earlier: tuple[AlertLine, ...]
-    then: str
+    then: str  # address of the model as it was known at the newest verdict
 
 
 def alert_page(data: PageData, asked: Asked, name: str, rule_name: str) -> AlertPage:

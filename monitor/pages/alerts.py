@@ -38,23 +38,14 @@ class AlertLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertList:
-    """Alerts of one model or of all.
-
-    Parameters
-    ----------
-    left_out
-        how many older ones are not listed.
-    period
-        of a report, whose alerts alone they are; empty: they are all.
-    rules
-        of one model: name, severity and what each judges, in words.
-    """
+    """Alerts of one model or of all."""
 
     model: str
     standing: tuple[AlertLine, ...]
     over: tuple[AlertLine, ...]
-    left_out: int
-    period: str = ""
+    left_out: int  # how many older ones are not listed
+    period: str = ""  # of a report, whose alerts alone they are; empty: they are all
+    # of one model: name, severity and what each judges, in words.
     rules: tuple[tuple[str, str, str], ...] = ()
 
 

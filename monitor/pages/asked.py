@@ -27,38 +27,21 @@ _EARLIEST, _LATEST = from_iso("1900-01-01"), from_iso("3000-01-01")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedWindow:
-    """Counts of one part of a window as they are now.
-
-    Parameters
-    ----------
-    strata
-        the whole, versions, segments.
-    reference
-        on the same grids; None: there is none.
-    panes
-        that were added up, by start: the newest of them, at most as many as are held at once.
-    lost
-        how many others there are, which were counted on other grids.
-    """
+    """Counts of one part of a window as they are now."""
 
     counting: Counting
-    strata: Strata
-    reference: Reference | None
+    strata: Strata  # the whole, versions, segments
+    reference: Reference | None  # on the same grids; None: there is none
+    # that were added up, by start: the newest of them, at most as many as are held at once.
     panes: Mapping[int, PanePart]
-    lost: int
+    lost: int  # how many others there are, which were counted on other grids
 
 
 @dataclass(frozen=True, slots=True)
 class ChartedDay:
-    """A value of one day, and the band that was expected of such a day.
+    """A value of one day, and the band that was expected of such a day."""
 
-    Parameters
-    ----------
-    day
-        days since 1970-01-01 of its date where the model is.
-    """
-
-    day: int
+    day: int  # days since 1970-01-01 of its date where the model is
     start: int
     end: int
     value: float
@@ -164,18 +147,10 @@ class PageData(Surroundings, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an address asks for.
+    """What an address asks for."""
 
-    Parameters
-    ----------
-    path
-        parts between the slashes, decoded, without ".json".
-    query
-        parameters, each once.
-    """
-
-    path: tuple[str, ...]
-    query: Mapping[str, str] = field(default_factory=dict)
+    path: tuple[str, ...]  # parts between the slashes, decoded, without ".json"
+    query: Mapping[str, str] = field(default_factory=dict)  # parameters, each once
 
     def only(self, *names: str) -> None:
         """Refuse parameters that the page does not know.

@@ -29,18 +29,13 @@ class LegendKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart with its caption and its table.
-
-    Parameters
-    ----------
-    columns, rows
-        the numbers behind it, in words: a row for each stop of the chart.
-    """
+    """A chart with its caption and its table."""
 
     title: str
     plot: Plot
     note: str = ""
     legend: tuple[LegendKey, ...] = ()
+    # columns, rows: the numbers behind it, in words: a row for each stop of the chart.
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 

@@ -29,23 +29,13 @@ SIGNS = {"surely worse": "▼", "surely better": "▲"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRow:
-    """A model in the fleet, in words; "" where nothing is known.
-
-    Parameters
-    ----------
-    because
-        why somebody is needed, as `monitor status` says it; `more` sentences follow there.
-    icon
-        critical, warning, stale, unknown or ok.
-    rule
-        of the most urgent alert that fires.
-    """
+    """A model in the fleet, in words; "" where nothing is known."""
 
     model: str
-    because: str
+    because: str  # why somebody is needed, as `monitor status` says it; `more` sentences follow there
     more: int
-    icon: str
-    rule: str
+    icon: str  # critical, warning, stale, unknown or ok
+    rule: str  # of the most urgent alert that fires
     measure: str
     short: str
     value: str
@@ -79,16 +69,11 @@ class FleetGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """The page of all models.
-
-    Parameters
-    ----------
-    told, quiet
-        groups of which each model has its sentence, and of which all have nearly the same one.
-    """
+    """The page of all models."""
 
     count: int
     filter: str
+    # told, quiet: groups of which each model has its sentence, and of which all have nearly the same one.
     told: tuple[FleetGroup, ...]
     quiet: tuple[FleetGroup, ...]
 

@@ -28,22 +28,15 @@ _MOST_EVENTS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPage:
-    """Page of the log of a model.
-
-    Parameters
-    ----------
-    counts
-        (measure, value, what it is) of the log itself: odd rows, what waits, ages.
-    events
-        (when, kind, of what, who, why), the newest first.
-    """
+    """Page of the log of a model."""
 
     model: str
     windows: tuple[Link, ...]
     ranges: tuple[Link, ...]
     figures: tuple[Figure, ...]
+    # (measure, value, what it is) of the log itself: odd rows, what waits, ages.
     counts: tuple[tuple[str, str, str], ...]
-    events: tuple[tuple[str, ...], ...]
+    events: tuple[tuple[str, ...], ...]  # (when, kind, of what, who, why), the newest first
     left_out: int
 
 

@@ -20,24 +20,13 @@ _MOST_ENDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picked:
-    """A window, and how to go on from it.
+    """A window, and how to go on from it."""
 
-    Parameters
-    ----------
-    window
-        one without a name is what an address bounds itself: nothing is kept of it.
-    end
-        exclusive; None: no window of the kind was measured yet.
-    name
-        its period in words.
-    ends
-        (end, period, whether it is shown) of those that a list offers, the newest first.
-    """
-
-    window: Window
-    end: int | None
-    name: str
+    window: Window  # one without a name is what an address bounds itself: nothing is kept of it
+    end: int | None  # exclusive; None: no window of the kind was measured yet
+    name: str  # its period in words
     windows: tuple[Link, ...]
+    # (end, period, whether it is shown) of those that a list offers, the newest first.
     ends: tuple[tuple[str, str, bool], ...]
     earlier: str
     later: str

@@ -36,21 +36,15 @@ _MOST = 8  # alerts that a sentence names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a report says first: its period, and what is known of that alone.
-
-    Parameters
-    ----------
-    since
-        (measure, kept by then, kept by now); empty: nothing was kept since; None: nothing is asked of then.
-    today
-        how the model stands at the end of what is known, of a period that is over since long; empty: the
-        period is its newest.
-    """
+    """What a report says first: its period, and what is known of that alone."""
 
     model: str
     period: str
     sections: Sequence[Section]
+    # (measure, kept by then, kept by now); empty: nothing was kept since; None: nothing is asked of then.
     since: Sequence[tuple[str, str, str]] | None
+    # how the model stands at the end of what is known, of a period that is over since long; empty: the period
+    # is its newest.
     today: str
 
 

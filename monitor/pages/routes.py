@@ -40,19 +40,13 @@ _TITLES = {400: "This address asks for what the page does not know", 404: "There
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page: its template, what makes its context, its rows as JSON.
+    """A page: its template, what makes its context, its rows as JSON."""
 
-    Parameters
-    ----------
-    template
-        empty: what makes its context makes a whole file, to be kept.
-    about, rows, query
-        for those who read the JSON: what it is, of which schema its rows are, what the address may ask for.
-    """
-
-    template: str
+    template: str  # empty: what makes its context makes a whole file, to be kept
     context: Callable[..., Any]
     plain: Callable[..., str]
+    # about, rows, query: for those who read the JSON: what it is, of which schema its rows are, what the
+    # address may ask for.
     about: str
     rows: str = "measurement"
     query: tuple[str, ...] = ()

@@ -16,16 +16,10 @@ REFERENCE = "reference"
 
 @dataclass(frozen=True, slots=True)
 class WindowReading:
-    """What is known of one window: its newest row, settled before nowcast before provisional.
-
-    Parameters
-    ----------
-    middle
-        of the window, microseconds: where it stands on an axis of time.
-    """
+    """What is known of one window: its newest row, settled before nowcast before provisional."""
 
     end: int
-    middle: float
+    middle: float  # of the window, microseconds: where it stands on an axis of time
     as_of: int
     row: MeasurementRow
 

@@ -35,18 +35,13 @@ DECIDED = "recounted"  # the kind that ends it
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """Panes that differ from the log, and figures of the rows that have no pane.
-
-    Parameters
-    ----------
-    wrong
-        starts of panes whose labels were moved by differences, and are others now; not those that merely
-        have more labels: these became visible late.
-    """
+    """Panes that differ from the log, and figures of the rows that have no pane."""
 
     as_of: int | None
     waiting: list[WaitingPane] = field(default_factory=list)
     rows: tuple[MeasurementRow, ...] = ()
+    # starts of panes whose labels were moved by differences, and are others now; not those that merely have
+    # more labels: these became visible late.
     wrong: tuple[int, ...] = ()
 
 

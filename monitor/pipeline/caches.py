@@ -39,39 +39,20 @@ class NewestSettled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastCycle:
-    """What was committed last, as far as the next cycle goes on from it.
+    """What was committed last, as far as the next cycle goes on from it."""
 
-    Parameters
-    ----------
-    settled
-        newest settled window by its name.
-    audit
-        figures of the last audit.
-    late
-        what became visible late, as of the last cycle.
-    first_seen
-        as of of the cycle that first counted a version.
-    ledgers
-        of the sequential tests, by name and key.
-    watched
-        parts, as far as their days have been judged.
-    alerts
-        those that are pending or firing.
-    whole_labels
-        an audit has found that a difference was wrong, and nobody has decided since.
-    pruned
-        whether old revisions were deleted in this process.
-    """
-
-    settled: Mapping[str, NewestSettled] = field(default_factory=dict)
-    audit: tuple[MeasurementRow, ...] = ()
-    late: tuple[MeasurementRow, ...] = ()
+    settled: Mapping[str, NewestSettled] = field(default_factory=dict)  # newest settled window by its name
+    audit: tuple[MeasurementRow, ...] = ()  # figures of the last audit
+    late: tuple[MeasurementRow, ...] = ()  # what became visible late, as of the last cycle
+    # as of of the cycle that first counted a version.
     first_seen: Mapping[str, int] = field(default_factory=dict)
+    # of the sequential tests, by name and key.
     ledgers: Mapping[tuple[str, str], Ledger] = field(default_factory=dict)
+    # parts, as far as their days have been judged.
     watched: Mapping[PartKey, WatchedPart] = field(default_factory=dict)
-    alerts: Mapping[Series, Alert] = field(default_factory=dict)
-    whole_labels: bool = False
-    pruned: bool = False
+    alerts: Mapping[Series, Alert] = field(default_factory=dict)  # those that are pending or firing
+    whole_labels: bool = False  # an audit has found that a difference was wrong, and nobody has decided since
+    pruned: bool = False  # whether old revisions were deleted in this process
 
     @property
     def settled_ends(self) -> dict[str, int]:

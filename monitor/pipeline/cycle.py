@@ -43,35 +43,19 @@ from monitor.windows.recount import Budget
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """When a cycle runs, and for whom.
+    """When a cycle runs, and for whom."""
 
-    Parameters
-    ----------
-    as_of
-        rows logged or reported later wait for the next tick.
-    lease
-        of the model: whatever the cycle writes, it writes under it.
-    stopping
-        asked between chunks.
-    shown
-        False: current rows of windows are not written, as a later tick is about to replace them, and the
-        audit compares no labels.
-    recipients
-        who is told of alerts.
-    of_all
-        whether they are told of all alerts that fire, not only of what fires or ends in the cycle.
-    url
-        address of the pages from outside, to which what they are told links; empty: to none.
-    """
-
-    as_of: int
-    lease: Lease | None = None
-    stopping: Callable[[], bool] = lambda: False
+    as_of: int  # rows logged or reported later wait for the next tick
+    lease: Lease | None = None  # of the model: whatever the cycle writes, it writes under it
+    stopping: Callable[[], bool] = lambda: False  # asked between chunks
     _: KW_ONLY
+    # False: current rows of windows are not written, as a later tick is about to replace them, and the audit
+    # compares no labels.
     shown: bool = True
-    recipients: tuple[Recipient, ...] = ()
+    recipients: tuple[Recipient, ...] = ()  # who is told of alerts
+    # whether they are told of all alerts that fire, not only of what fires or ends in the cycle.
     of_all: bool = False
-    url: str = ""
+    url: str = ""  # address of the pages from outside, to which what they are told links; empty: to none
 
     @property
     def token(self) -> int | None:
@@ -98,47 +82,25 @@ class _Cycle:
 
 @dataclass(frozen=True, slots=True)
 class _Settling:
-    """What decides which windows settle, once panes are counted.
+    """What decides which windows settle, once panes are counted."""
 
-    Parameters
-    ----------
-    state
-        as it will be committed.
-    waiting
-        panes that still wait.
-    truth
-        how labels have come in.
-    lacking
-        int64, ascending: starts of panes that are not counted.
-    last_as_of
-        of the cycle before; None: there was none.
-    """
-
-    state: ModelState
-    waiting: list[WaitingPane]
-    truth: Truths
-    lacking: Ints
-    last_as_of: int | None
+    state: ModelState  # as it will be committed
+    waiting: list[WaitingPane]  # panes that still wait
+    truth: Truths  # how labels have come in
+    lacking: Ints  # int64, ascending: starts of panes that are not counted
+    last_as_of: int | None  # of the cycle before; None: there was none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Results:
-    """What was measured.
-
-    Parameters
-    ----------
-    figures
-        current rows of no window.
-    last
-        what the next cycle goes on from, but for alerts.
-    """
+    """What was measured."""
 
     measured: Measured
     entered: Entered
     judged: JudgedDays
-    figures: list[MeasurementRow]
+    figures: list[MeasurementRow]  # current rows of no window
     events: list[Event]
-    last: LastCycle
+    last: LastCycle  # what the next cycle goes on from, but for alerts
 
     @property
     def rows(self) -> list[MeasurementRow]:

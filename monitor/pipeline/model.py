@@ -20,19 +20,12 @@ from monitor.windows.ends import reach
 
 @dataclass(frozen=True, kw_only=True)
 class CountedModel:
-    """How one model is counted and measured: all that the arithmetic of a window asks of it.
+    """How one model is counted and measured: all that the arithmetic of a window asks of it."""
 
-    Parameters
-    ----------
-    spec
-        its reading is the resolved one of `counting`: features and classes are known.
-    version_references
-        of the versions that have their own, on the grids of `reference`.
-    """
-
-    spec: ModelSpec
+    spec: ModelSpec  # its reading is the resolved one of `counting`: features and classes are known
     counting: Counting
     reference: Reference | None
+    # of the versions that have their own, on the grids of `reference`.
     version_references: Mapping[str, Reference] = field(default_factory=dict)
 
     @property
@@ -48,32 +41,18 @@ class CountedModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Model(CountedModel):
-    """One model in one run.
-
-    Parameters
-    ----------
-    reference_key
-        under which the store keeps the reference; of several references their keys, separated by spaces.
-    code
-        version of this program.
-    at_once
-        how much of it the source counts at once; None: what fits into memory here.
-    audit_every
-        microseconds between audits.
-    retention
-        microseconds for which all revisions are kept; None: for ever.
-    thin
-        see `rows_to_keep`.
-    """
+    """One model in one run."""
 
     source: Source
     store: Store
-    code: str
+    code: str  # version of this program
+    # under which the store keeps the reference; of several references their keys, separated by spaces.
     reference_key: str = ""
+    # how much of it the source counts at once; None: what fits into memory here.
     at_once: AtOnce | None = None
-    audit_every: int = DAY
-    retention: int | None = None
-    thin: bool = True
+    audit_every: int = DAY  # microseconds between audits
+    retention: int | None = None  # microseconds for which all revisions are kept; None: for ever
+    thin: bool = True  # see `rows_to_keep`
 
     @cached_property
     def mapping(self) -> str:

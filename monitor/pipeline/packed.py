@@ -28,24 +28,15 @@ class PackedPanes:
     unpacked. Memory: what days take when packed, a thirtieth of the panes; 16 bytes a counter of the
     differences, and a non-zero counter of these sums and of panes that are unpacked, which are at most
     30,000. Cost of a pane that is not unpacked: one query for all that are asked for together.
-
-    Parameters
-    ----------
-    title
-        of the model and the part, for messages.
-    width
-        of a pane, microseconds.
-    stored
-        packed panes of the store by start, of those that are asked for.
-    refused
-        panes to which differences could not be added, since a count would have fallen below 0: they are as
-        they were before; what was not added, by start.
     """
 
-    title: str
+    title: str  # of the model and the part, for messages
     layout: Layout
-    width: int
+    width: int  # of a pane, microseconds
+    # packed panes of the store by start, of those that are asked for.
     stored: Callable[[Sequence[int]], Mapping[int, bytes]]
+    # panes to which differences could not be added, since a count would have fallen below 0: they are as they
+    # were before; what was not added, by start.
     refused: dict[int, Sequence[Strata]] = field(default_factory=dict)
     _known: set[int] = field(default_factory=set)
     _differences: list[Differences] = field(default_factory=list)

@@ -28,28 +28,16 @@ DELAY_EDGES = grids.log_edges(1.0, 20 * 365.25 * 86_400)  # seconds
 
 @dataclass(frozen=True)
 class Counting:
-    """Grids of one model and what follows from them.
+    """Grids of one model and what follows from them."""
 
-    Parameters
-    ----------
-    reading
-        how rows are read, features and classes filled in.
-    features
-        (name, grid), sorted by name.
-    score, prediction, label
-        grids; None where the model has no such column.
-    scale
-        power of two, unit of labels and errors.
-    segments
-        (column, values that are strata of their own), in the order of the reading.
-    """
-
-    reading: Reading
-    features: tuple[tuple[str, Grid], ...]
+    reading: Reading  # how rows are read, features and classes filled in
+    features: tuple[tuple[str, Grid], ...]  # (name, grid), sorted by name
+    # score, prediction, label: grids; None where the model has no such column.
     score: NumericGrid | None
     prediction: Grid
     label: Grid | None
-    scale: float = 1.0
+    scale: float = 1.0  # power of two, unit of labels and errors
+    # (column, values that are strata of their own), in the order of the reading.
     segments: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @cached_property

@@ -21,31 +21,20 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PanePart:
-    """Counters of a pane by stratum, and the facts by which the source is compared with it.
+    """Counters of a pane by stratum, and the facts by which the source is compared with it."""
 
-    Parameters
-    ----------
-    start
-        microseconds; the pane is [start, start + width).
-    strata
-        the whole and every stratum that has records; empty for a pane without records.
-    rows
-        records part: rows read, repeats included; labels part: those of them that were taken, one a record.
-    newest
-        largest `logged_at` (records) or `reported_at` (labels) among them, None without any.
-    records, labelled
-        of the whole.
-    checksum
-        records part: the moments of its rows; labels part: which record has which label. See
-        `monitor.records.checksum`.
-    """
-
-    start: int
+    start: int  # microseconds; the pane is [start, start + width)
+    # the whole and every stratum that has records; empty for a pane without records.
     strata: Mapping[Stratum, Counters]
+    # records part: rows read, repeats included; labels part: those of them that were taken, one a record.
     rows: int = 0
+    # largest `logged_at` (records) or `reported_at` (labels) among them, None without any.
     newest: int | None = None
+    # records, labelled: of the whole.
     records: int = 0
     labelled: int = 0
+    # records part: the moments of its rows; labels part: which record has which label. See
+    # `monitor.records.checksum`.
     checksum: int = 0
 
 

@@ -29,20 +29,11 @@ COARSE_EDGES = EDGES[TOGETHER - 1 :: TOGETHER]
 
 @dataclass(frozen=True, slots=True)
 class ClassProbabilities:
-    """Probabilities of the classes.
+    """Probabilities of the classes."""
 
-    Parameters
-    ----------
-    names
-        of the classes, canonical.
-    values
-        shape (classes, rows); 0 in rows in which one is missing or invalid.
-    missing, invalid
-        rows in which one is missing; in which none is, but one is no number, or out of range.
-    """
-
-    names: tuple[str, ...]
-    values: Floats
+    names: tuple[str, ...]  # of the classes, canonical
+    values: Floats  # shape (classes, rows); 0 in rows in which one is missing or invalid
+    # missing, invalid: rows in which one is missing; in which none is, but one is no number, or out of range.
     missing: Bools
     invalid: Bools
 

@@ -56,16 +56,10 @@ class Serving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenger:
-    """Another model's score of the same records, positive from the threshold on; or its predicted class.
-
-    Parameters
-    ----------
-    threshold
-        None: the column holds a class.
-    """
+    """Another model's score of the same records, positive from the threshold on; or its predicted class."""
 
     column: str
-    threshold: float | None = None
+    threshold: float | None = None  # None: the column holds a class
 
     @property
     def identity(self) -> list[object]:
@@ -75,60 +69,39 @@ class Challenger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How rows are read.
-
-    Parameters
-    ----------
-    classes
-        canonical text; for a binary task (negative, positive); empty for regression, and for a
-        multi-class model whose classes come from its reference.
-    threshold
-        the prediction is positive from this score on; None where a column holds it.
-    numeric, categorical
-        features, sorted by name.
-    segments
-        columns whose values are strata; only with a reference, which says which values.
-    words
-        (a prediction's canonical text, the class that it means), sorted; other texts mean themselves.
-    only_for
-        the labels part holds the records of these predictions alone; empty: of all. Classes, where the
-        words mean some.
-    serving
-        None: every row serves.
-    challenger
-        its score, of a binary model with a score; its class, of a multi-class model; None: there is none.
-    zone
-        IANA name of the zone of naive times.
-    time_units
-        "s", "ms" or "us" of integer epochs by role; roles left out hold timestamps or text.
-    names
-        the user's names of columns by role, for messages.
-    scale
-        of labels and errors without a reference (see design of exact sums).
-    pane, tolerance, horizon
-        microseconds.
-    """
+    """How rows are read."""
 
     task: Task
+    # canonical text; for a binary task (negative, positive); empty for regression, and for a multi-class
+    # model whose classes come from its reference.
     classes: tuple[str, ...] = ()
     has_score: bool = False
     score_range: tuple[float, float] = (-math.inf, math.inf)
+    # the prediction is positive from this score on; None where a column holds it.
     threshold: float | None = None
     probabilities: tuple[str, ...] = ()
+    # numeric, categorical: features, sorted by name.
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     versioned: bool = False
     arms: Arms | None = None
+    # columns whose values are strata; only with a reference, which says which values.
     segments: tuple[str, ...] = ()
+    # (a prediction's canonical text, the class that it means), sorted; other texts mean themselves.
     words: tuple[tuple[str, str], ...] = ()
+    # the labels part holds the records of these predictions alone; empty: of all. Classes, where the words
+    # mean some.
     only_for: tuple[str, ...] = ()
-    serving: Serving | None = None
+    serving: Serving | None = None  # None: every row serves
+    # its score, of a binary model with a score; its class, of a multi-class model; None: there is none.
     challenger: Challenger | None = None
     labelled: bool = False
-    zone: str = "UTC"
+    zone: str = "UTC"  # IANA name of the zone of naive times
+    # "s", "ms" or "us" of integer epochs by role; roles left out hold timestamps or text.
     time_units: tuple[tuple[str, str], ...] = ()
-    names: tuple[tuple[str, str], ...] = ()
-    scale: float = 1.0
+    names: tuple[tuple[str, str], ...] = ()  # the user's names of columns by role, for messages
+    scale: float = 1.0  # of labels and errors without a reference (see design of exact sums)
+    # pane, tolerance, horizon: microseconds.
     pane: int = HOUR
     tolerance: int = 5 * MINUTE
     horizon: int = 60 * DAY

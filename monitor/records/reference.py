@@ -25,17 +25,12 @@ SEGMENTS = 20  # values of a column that are strata of their own
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Counters of the reference's records and labels on the grids of `counting`.
-
-    Parameters
-    ----------
-    segments, label_segments
-        of its records by segment, without features; and of its labels.
-    """
+    """Counters of the reference's records and labels on the grids of `counting`."""
 
     counting: Counting
     records: Counters
     labels: Counters
+    # segments, label_segments: of its records by segment, without features; and of its labels.
     segments: Strata = field(default_factory=dict)
     label_segments: Strata = field(default_factory=dict)
 

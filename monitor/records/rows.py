@@ -30,37 +30,23 @@ Batches = Generator[pa.Table, None, None]
 
 @dataclass(frozen=True, slots=True)
 class WinningRows:
-    """Winning rows of some panes.
+    """Winning rows of some panes."""
 
-    Parameters
-    ----------
-    panes
-        int64 starts, ascending; `pane` holds positions in it.
-    read, newest
-        of each pane: visible rows, repeats and rows without an id included, and their largest `logged_at`
-        (the smallest int64 where there are none).
-    checksum
-        of the same rows: their event times and `logged_at`.
-    rows
-        positions of the winners in the table that was read.
-    group
-        of every row read that lies in a pane: the number of its winner (position in `rows`);
-        `member` holds those rows' positions in the table.
-    repeats
-        rows of each winner's id less one.
-    """
-
-    panes: Ints
+    panes: Ints  # int64 starts, ascending; `pane` holds positions in it
+    # read, newest: of each pane: visible rows, repeats and rows without an id included, and their largest
+    # `logged_at` (the smallest int64 where there are none).
     read: Ints
     newest: Ints
-    checksum: Ints
-    rows: Ints
+    checksum: Ints  # of the same rows: their event times and `logged_at`
+    rows: Ints  # positions of the winners in the table that was read
     pane: Ints
     event_time: Ints
     logged_at: Ints
     no_logged_at: Bools
-    repeats: Ints
+    repeats: Ints  # rows of each winner's id less one
     member: Ints
+    # of every row read that lies in a pane: the number of its winner (position in `rows`); `member` holds
+    # those rows' positions in the table.
     group: Ints
     adjusted: Bools
     version: Categories | None
@@ -211,22 +197,12 @@ def frequent_versions(version: Categories, pane: Ints) -> Categories:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """Times of some rows.
-
-    Parameters
-    ----------
-    seen
-        when each row, or its label, became visible; the event time where that is not known.
-    logged
-        when each row became visible: a label may be reported before its record is logged.
-    invalid
-        event times that are there but are not times.
-    """
+    """Times of some rows."""
 
     event: Times
-    seen: Ints
-    logged: Ints
-    invalid: Bools
+    seen: Ints  # when each row, or its label, became visible; the event time where that is not known
+    logged: Ints  # when each row became visible: a label may be reported before its record is logged
+    invalid: Bools  # event times that are there but are not times
 
     def invalid_times(self, as_of: int) -> int:
         """Rows visible as of a moment whose event time is no time; it is so long visible, too."""

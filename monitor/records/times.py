@@ -29,27 +29,15 @@ _OTHER = "?"  # before a text that is no time, since its column's times are writ
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Parsed times.
+    """Parsed times."""
 
-    Parameters
-    ----------
-    us
-        int64 microseconds UTC; 0 where `known` is false.
-    known
-        false where the time was NULL or could not be parsed.
-    invalid
-        values that are there but are not times.
-    adjusted
-        bool: naive times that a change of clocks makes ambiguous (the first instant is taken) or
-        non-existent (moved forward).
-    formats
-        of texts: how many have each format, see `main_format`.
-    """
-
-    us: Ints
-    known: Bools
-    invalid: int
+    us: Ints  # int64 microseconds UTC; 0 where `known` is false
+    known: Bools  # false where the time was NULL or could not be parsed
+    invalid: int  # values that are there but are not times
+    # bool: naive times that a change of clocks makes ambiguous (the first instant is taken) or non-existent
+    # (moved forward).
     adjusted: Bools
+    # of texts: how many have each format, see `main_format`.
     formats: Counter[str] = field(default_factory=Counter)
 
 

@@ -44,16 +44,11 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """Levels (of a column: in the order of their bytes), and each row's position; -1 is missing.
-
-    Parameters
-    ----------
-    unusual
-        positions of levels whose texts could not be names as they stand: see `name_of`.
-    """
+    """Levels (of a column: in the order of their bytes), and each row's position; -1 is missing."""
 
     levels: tuple[str, ...]
     codes: Ints
+    # positions of levels whose texts could not be names as they stand: see `name_of`.
     unusual: frozenset[int] = frozenset()
 
     def take(self, rows: Ints) -> "Categories":

@@ -25,22 +25,13 @@ _CELLS, LOST = (
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What a stability index owes to values that are missing or invalid, more of them or fewer.
+    """What a stability index owes to values that are missing or invalid, more of them or fewer."""
 
-    Parameters
-    ----------
-    what
-        "missing", "invalid", or both.
-    now, then
-        their share of the records: of the window, and of the reference.
-    there
-        index of the values that are there.
-    """
-
-    what: str
+    what: str  # "missing", "invalid", or both
+    # now, then: their share of the records: of the window, and of the reference.
     now: float
     then: float
-    there: float
+    there: float  # index of the values that are there
 
     @property
     def least(self) -> float:

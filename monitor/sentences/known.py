@@ -13,37 +13,19 @@ _LONGEST = 40  # characters of a name in a sentence
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is said under one title.
+    """What is said under one title."""
 
-    Parameters
-    ----------
-    title
-        one word.
-    sentences
-        each ends in a full stop.
-    """
-
-    title: str
-    sentences: tuple[str, ...]
+    title: str  # one word
+    sentences: tuple[str, ...]  # each ends in a full stop
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Measurements of a whole model.
+    """Measurements of a whole model."""
 
-    Parameters
-    ----------
-    rows
-        of any window and stratum; versions and segments are left out.
-    window
-        name of the window that rules judge: it is spoken of where it has been measured.
-    main
-        measure of performance that stands for the others.
-    """
-
-    rows: Sequence[MeasurementRow]
-    window: str
-    main: str
+    rows: Sequence[MeasurementRow]  # of any window and stratum; versions and segments are left out
+    window: str  # name of the window that rules judge: it is spoken of where it has been measured
+    main: str  # measure of performance that stands for the others
     _whole: dict[tuple[str, str, str], list[MeasurementRow]] = field(init=False)
 
     def __post_init__(self) -> None:

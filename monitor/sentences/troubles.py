@@ -17,22 +17,13 @@ _BRING_BACK = "bring them back, or take them out of the configuration"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleTrouble:
-    """What stands in the way of a model's cycles.
+    """What stands in the way of a model's cycles."""
 
-    Parameters
-    ----------
-    as_of, since
-        of the last cycle that met it, and of the first.
-    failed
-        cycles that failed in a row; 0: they succeed, but not all can be measured.
-    told
-        what it is, in words.
-    """
-
+    # as_of, since: of the last cycle that met it, and of the first.
     as_of: int
     since: int
-    failed: int
-    told: str
+    failed: int  # cycles that failed in a row; 0: they succeed, but not all can be measured
+    told: str  # what it is, in words
 
 
 def missing_columns(names: Sequence[str]) -> str:

@@ -15,46 +15,27 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What is written.
-
-    Parameters
-    ----------
-    url
-        with places for secrets.
-    looked
-        what was looked at, a sentence.
-    reference
-        first and last moment of the log's range that serves as one; None: none.
-    horizon
-        longer than the default, with the reason.
-    refused
-        columns whose type is not read.
-    file
-        of the reference, from the directory of what is written; None: it is a range of the log, or none.
-    nested, taken_out
-        columns that hold JSON, and the SELECT that takes their values out.
-    labels_where
-        condition on the labels.
-    few
-        columns of a few values each.
-    """
+    """What is written."""
 
     source: str
-    url: str
+    url: str  # with places for secrets
     name: str
     predictions: str
     labels: str | None
     roles: Roles
-    looked: str
+    looked: str  # what was looked at, a sentence
     naive: bool = False
+    # first and last moment of the log's range that serves as one; None: none.
     reference: tuple[int, int] | None = None
-    horizon: tuple[str, str] | None = None
-    refused: tuple[str, ...] = ()
+    horizon: tuple[str, str] | None = None  # longer than the default, with the reason
+    refused: tuple[str, ...] = ()  # columns whose type is not read
+    # of the reference, from the directory of what is written; None: it is a range of the log, or none.
     file: str | None = None
+    # nested, taken_out: columns that hold JSON, and the SELECT that takes their values out.
     nested: tuple[str, ...] = ()
     taken_out: str = ""
-    labels_where: str | None = None
-    few: tuple[str, ...] = ()
+    labels_where: str | None = None  # condition on the labels
+    few: tuple[str, ...] = ()  # columns of a few values each
 
 
 def config_text(draft: Draft) -> str:

@@ -91,27 +91,15 @@ def _word(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FirstConfig:
-    """A configuration, and what is to be done about it.
+    """A configuration, and what is to be done about it."""
 
-    Parameters
-    ----------
-    text
-        TOML.
-    missing
-        roles to fill in before it can be used.
-    faults, warnings
-        what `check` says of it.
-    variables
-        names of environment variables that it needs.
-    label_counting
-        how its labels will be counted; None: it has none, or faults.
-    """
-
-    text: str
-    missing: tuple[str, ...]
+    text: str  # TOML
+    missing: tuple[str, ...]  # roles to fill in before it can be used
+    # faults, warnings: what `check` says of it.
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()  # names of environment variables that it needs
+    # how its labels will be counted; None: it has none, or faults.
     label_counting: LabelCounting | None = None
 
 

@@ -25,61 +25,37 @@ class Guess:
 
 @dataclass(slots=True)
 class Roles:
-    """What was guessed; a role that is not there could not be.
-
-    Parameters
-    ----------
-    predictions, labels
-        guesses by role.
-    own_table
-        labels stand in a table of their own; None: there are none.
-    classes
-        of the label and of the prediction, the most frequent first; binary: (positive, negative).
-    why_task, why_classes
-        evidence.
-    probabilities
-        column by class.
-    control
-        control and treatment value of the arm column.
-    serving
-        column that may tell rows that serve, and its values; it is only hinted at.
-    numeric, categorical
-        what is left and looks like features.
-    names
-        words of the predictions by class, where they are not the labels' own; and their evidence.
-    threshold
-        score from which on the positive class is predicted, and its evidence; None: it is not known.
-    written
-        column of predictions that the threshold stands for.
-    maybe_version
-        a column that may be the version though its name does not say so.
-    maybe_prediction
-        a column that may be the prediction: scores nearly tell its values apart.
-    only_for
-        predictions that labels come for, and their evidence; None: all.
-    like_label
-        columns of numbers that go with the label, none of them clearly more than the others; and how much.
-    """
+    """What was guessed; a role that is not there could not be."""
 
     task: str
+    # why_task, why_classes: evidence.
     why_task: str
+    # predictions, labels: guesses by role.
     predictions: dict[str, Guess] = field(default_factory=dict)
     labels: dict[str, Guess] = field(default_factory=dict)
-    own_table: bool | None = None
+    own_table: bool | None = None  # labels stand in a table of their own; None: there are none
+    # of the label and of the prediction, the most frequent first; binary: (positive, negative).
     classes: tuple[str, ...] = ()
     why_classes: str = ""
-    probabilities: dict[str, str] = field(default_factory=dict)
-    control: tuple[str, str] | None = None
+    probabilities: dict[str, str] = field(default_factory=dict)  # column by class
+    control: tuple[str, str] | None = None  # control and treatment value of the arm column
+    # column that may tell rows that serve, and its values; it is only hinted at.
     serving: tuple[Guess, tuple[str, ...]] | None = None
     score_range: tuple[float, float] | None = None
+    # numeric, categorical: what is left and looks like features.
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    # words of the predictions by class, where they are not the labels' own; and their evidence.
     names: tuple[dict[str, list[str]], str] | None = None
+    # score from which on the positive class is predicted, and its evidence; None: it is not known.
     threshold: tuple[float, str] | None = None
-    written: str | None = None
-    maybe_version: Guess | None = None
+    written: str | None = None  # column of predictions that the threshold stands for
+    maybe_version: Guess | None = None  # a column that may be the version though its name does not say so
+    # a column that may be the prediction: scores nearly tell its values apart.
     maybe_prediction: Guess | None = None
+    # predictions that labels come for, and their evidence; None: all.
     only_for: tuple[tuple[str, ...], str] | None = None
+    # columns of numbers that go with the label, none of them clearly more than the others; and how much.
     like_label: tuple[tuple[str, float], ...] = ()
 
 

@@ -37,23 +37,13 @@ _FIRST, _LAST = 631_152_000 * SECOND, 4_102_444_800 * SECOND  # 1990 to 2100: ti
 
 @dataclass(frozen=True)
 class Column:
-    """A column and some of its values.
-
-    Parameters
-    ----------
-    type
-        the database's, lower case; empty where it has none.
-    values
-        doubles or strings; `texts` the same as strings.
-    indexed
-        an index finds rows by it.
-    """
+    """A column and some of its values."""
 
     name: str
-    type: str
-    values: pa.ChunkedArray
+    type: str  # the database's, lower case; empty where it has none
+    values: pa.ChunkedArray  # doubles or strings; `texts` the same as strings
     texts: pa.ChunkedArray
-    indexed: bool = False
+    indexed: bool = False  # an index finds rows by it
 
     @cached_property
     def there(self) -> int:
@@ -130,24 +120,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A table and some of its rows.
-
-    Parameters
-    ----------
-    looked
-        rows looked at.
-    refused
-        columns whose type is not read.
-    key
-        columns of the declared primary key.
-    """
+    """A table and some of its rows."""
 
     relation: Relation
     rows: Rows
-    looked: int
+    looked: int  # rows looked at
     columns: tuple[Column, ...]
-    refused: tuple[str, ...] = ()
-    key: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()  # columns whose type is not read
+    key: tuple[str, ...] = ()  # columns of the declared primary key
 
     def column(self, name: str) -> Column:
         """Column of a name."""

@@ -22,25 +22,13 @@ _WITH_WHOLE = "told with the change of the whole"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """A model's budget, and what is known of its days.
-
-    Parameters
-    ----------
-    budget
-        None: the model has none.
-    as_of
-        of the last cycle, microseconds; None: none ran.
-    alerts
-        that judged days, whatever became of them.
-    rows
-        current ones of the judged days.
-    """
+    """A model's budget, and what is known of its days."""
 
     model: str
-    budget: BudgetSpec | None
-    as_of: int | None
-    alerts: Sequence[Alert]
-    rows: Sequence[MeasurementRow]
+    budget: BudgetSpec | None  # None: the model has none
+    as_of: int | None  # of the last cycle, microseconds; None: none ran
+    alerts: Sequence[Alert]  # that judged days, whatever became of them
+    rows: Sequence[MeasurementRow]  # current ones of the judged days
 
     @property
     def lately(self) -> list[Alert]:

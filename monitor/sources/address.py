@@ -22,23 +22,14 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A database URL, taken apart.
-
-    Parameters
-    ----------
-    shown
-        without password and without query parameters: the only form that messages may hold.
-    file
-        that the database is, where it is one.
-    written
-        the URL as configured, with places for files; empty: it has none.
-    """
+    """A database URL, taken apart."""
 
     url: URL = field(repr=False)
-    shown: str
+    shown: str  # without password and without query parameters: the only form that messages may hold
     how: How
     engine: Engine
-    file: Path | None = None
+    file: Path | None = None  # that the database is, where it is one
+    # the URL as configured, with places for files; empty: it has none.
     written: str = field(default="", repr=False)
 
     def now(self) -> URL:

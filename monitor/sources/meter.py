@@ -18,20 +18,12 @@ _LONGEST = 1.0  # seconds of a pause, after which it is asked again how long
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Seconds that queries of a source have taken, and rows that they have delivered.
-
-    Parameters
-    ----------
-    silent
-        seconds since the first of the tries that had no answer; 0: the last one had.
-    why
-        what was said of the last of them.
-    """
+    """Seconds that queries of a source have taken, and rows that they have delivered."""
 
     seconds: float = 0.0
     rows: int = 0
-    silent: float = 0.0
-    why: str = ""
+    silent: float = 0.0  # seconds since the first of the tries that had no answer; 0: the last one had
+    why: str = ""  # what was said of the last of them
 
 
 UNUSED = Usage()
@@ -135,21 +127,14 @@ class QueryPart:
 
 @dataclass(frozen=True, slots=True)
 class MeteredSession:
-    """A session whose queries are noted.
-
-    Parameters
-    ----------
-    whole
-        results that would come batch by batch come at once: while they are waited for nothing else is
-        done, no timeout of the server runs on, and drivers tell their errors in full.
-    paced
-        between batches, too, it is waited until what was delivered is paid for.
-    """
+    """A session whose queries are noted."""
 
     session: Session
     meter: Meter
+    # results that would come batch by batch come at once: while they are waited for nothing else is done, no
+    # timeout of the server runs on, and drivers tell their errors in full.
     whole: bool = False
-    paced: bool = False
+    paced: bool = False  # between batches, too, it is waited until what was delivered is paid for
 
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""

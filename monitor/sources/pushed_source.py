@@ -97,16 +97,10 @@ class PushedSource(SqlSource):
 
 @dataclass(slots=True)
 class _Compared:
-    """How many rows with an id each statement has counted, by pane.
-
-    Parameters
-    ----------
-    repeated
-        rows of repeated ids, which were read before and are counted by no statement.
-    """
+    """How many rows with an id each statement has counted, by pane."""
 
     panes: Ints
-    repeated: Ints | int = 0
+    repeated: Ints | int = 0  # rows of repeated ids, which were read before and are counted by no statement
     counts: list[Ints] = field(default_factory=list)
 
     def note(self, table: pa.Table, *, times: int = 1) -> None:

@@ -28,18 +28,10 @@ _HALVINGS = 3  # of the slices of a span, all in all
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """Runs reads, each in a session of its own.
+    """Runs reads, each in a session of its own."""
 
-    Parameters
-    ----------
-    session
-        connects and begins.
-    sleep
-        waits so many seconds.
-    """
-
-    session: Callable[[], AbstractContextManager[Session]]
-    sleep: Callable[[float], None] = time.sleep
+    session: Callable[[], AbstractContextManager[Session]]  # connects and begins
+    sleep: Callable[[float], None] = time.sleep  # waits so many seconds
 
     def run(self, read: Callable[[Session], T]) -> T:
         """Read; after a conflict with another transaction or a standby's recovery again, after a pause."""

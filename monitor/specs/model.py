@@ -13,52 +13,31 @@ from monitor.windows.ends import Window
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
-    """A database of the user.
+    """A database of the user."""
 
-    Parameters
-    ----------
-    url
-        SQLAlchemy URL, secrets filled in but for files, which are read for each connection: see
-        `specs.urls`; never logged: see `specs.urls.shown`.
-    name
-        that of its table in the configuration; set once all tables are read.
-    timezone
-        IANA name of the zone of naive times.
-    audit
-        microseconds between audits.
-    engine
-        where panes are counted: "local", of rows brought here; "spark", by the workers of a cluster;
-        "sql", by the database.
-    """
-
-    name: str = ""
+    name: str = ""  # that of its table in the configuration; set once all tables are read
+    # SQLAlchemy URL, secrets filled in but for files, which are read for each connection: see `specs.urls`;
+    # never logged: see `specs.urls.shown`.
     url: str = field(repr=False)
-    timezone: str = "UTC"
+    timezone: str = "UTC"  # IANA name of the zone of naive times
     max_connections: int = 2
     statement_timeout: int = MINUTE
-    audit: int = DAY
+    audit: int = DAY  # microseconds between audits
     batch_rows: int = 20_000
     max_rows_per_second: int | None = None
+    # where panes are counted: "local", of rows brought here; "spark", by the workers of a cluster; "sql", by
+    # the database.
     engine: str = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A table, view or query.
+    """A table, view or query."""
 
-    Parameters
-    ----------
-    table
-        name, split at dots; None where `query` is given.
-    where
-        the owner's own SQL condition.
-    columns
-        (role, column name): see `records.reading`. An id of several columns has the roles id, id:1, id:2, ….
-    """
-
-    table: str | None = None
+    table: str | None = None  # name, split at dots; None where `query` is given
     query: str | None = None
-    where: str | None = None
+    where: str | None = None  # the owner's own SQL condition
+    # (role, column name): see `records.reading`. An id of several columns has the roles id, id:1, id:2, ….
     columns: tuple[tuple[str, str], ...] = ()
 
     def column(self, role: str) -> str | None:
@@ -73,66 +52,39 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceSpec:
-    """Where the reference comes from: exactly one of file, relation, (start, end) of the log.
-
-    Parameters
-    ----------
-    version
-        of the log only the rows of this version; None: those that serve.
-    versions
-        (version, its own reference), sorted; the others are compared with this one.
-    season
-        "week" or "year": shift is compared with the same phase of earlier ones too; empty: it is not.
-    """
+    """Where the reference comes from: exactly one of file, relation, (start, end) of the log."""
 
     file: str | None = None
     relation: Relation | None = None
     start: int | None = None
     end: int | None = None
-    version: str | None = None
+    version: str | None = None  # of the log only the rows of this version; None: those that serve
+    # (version, its own reference), sorted; the others are compared with this one.
     versions: tuple[tuple[str, "ReferenceSpec"], ...] = ()
+    # "week" or "year": shift is compared with the same phase of earlier ones too; empty: it is not.
     season: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSpec:
-    """What is compared from a moment on, each record entering once.
+    """What is compared from a moment on, each record entering once."""
 
-    Parameters
-    ----------
-    since
-        microseconds; None: from the oldest pane that is counted.
-    control_share
-        planned share of the control arm in both arms; None: it is not compared.
-    detect
-        size of the differences between the arms that matter; None: they are not tested.
-    challenger_since
-        as `since`, of the challenger.
-    """
-
-    since: int | None = None
+    since: int | None = None  # microseconds; None: from the oldest pane that is counted
+    # planned share of the control arm in both arms; None: it is not compared.
     control_share: float | None = None
+    # size of the differences between the arms that matter; None: they are not tested.
     detect: float | None = None
-    challenger_since: int | None = None
+    challenger_since: int | None = None  # as `since`, of the challenger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetSpec:
-    """How many false alerts a model may cost, and what is too small to be told.
+    """How many false alerts a model may cost, and what is too small to be told."""
 
-    Parameters
-    ----------
-    false_alerts
-        in 30 days, over all that is watched of the model.
-    smallest
-        stability index below which a change is shown, not told.
-    unusual_days
-        (first, last) days as numbers of days since 1970-01-01 in the model's time zone: judged by nobody,
-        learned from by nobody.
-    """
-
-    false_alerts: float = 1.0
-    smallest: float = 0.1
+    false_alerts: float = 1.0  # in 30 days, over all that is watched of the model
+    smallest: float = 0.1  # stability index below which a change is shown, not told
+    # (first, last) days as numbers of days since 1970-01-01 in the model's time zone: judged by nobody,
+    # learned from by nobody.
     unusual_days: tuple[tuple[int, int], ...] = ()
 
 

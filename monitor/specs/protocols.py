@@ -49,18 +49,11 @@ class AtOnce:
 
 @dataclass(frozen=True, slots=True)
 class MisdatedRows:
-    """Rows whose event time lies so far off that neither cycles nor audits read them.
+    """Rows whose event time lies so far off that neither cycles nor audits read them."""
 
-    Parameters
-    ----------
-    misdated
-        how many.
-    logged
-        rows logged since the moment asked for, which they are some of; None: they are some of all rows, as
-        nothing finds those logged since.
-    """
-
-    misdated: int
+    misdated: int  # how many
+    # rows logged since the moment asked for, which they are some of; None: they are some of all rows, as
+    # nothing finds those logged since.
     logged: int | None = None
 
 
@@ -165,58 +158,36 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """All that the last transaction of a cycle writes.
+    """All that the last transaction of a cycle writes."""
 
-    Parameters
-    ----------
-    state
-        the model's new state.
-    current
-        replaces the model's current rows.
-    whole
-        False: `current` holds, and replaces, figures of no window only: the next cycle goes on from them.
-    snapshots
-        (provenance, rows) appended; a key that is there already is left as it is.
-    windows
-        states of kept windows, inserted or replaced.
-    events, entries, days
-        appended.
-    alerts, dropped
-        inserted or replaced; deleted.
-    notices
-        put into the outbox; one that is there already is left as it is.
-    pruned
-        what is no first and no last revision goes, of windows that end at or after the first moment, if it
-        was kept before the second; None: all stays.
-    """
-
-    state: ModelState
-    current: Sequence[MeasurementRow]
+    state: ModelState  # the model's new state
+    current: Sequence[MeasurementRow]  # replaces the model's current rows
     provenance: Provenance
+    # (provenance, rows) appended; a key that is there already is left as it is.
     snapshots: Sequence[MeasurementRow]
-    windows: Sequence[WindowState]
+    windows: Sequence[WindowState]  # states of kept windows, inserted or replaced
+    # False: `current` holds, and replaces, figures of no window only: the next cycle goes on from them.
     whole: bool = True
+    # events, entries, days: appended.
     events: Sequence[Event] = ()
     entries: Sequence[Entry] = ()
     days: Sequence[Day] = ()
+    # alerts, dropped: inserted or replaced; deleted.
     alerts: Sequence[Alert] = ()
     dropped: Sequence[Alert] = ()
-    notices: Sequence[Notice] = ()
+    notices: Sequence[Notice] = ()  # put into the outbox; one that is there already is left as it is
+    # what is no first and no last revision goes, of windows that end at or after the first moment, if it was
+    # kept before the second; None: all stays.
     pruned: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)
 class Lease:
-    """The right to write a model's rows: a fencing token, the microseconds that each renewal lasts.
-
-    Parameters
-    ----------
-    clock, renewed
-        seconds of a clock that never goes back; at the last renewal.
-    """
+    """The right to write a model's rows: a fencing token, the microseconds that each renewal lasts."""
 
     token: int
     ttl: int
+    # clock, renewed: seconds of a clock that never goes back; at the last renewal.
     clock: Callable[[], float]
     renewed: float
 
@@ -365,22 +336,14 @@ class Store(PaneStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NewLabels:
-    """Labels that a search found: those since the search before, or all of its overlap where none came.
+    """Labels that a search found: those since the search before, or all of its overlap where none came."""
 
-    Parameters
-    ----------
-    n, unknown
-        labels that are not NULL; those of them that are no class of the model, or no number of a regression.
-    words
-        frequent ones of the latter.
-    numbers
-        they are to be numbers.
-    """
-
+    # n, unknown: labels that are not NULL; those of them that are no class of the model, or no number of a
+    # regression.
     n: int = 0
     unknown: int = 0
-    words: tuple[str, ...] = ()
-    numbers: bool = False
+    words: tuple[str, ...] = ()  # frequent ones of the latter
+    numbers: bool = False  # they are to be numbers
 
     @property
     def are_other(self) -> bool:
@@ -398,15 +361,7 @@ NO_LABELS = NewLabels()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleReport:
-    """What a cycle did; the daemon logs and exposes it.
-
-    Parameters
-    ----------
-    empty_tables
-        titles of tables that have lost their rows.
-    new_labels
-        whether the labels that came are those that the model knows.
-    """
+    """What a cycle did; the daemon logs and exposes it."""
 
     model: str
     as_of: int
@@ -420,8 +375,8 @@ class CycleReport:
     invalid_times: int = 0
     missing_columns: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)  # seconds of each, in the order of the cycle
-    empty_tables: tuple[str, ...] = ()
-    new_labels: NewLabels = NO_LABELS
+    empty_tables: tuple[str, ...] = ()  # titles of tables that have lost their rows
+    new_labels: NewLabels = NO_LABELS  # whether the labels that came are those that the model knows
     error: str | None = None
 
 

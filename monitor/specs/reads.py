@@ -16,27 +16,14 @@ AHEAD = 3_652 * DAY  # ten years: no replay of a log goes back further
 
 @dataclass(frozen=True, slots=True)
 class AuditRanges:
-    """What an audit looks through.
+    """What an audit looks through."""
 
-    Parameters
-    ----------
-    log
-        all rows, and rows without an id or an event time.
-    repeated
-        ids that stand in several panes.
-    orphans
-        labels by the time of their report.
-    recent
-        event times that rows logged since the last audit may have: cycles or audits read them.
-    ever
-        event times that any row may have, whenever it was logged: old ones may be the log's own past, and a
-        replay of a log that does not say when rows came sees what was then to come.
-    """
-
-    log: Range
-    repeated: Range
-    orphans: Range
-    recent: Range
+    log: Range  # all rows, and rows without an id or an event time
+    repeated: Range  # ids that stand in several panes
+    orphans: Range  # labels by the time of their report
+    recent: Range  # event times that rows logged since the last audit may have: cycles or audits read them
+    # event times that any row may have, whenever it was logged: old ones may be the log's own past, and a
+    # replay of a log that does not say when rows came sees what was then to come.
     ever: Range
 
 

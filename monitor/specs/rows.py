@@ -15,28 +15,16 @@ SeenAgain: TypeAlias = tuple[tuple[int, int, int], ...] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """What stood behind the measurements of a cycle.
-
-    Parameters
-    ----------
-    grid, config
-        hashes of the grids and of what was configured.
-    reference
-        keys of the references, separated by spaces, the default one first; empty: none.
-    code
-        version of this program.
-    rows_read
-        by the cycle: rows of panes that had not changed were not read again.
-    newest_logged_at, newest_reported_at
-        newest of the rows and labels that were known.
-    """
+    """What stood behind the measurements of a cycle."""
 
     as_of: int
+    # grid, config: hashes of the grids and of what was configured.
     grid: str
-    reference: str
+    reference: str  # keys of the references, separated by spaces, the default one first; empty: none
     config: str
-    code: str
-    rows_read: int
+    code: str  # version of this program
+    rows_read: int  # by the cycle: rows of panes that had not changed were not read again
+    # newest_logged_at, newest_reported_at: newest of the rows and labels that were known.
     newest_logged_at: int | None
     newest_reported_at: int | None
 
@@ -52,24 +40,14 @@ class WaitingPane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaneFacts:
-    """What is known of a stored pane part without decoding it.
-
-    Parameters
-    ----------
-    counted_as_of
-        of the last whole count.
-    labelled_as_of
-        of the last difference of its labels since then; without one that of the count.
-    mapping
-        hash of what the rows were read by, see `Model.mapping`; empty: not known.
-    """
+    """What is known of a stored pane part without decoding it."""
 
     start: int
     part: Part
-    counted_as_of: int
-    labelled_as_of: int
+    counted_as_of: int  # of the last whole count
+    labelled_as_of: int  # of the last difference of its labels since then; without one that of the count
     layout: str
-    mapping: str
+    mapping: str  # hash of what the rows were read by, see `Model.mapping`; empty: not known
     rows: int
     newest: int | None
     records: int
@@ -79,72 +57,45 @@ class PaneFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldedPanes:
-    """Labels parts to which all differences were added.
-
-    Parameters
-    ----------
-    as_of
-        of the last difference of each.
-    layout
-        of the differences, which are deleted now; None: others of their panes are still to be stored.
-    refused
-        parts that could not take their differences, and wait.
-    """
+    """Labels parts to which all differences were added."""
 
     parts: Sequence[PanePart]
-    as_of: Sequence[int]
+    as_of: Sequence[int]  # of the last difference of each
+    # of the differences, which are deleted now; None: others of their panes are still to be stored.
     layout: str | None = None
-    refused: Sequence[WaitingPane] = ()
+    refused: Sequence[WaitingPane] = ()  # parts that could not take their differences, and wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelState:
-    """Where a model's history stands in a run.
+    """Where a model's history stands in a run."""
 
-    Parameters
-    ----------
-    as_of
-        of the last cycle.
-    first_as_of
-        of the run's first cycle; `oldest` is the log's oldest event time seen then.
-    logged_cursor, reported_cursor
-        what has been seen of the two tables.
-    audited_as_of
-        of the last audit.
-    settling_age
-        from which windows could settle at the last cycle; None: not known yet.
-    seen_again, rows_seen_again
-        (start of a pane, its labels or rows, the checksum of their moments) that the next search for changes
-        sees again; None: not known.
-    """
-
-    as_of: int | None = None
+    as_of: int | None = None  # of the last cycle
+    # of the run's first cycle; `oldest` is the log's oldest event time seen then.
     first_as_of: int | None = None
     oldest: int | None = None
+    # logged_cursor, reported_cursor: what has been seen of the two tables.
     logged_cursor: int | None = None
     reported_cursor: int | None = None
-    audited_as_of: int | None = None
-    settling_age: int | None = None
+    audited_as_of: int | None = None  # of the last audit
+    settling_age: int | None = None  # from which windows could settle at the last cycle; None: not known yet
+    # seen_again, rows_seen_again: (start of a pane, its labels or rows, the checksum of their moments) that
+    # the next search for changes sees again; None: not known.
     seen_again: SeenAgain = None
     rows_seen_again: SeenAgain = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowState:
-    """What has happened to one kept window: when it was first measured, settled, last measured.
-
-    Parameters
-    ----------
-    records_seen, labels_seen
-        when it was last measured: the rows that stood behind it; the checksum of its labels, which only tells
-        whether they are still the same.
-    """
+    """What has happened to one kept window: when it was first measured, settled, last measured."""
 
     window: str
     end: int
     first_as_of: int
     settled_as_of: int | None = None
     measured_as_of: int | None = None
+    # records_seen, labels_seen: when it was last measured: the rows that stood behind it; the checksum of its
+    # labels, which only tells whether they are still the same.
     records_seen: int = 0
     labels_seen: int = 0
     warning: str = ""
@@ -152,84 +103,48 @@ class WindowState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What has entered a sequential test: each record once, in the order of event time.
+    """What has entered a sequential test: each record once, in the order of event time."""
 
-    Parameters
-    ----------
-    comparison, key
-        its name; the hash of what is compared: another key begins anew.
-    start, end, as_of
-        of the panes that entered, and when they did.
-    entered, total
-        their counts, and those of all that has entered so far.
-    most
-        logarithm of the most evidence that there was after any pane so far.
-    """
-
+    # comparison, key: its name; the hash of what is compared: another key begins anew.
     comparison: str
     key: str
+    # start, end, as_of: of the panes that entered, and when they did.
     start: int
     end: int
     as_of: int
+    # entered, total: their counts, and those of all that has entered so far.
     entered: tuple[int, ...]
     total: tuple[int, ...]
-    most: float
+    most: float  # logarithm of the most evidence that there was after any pane so far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """A part of a day as it was counted at its due moment, and what was known once it had been judged.
+    """A part of a day as it was counted at its due moment, and what was known once it had been judged."""
 
-    Parameters
-    ----------
-    key
-        hash of what is watched: another key begins anew.
-    part
-        records or labels.
-    start, end
-        of the day; microseconds.
-    due
-        the moment as of which it was counted: a function of the day alone.
-    age
-        of its labels then, whole days; 0 of records.
-    blob
-        of the first days their counters (`monitor.records.codec`), else statistics (`monitor.evidence`).
-    """
-
-    key: str
-    part: Part
+    key: str  # hash of what is watched: another key begins anew
+    part: Part  # records or labels
+    # start, end: of the day; microseconds.
     start: int
     end: int
-    due: int
-    age: int = 0
+    due: int  # the moment as of which it was counted: a function of the day alone
+    age: int = 0  # of its labels then, whole days; 0 of records
+    # of the first days their counters (`monitor.records.codec`), else statistics (`monitor.evidence`).
     blob: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What happened to a model's history, and by whom. Events are kept for ever.
-
-    Parameters
-    ----------
-    at
-        microseconds: the as of of a cycle, or when a person decided.
-    kind
-        renamed, recounted, forgotten, …
-    subject
-        to what: a version, an old name, or empty.
-    who, why
-        of a decision; empty: the service itself.
-    detail
-        figures of the kind, as JSON.
-    """
+    """What happened to a model's history, and by whom. Events are kept for ever."""
 
     model: str
-    at: int
-    kind: str
-    subject: str = ""
+    at: int  # microseconds: the as of of a cycle, or when a person decided
+    kind: str  # renamed, recounted, forgotten, …
+    subject: str = ""  # to what: a version, an old name, or empty
+    # who, why: of a decision; empty: the service itself.
     who: str = ""
     why: str = ""
-    detail: str = "{}"
+    detail: str = "{}"  # figures of the kind, as JSON
 
     @property
     def acceptance(self) -> Acceptance:
@@ -251,29 +166,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingNotice:
-    """A notice that a channel has not taken yet.
+    """A notice that a channel has not taken yet."""
 
-    Parameters
-    ----------
-    key
-        of this notice and channel, always the same: by it a receiver knows what it has already.
-    payload
-        what is told: see `alerts.messages.Notice`.
-    attempts
-        how often it was tried.
-    wait
-        microseconds until it may be tried; 0: now.
-    """
-
-    key: str
+    key: str  # of this notice and channel, always the same: by it a receiver knows what it has already
     model: str
     rule: str
     kind: str
     channel: str
     as_of: int
-    payload: Mapping[str, Any]
-    attempts: int = 0
-    wait: int = 0
+    payload: Mapping[str, Any]  # what is told: see `alerts.messages.Notice`
+    attempts: int = 0  # how often it was tried
+    wait: int = 0  # microseconds until it may be tried; 0: now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,58 +191,32 @@ class KeptConfiguration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptReference:
-    """A kept reference without its counters.
+    """A kept reference without its counters."""
 
-    Parameters
-    ----------
-    key
-        hash of what it is made of; of a file also a hash of its content.
-    grid
-        hash of its grids.
-    made_of
-        file, table, query or time range, in words; empty: kept by a version that did not say it.
-    rows
-        records it was made of.
-    created
-        when it was kept, microseconds.
-    """
-
-    key: str
+    key: str  # hash of what it is made of; of a file also a hash of its content
     model: str
-    grid: str
-    made_of: str
-    rows: int
-    created: int
+    grid: str  # hash of its grids
+    made_of: str  # file, table, query or time range, in words; empty: kept by a version that did not say it
+    rows: int  # records it was made of
+    created: int  # when it was kept, microseconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """Which kept measurements of a window's ends pages draw.
-
-    Parameters
-    ----------
-    after, until
-        bounds of the windows' ends: after the one, up to the other.
-    measures, subjects, against
-        None: any.
-    as_of
-        only what was kept then; None: all revisions.
-    segment, version
-        empty: the whole; None: any.
-    details
-        whether the tables behind the values are read too.
-    newest
-        whether the newest revisions alone are read, as `measures.rows.newest` chooses them.
-    """
+    """Which kept measurements of a window's ends pages draw."""
 
     window: str
+    # after, until: bounds of the windows' ends: after the one, up to the other.
     after: int
     until: int
+    # measures, subjects, against: None: any.
     measures: Sequence[str] | None = None
     subjects: Sequence[str] | None = None
     against: Sequence[str] | None = None
-    as_of: int | None = None
+    as_of: int | None = None  # only what was kept then; None: all revisions
+    # segment, version: empty: the whole; None: any.
     segment: str | None = ""
     version: str | None = ""
-    details: bool = False
+    details: bool = False  # whether the tables behind the values are read too
+    # whether the newest revisions alone are read, as `measures.rows.newest` chooses them.
     newest: bool = False

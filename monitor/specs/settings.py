@@ -11,23 +11,16 @@ from monitor.specs.model import ModelSpec, SourceSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSpec:
-    """Where the HTTP server listens; files of TLS and of secrets, relative to the configuration's.
-
-    Parameters
-    ----------
-    pages
-        whether people are shown pages; None: where the host is loopback, or there is a secret.
-    url
-        address from outside, as behind a proxy; what links to pages begin with.
-    """
+    """Where the HTTP server listens; files of TLS and of secrets, relative to the configuration's."""
 
     host: str = HOST
     port: int = PORT
     tls_certificate: str | None = None
     tls_key: str | None = None
     secret_file: str | None = None
+    # whether people are shown pages; None: where the host is loopback, or there is a secret.
     pages: bool | None = None
-    url: str | None = None
+    url: str | None = None  # address from outside, as behind a proxy; what links to pages begin with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,48 +41,28 @@ class DaemonSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSpec:
-    """Where people are told of alerts.
-
-    Parameters
-    ----------
-    url
-        secrets filled in; never logged, stored or shown.
-    models
-        that it is told of; None: all.
-    severity
-        the least one that it is told of.
-    """
+    """Where people are told of alerts."""
 
     name: str
-    url: str = field(repr=False)
-    models: tuple[str, ...] | None = None
-    severity: Severity = Severity.WARNING
+    url: str = field(repr=False)  # secrets filled in; never logged, stored or shown
+    models: tuple[str, ...] | None = None  # that it is told of; None: all
+    severity: Severity = Severity.WARNING  # the least one that it is told of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that was configured.
+    """Everything that was configured."""
 
-    Parameters
-    ----------
-    store_url
-        SQLAlchemy URL of our own database, secrets filled in but for files, which are read for each
-        connection: see `specs.urls`; never logged: see `specs.urls.shown`.
-    retention
-        microseconds for which all kept revisions are kept; None: for ever.
-    thin
-        of windows that overlap others of their kind, measures that nobody asks for are not kept.
-    models
-        the enabled ones, in the order of the file.
-    """
-
+    # SQLAlchemy URL of our own database, secrets filled in but for files, which are read for each connection:
+    # see `specs.urls`; never logged: see `specs.urls.shown`.
     store_url: str = field(repr=False)
-    retention: int | None = None
+    retention: int | None = None  # microseconds for which all kept revisions are kept; None: for ever
+    # of windows that overlap others of their kind, measures that nobody asks for are not kept.
     thin: bool = True
     http: HttpSpec
     log: LogSpec
     sources: tuple[SourceSpec, ...]
-    models: tuple[ModelSpec, ...]
+    models: tuple[ModelSpec, ...]  # the enabled ones, in the order of the file
     daemon: DaemonSpec = DaemonSpec()
     channels: tuple[ChannelSpec, ...] = ()
 

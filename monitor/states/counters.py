@@ -24,23 +24,12 @@ _FILLED = 0.06  # share of a layout from which on dense vectors are cheaper
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A named part of a layout.
+    """A named part of a layout."""
 
-    Parameters
-    ----------
-    name
-        as in "score", "feature:temp_f".
-    shape
-        of the dense array.
-    grid
-        hash of what the cells mean; blocks of different grids never merge.
-    sums
-        the shape is (4, terms): n, out of range, hi and lo halves of exact sums (see `sums`).
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    grid: str
+    name: str  # as in "score", "feature:temp_f"
+    shape: tuple[int, ...]  # of the dense array
+    grid: str  # hash of what the cells mean; blocks of different grids never merge
+    # the shape is (4, terms): n, out of range, hi and lo halves of exact sums (see `sums`).
     sums: bool = False
 
     @property
@@ -102,21 +91,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counters:
-    """Non-zero counts. Exact: merging loses nothing.
+    """Non-zero counts. Exact: merging loses nothing."""
 
-    Parameters
-    ----------
-    layout
-        what the positions mean.
-    index
-        int64, ascending, distinct positions.
-    value
-        int64, non-zero; low halves of sums in [0, 2^40).
-    """
-
-    layout: Layout
-    index: Ints
-    value: Ints
+    layout: Layout  # what the positions mean
+    index: Ints  # int64, ascending, distinct positions
+    value: Ints  # int64, non-zero; low halves of sums in [0, 2^40)
 
     @classmethod
     def empty(cls, layout: Layout) -> "Counters":
@@ -281,18 +260,10 @@ def _found(among: Ints, value: Ints, key: Ints) -> tuple[Ints, Bools, Ints]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """Counters made dense once, whose blocks cost nothing to read.
+    """Counters made dense once, whose blocks cost nothing to read."""
 
-    Parameters
-    ----------
-    layout
-        what the positions mean.
-    dense
-        int64, shape (layout.size,).
-    """
-
-    layout: Layout
-    dense: Ints
+    layout: Layout  # what the positions mean
+    dense: Ints  # int64, shape (layout.size,)
 
     def block(self, name: str) -> Ints:
         """Dense array of one block."""

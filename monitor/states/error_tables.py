@@ -10,38 +10,22 @@ from monitor.states import sums
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """Labelled records by the cell of their signed error.
+    """Labelled records by the cell of their signed error."""
 
-    Parameters
-    ----------
-    edges
-        ascending, symmetric about 0, in units of `scale`; cell i lies between edges i - 1 and i, the first
-        and the last one are open.
-    counts
-        int64, shape (len(edges) + 1,).
-    scale
-        power of two, in the unit of the labels.
-    """
-
+    # ascending, symmetric about 0, in units of `scale`; cell i lies between edges i - 1 and i, the first and
+    # the last one are open.
     edges: Floats
-    counts: Ints
-    scale: float
+    counts: Ints  # int64, shape (len(edges) + 1,)
+    scale: float  # power of two, in the unit of the labels
 
 
 @dataclass(frozen=True, slots=True)
 class LabelErrors:
-    """Exact sums of labels and of absolute errors by the cell of the label.
+    """Exact sums of labels and of absolute errors by the cell of the label."""
 
-    Parameters
-    ----------
-    edges
-        ascending, as in `ErrorTable`, of label - centre.
-    counts
-        int64, shape (4, 2 x cells): n, out of range, hi, lo of label - centre by cell, then those of the
-        absolute error by cell; both in units of the scale.
-    """
-
-    edges: Floats
+    edges: Floats  # ascending, as in `ErrorTable`, of label - centre
+    # int64, shape (4, 2 x cells): n, out of range, hi, lo of label - centre by cell, then those of the
+    # absolute error by cell; both in units of the scale.
     counts: Ints
 
     @property
@@ -64,22 +48,13 @@ class LabelErrors:
 
 @dataclass(frozen=True, slots=True)
 class PredictionErrors:
-    """Exact sums of errors and predictions by group of the prediction's cells.
+    """Exact sums of errors and predictions by group of the prediction's cells."""
 
-    Parameters
-    ----------
-    counts
-        int64, shape (4, 4 x groups): n, out of range, hi, lo of the absolute error by group, then those of
-        the squared one, of the signed one, and of prediction - centre; in units of the scale and its square.
-    scale
-        power of two, in the unit of the labels.
-    centre
-        that predictions are measured from.
-    """
-
+    # int64, shape (4, 4 x groups): n, out of range, hi, lo of the absolute error by group, then those of the
+    # squared one, of the signed one, and of prediction - centre; in units of the scale and its square.
     counts: Ints
-    scale: float
-    centre: float
+    scale: float  # power of two, in the unit of the labels
+    centre: float  # that predictions are measured from
 
     @property
     def n(self) -> Ints:

@@ -103,25 +103,16 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class NumericGrid:
-    """Cells between ascending edges, with open ends; a value equal to an edge lies above it.
+    """Cells between ascending edges, with open ends; a value equal to an edge lies above it."""
 
-    Parameters
-    ----------
-    edges
-        ascending, distinct, finite.
-    deciles
-        positions in `edges` of the reference's deciles; empty without a reference.
-    lower, upper
-        values outside [lower, upper] are invalid.
-    centre, scale
-        moments are summed of (value - centre) / scale: a value of the reference in its middle, and the power
-        of two at its standard deviation; scale 0: no moments.
-    """
-
-    edges: tuple[float, ...]
+    edges: tuple[float, ...]  # ascending, distinct, finite
+    # positions in `edges` of the reference's deciles; empty without a reference.
     deciles: tuple[int, ...] = ()
+    # lower, upper: values outside [lower, upper] are invalid.
     lower: float = -np.inf
     upper: float = np.inf
+    # centre, scale: moments are summed of (value - centre) / scale: a value of the reference in its middle,
+    # and the power of two at its standard deviation; scale 0: no moments.
     centre: float = 0.0
     scale: float = 0.0
 
@@ -149,18 +140,10 @@ class NumericGrid:
 
 @dataclass(frozen=True, slots=True)
 class CategoryGrid:
-    """A cell for each named level, one for the reference's *other* levels.
+    """A cell for each named level, one for the reference's *other* levels."""
 
-    Parameters
-    ----------
-    levels
-        canonical text, most frequent in the reference first.
-    rare
-        digests of the reference's levels that are not named.
-    """
-
-    levels: tuple[str, ...]
-    rare: frozenset[str] = frozenset()
+    levels: tuple[str, ...]  # canonical text, most frequent in the reference first
+    rare: frozenset[str] = frozenset()  # digests of the reference's levels that are not named
 
     @property
     def regular(self) -> int:

@@ -23,33 +23,20 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class PairedScores:
-    """Labelled records of a binary model that both scored.
+    """Labelled records of a binary model that both scored."""
 
-    Parameters
-    ----------
-    champion, challenger
-        by score cell (ascending) and class: the same cells, the same records.
-    joint
-        int64, shape (2, k, k): class, the champion's and the challenger's coarser cell.
-    """
-
+    # champion, challenger: by score cell (ascending) and class: the same cells, the same records.
     champion: ScoreTable
     challenger: ScoreTable
-    joint: Ints
+    joint: Ints  # int64, shape (2, k, k): class, the champion's and the challenger's coarser cell
 
 
 @dataclass(frozen=True, slots=True)
 class PairedLosses:
-    """Differences of the losses, champion's - challenger's, by size and sign.
+    """Differences of the losses, champion's - challenger's, by size and sign."""
 
-    Parameters
-    ----------
-    zero
-        records whose losses are equal.
-    smaller, larger
-        int64, shape (LOSS_EDGES + 1,): records of which the champion's loss is smaller, larger.
-    """
-
-    zero: int
+    zero: int  # records whose losses are equal
+    # smaller, larger: int64, shape (LOSS_EDGES + 1,): records of which the champion's loss is smaller,
+    # larger.
     smaller: Ints
     larger: Ints

@@ -10,18 +10,10 @@ from monitor.states.grids import EXTRA_CELLS, Grid
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts per cell of a grid: the regular cells, then unseen, missing, invalid.
+    """Counts per cell of a grid: the regular cells, then unseen, missing, invalid."""
 
-    Parameters
-    ----------
-    grid
-        the cells.
-    counts
-        shape (grid.size,): int64, or float64 where they are expected of several references.
-    """
-
-    grid: Grid
-    counts: Counts
+    grid: Grid  # the cells
+    counts: Counts  # shape (grid.size,): int64, or float64 where they are expected of several references
 
     @property
     def regular(self) -> Counts:
@@ -51,70 +43,37 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Labelled records by actual and predicted class.
+    """Labelled records by actual and predicted class."""
 
-    Parameters
-    ----------
-    classes
-        canonical text; for a binary model (negative, positive).
-    counts
-        int64, shape (k + 1, k + 1): rows actual, columns predicted, the last of each *unseen*.
-    """
-
-    classes: tuple[str, ...]
-    counts: Ints
+    classes: tuple[str, ...]  # canonical text; for a binary model (negative, positive)
+    counts: Ints  # int64, shape (k + 1, k + 1): rows actual, columns predicted, the last of each *unseen*
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Labelled records of a binary model by score cell (ascending) and class.
+    """Labelled records of a binary model by score cell (ascending) and class."""
 
-    Parameters
-    ----------
-    negative, positive
-        int64, shape (cells,).
-    """
-
+    # negative, positive: int64, shape (cells,).
     negative: Ints
     positive: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class ClassTables:
-    """Labelled records of a multi-class model by the probability of each class.
+    """Labelled records of a multi-class model by the probability of each class."""
 
-    Parameters
-    ----------
-    classes
-        canonical text.
-    counts
-        int64, shape (k, 2, cells): cells ascending; records of other classes, then of the class.
-    unusable
-        int64, shape (causes,): labelled records that are left out.
-    """
-
-    classes: tuple[str, ...]
-    counts: Ints
-    unusable: Ints
+    classes: tuple[str, ...]  # canonical text
+    counts: Ints  # int64, shape (k, 2, cells): cells ascending; records of other classes, then of the class
+    unusable: Ints  # int64, shape (causes,): labelled records that are left out
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Exact sums of named terms.
+    """Exact sums of named terms."""
 
-    Parameters
-    ----------
-    counts
-        int64, shape (4, terms): n, out of range, hi, lo.
-    terms
-        names, one a column.
-    scales
-        powers of two, one a column: the unit of the term is 2^-40 of it.
-    """
-
-    counts: Ints
-    terms: tuple[str, ...]
-    scales: tuple[float, ...]
+    counts: Ints  # int64, shape (4, terms): n, out of range, hi, lo
+    terms: tuple[str, ...]  # names, one a column
+    scales: tuple[float, ...]  # powers of two, one a column: the unit of the term is 2^-40 of it
 
     def n(self, term: str) -> int:
         """Count the records that have the term."""
@@ -146,18 +105,13 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class LabelTally:
-    """What is known of the labels of a set of records.
+    """What is known of the labels of a set of records."""
 
-    Parameters
-    ----------
-    records, labelled
-        all records; those with a valid or unseen label.
-    corrections, retracted, invalid
-        labels that were replaced; records whose winning label is NULL; labels that are not values.
-    """
-
+    # records, labelled: all records; those with a valid or unseen label.
     records: int
     labelled: int
+    # corrections, retracted, invalid: labels that were replaced; records whose winning label is NULL; labels
+    # that are not values.
     corrections: int
     retracted: int
     invalid: int
@@ -165,15 +119,7 @@ class LabelTally:
 
 @dataclass(frozen=True, slots=True)
 class DelayTable:
-    """First label's delay by cell, all classes together.
+    """First label's delay by cell, all classes together."""
 
-    Parameters
-    ----------
-    edges
-        seconds, ascending; cell 0 lies below the first edge.
-    counts
-        int64, shape (len(edges) + 1,).
-    """
-
-    edges: tuple[float, ...]
-    counts: Ints
+    edges: tuple[float, ...]  # seconds, ascending; cell 0 lies below the first edge
+    counts: Ints  # int64, shape (len(edges) + 1,)

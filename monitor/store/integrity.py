@@ -44,18 +44,10 @@ _FAILED_CHECKSUMS = text("SELECT checksum_failures FROM pg_stat_database WHERE d
 
 @dataclass(frozen=True, slots=True)
 class Integrity:
-    """What was looked at without finding damage.
+    """What was looked at without finding damage."""
 
-    Parameters
-    ----------
-    warnings
-        what may be damage.
-    notes
-        what was not looked at, and why.
-    """
-
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what may be damage
+    notes: tuple[str, ...] = ()  # what was not looked at, and why
 
 
 def require_sound(url: str, limit: float = LIMIT) -> Integrity:

@@ -12,17 +12,12 @@ PRIVATE = {"Cache-Control": "private, no-cache"}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer of a page.
-
-    Parameters
-    ----------
-    headers
-        beside the content type, as ETag and Cache-Control.
-    """
+    """An answer of a page."""
 
     body: bytes
     content_type: str = "text/html; charset=utf-8"
     status: int = 200
+    # beside the content type, as ETag and Cache-Control.
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

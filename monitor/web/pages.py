@@ -47,22 +47,13 @@ def pages_at(pages: Pages, hosts: frozenset[str] | None) -> Callable[[Request], 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a client asks for: those who ask the same at once are given one answer.
+    """What a client asks for: those who ask the same at once are given one answer."""
 
-    Parameters
-    ----------
-    path, query
-        as they were sent.
-    known
-        ETag that the client has, or empty.
-    packed
-        whether it takes gzip.
-    """
-
+    # path, query: as they were sent.
     path: str
     query: str
-    known: str
-    packed: bool
+    known: str  # ETag that the client has, or empty
+    packed: bool  # whether it takes gzip
 
     @classmethod
     def of(cls, request: Request) -> "_Question":

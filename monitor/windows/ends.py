@@ -14,23 +14,12 @@ _MOST_PERIODS = 8
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A kind of window: a length and the step at which its ends fall, or a calendar unit.
+    """A kind of window: a length and the step at which its ends fall, or a calendar unit."""
 
-    Parameters
-    ----------
-    name
-        as configured: "7d", "month".
-    length
-        microseconds; of a calendar unit the longest one.
-    step
-        microseconds; 0 for calendar units, whose ends are those of the calendar.
-    zone
-        IANA name of the model's zone: of calendar units, and of "the same hours" of earlier weeks.
-    """
-
-    name: str
-    length: int
-    step: int
+    name: str  # as configured: "7d", "month"
+    length: int  # microseconds; of a calendar unit the longest one
+    step: int  # microseconds; 0 for calendar units, whose ends are those of the calendar
+    # IANA name of the model's zone: of calendar units, and of "the same hours" of earlier weeks.
     zone: str = "UTC"
 
     @property

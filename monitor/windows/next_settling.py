@@ -17,18 +17,10 @@ from monitor.windows.settling import (
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When a window is expected to settle.
+    """When a window is expected to settle."""
 
-    Parameters
-    ----------
-    at
-        moment; None: it cannot be known.
-    because
-        why then, or why it cannot be known: half a sentence, to be read after "because".
-    """
-
-    at: int | None
-    because: str
+    at: int | None  # moment; None: it cannot be known
+    because: str  # why then, or why it cannot be known: half a sentence, to be read after "because"
 
 
 def next_end(window: Window, newest: int | None, first: int) -> int:

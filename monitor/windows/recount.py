@@ -8,48 +8,23 @@ from monitor.windows.settling import is_confirmed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecountCandidate:
-    """A pane that waits, and what is known of its last count.
+    """A pane that waits, and what is known of its last count."""
 
-    Parameters
-    ----------
-    start
-        of the pane.
-    since
-        as of which it waits.
-    records_changed
-        rows of it changed, not only labels.
-    counted_as_of
-        of its last count; None: never counted.
-    rows
-        that a count reads.
-    """
-
-    start: int
-    since: int
-    records_changed: bool
-    counted_as_of: int | None
-    rows: int
+    start: int  # of the pane
+    since: int  # as of which it waits
+    records_changed: bool  # rows of it changed, not only labels
+    counted_as_of: int | None  # of its last count; None: never counted
+    rows: int  # that a count reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Limits of one cycle.
+    """Limits of one cycle."""
 
-    Parameters
-    ----------
-    rows
-        at most so many rows are read again; at least one pane is.
-    pane
-        width of a pane.
-    settling_age
-        age at which windows settle, None while unknown.
-    by_difference
-        labels are added by difference: a pane that waits for labels all the same is counted at once.
-    """
-
-    rows: int
-    pane: int
-    settling_age: int | None
+    rows: int  # at most so many rows are read again; at least one pane is
+    pane: int  # width of a pane
+    settling_age: int | None  # age at which windows settle, None while unknown
+    # labels are added by difference: a pane that waits for labels all the same is counted at once.
     by_difference: bool = False
 
 

@@ -47,76 +47,46 @@ class Settled(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """Reported first delays that their pane was old enough to show as it was last counted.
+    """Reported first delays that their pane was old enough to show as it was last counted."""
 
-    Parameters
-    ----------
-    count
-        int64, shape (classes, cells): delays by cell.
-    shown
-        int64, shape (classes, cells): the same delays, by the last cell that their pane can show.
-    """
-
-    count: Ints
-    shown: Ints
+    count: Ints  # int64, shape (classes, cells): delays by cell
+    shown: Ints  # int64, shape (classes, cells): the same delays, by the last cell that their pane can show
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """How much of one class's labels is in, by age: entry k at the upper edge of delay cell k.
+    """How much of one class's labels is in, by age: entry k at the upper edge of delay cell k."""
 
-    Parameters
-    ----------
-    completeness
-        float64, shape (cells,), ascending to 1: labels that are in, of those that will come. At an age beyond
-        the last cell it is 1.
-    variance
-        float64, same shape: Greenwood's, of the logarithm of `completeness`; infinite where that is 0.
-    """
-
+    # float64, shape (cells,), ascending to 1: labels that are in, of those that will come. At an age beyond
+    # the last cell it is 1.
     completeness: Floats
+    # float64, same shape: Greenwood's, of the logarithm of `completeness`; infinite where that is 0.
     variance: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """When windows settle.
+    """When windows settle."""
 
-    Parameters
-    ----------
-    settled, nearly_all
-        age at which every class has the settled share (99 %) of the labels that will come; the horizon where
-        there are too few delays, even of all classes together: later labels do not count.
-    few
-        a class has too few delays of its own: the pooled ones of all classes stand in. Of several classes it
-        is told where those hold more of the labels than a settled window may miss: one of many is often rare.
-    curves
-        one a class, in the order of the classes; none where there are too few delays.
-    """
-
+    # settled, nearly_all: age at which every class has the settled share (99 %) of the labels that will come;
+    # the horizon where there are too few delays, even of all classes together: later labels do not count.
     settled: int
     nearly_all: int
+    # a class has too few delays of its own: the pooled ones of all classes stand in. Of several classes it is
+    # told where those hold more of the labels than a settled window may miss: one of many is often rare.
     few: bool
+    # one a class, in the order of the classes; none where there are too few delays.
     curves: tuple[Curve, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPanes:
-    """Labels parts of the panes of a model, ascending by start; one position a pane.
+    """Labels parts of the panes of a model, ascending by start; one position a pane."""
 
-    Parameters
-    ----------
-    start, records, labelled
-        int64.
-    counted_as_of
-        int64: all labels that were reported until then are counted.
-    whole_as_of
-        int64: as of its last whole count; before the pane's start where none stands.
-    """
-
+    # start, records, labelled: int64.
     start: Ints
-    counted_as_of: Ints
-    whole_as_of: Ints
+    counted_as_of: Ints  # int64: all labels that were reported until then are counted
+    whole_as_of: Ints  # int64: as of its last whole count; before the pane's start where none stands
     records: Ints
     labelled: Ints
 
@@ -139,25 +109,15 @@ class LabelledPanes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettlingRule:
-    """Options of settling.
+    """Options of settling."""
 
-    Parameters
-    ----------
-    share
-        completeness and coverage that are enough.
-    after
-        a fixed age that replaces the learnt one, or None.
-    horizon, pane
-        microseconds.
-    heard
-        newest report of the label feed, at most the as of: of later labels a feed that stands still says
-        nothing.
-    """
-
-    share: float
-    after: int | None
+    share: float  # completeness and coverage that are enough
+    after: int | None  # a fixed age that replaces the learnt one, or None
+    # horizon, pane: microseconds.
     horizon: int
     pane: int
+    # newest report of the label feed, at most the as of: of later labels a feed that stands still says
+    # nothing.
     heard: int
 
 

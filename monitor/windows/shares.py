@@ -17,14 +17,9 @@ COMPLETE = 0.99  # share from which on a total is taken to be known
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Shares of the labels that are in, of some spans of records.
+    """Shares of the labels that are in, of some spans of records."""
 
-    Parameters
-    ----------
-    share, variance
-        shape (spans, classes): the mean over a span's width; the variance of its logarithm.
-    """
-
+    # share, variance: shape (spans, classes): the mean over a span's width; the variance of its logarithm.
     share: Floats
     variance: Floats
 
@@ -89,22 +84,13 @@ def _mean(edges: Floats, reached: Floats, age: Floats, width: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class ReportedSteps:
-    """What is looked back at: labels by when their records were, and how much later they were reported.
+    """What is looked back at: labels by when their records were, and how much later they were reported."""
 
-    Parameters
-    ----------
-    count
-        int64, shape (classes, steps, lags): labels of the records of a step (ascending, without gaps) that
-        were reported in the same step, one later, …
-    share
-        shape (lags, classes): share that is in at the end of the same step, of the next one, …
-    known
-        steps whose labels are as good as all in.
-    """
-
+    # int64, shape (classes, steps, lags): labels of the records of a step (ascending, without gaps) that were
+    # reported in the same step, one later, …
     count: Ints
-    share: Floats
-    known: Bools
+    share: Floats  # shape (lags, classes): share that is in at the end of the same step, of the next one, …
+    known: Bools  # steps whose labels are as good as all in
 
 
 def looked_back(looked: ReportedSteps, lags: range, least: float) -> Floats:

@@ -53,23 +53,16 @@ SCHEMA = pa.schema([(name, _TYPES.get(name, _TEXT)) for name in _ORDER])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """Which kept measurements; None: any.
-
-    Parameters
-    ----------
-    start, end
-        windows whose ends lie in (start, end]: those of a month are asked for by its first day and the next
-        month's.
-    as_of
-        of each window, measure, … the newest revision at or before it, instead of all.
-    """
+    """Which kept measurements; None: any."""
 
     model: str | None = None
     window: str | None = None
     measure: str | None = None
+    # start, end: windows whose ends lie in (start, end]: those of a month are asked for by its first day and
+    # the next month's.
     start: int | None = None
     end: int | None = None
-    as_of: int | None = None
+    as_of: int | None = None  # of each window, measure, … the newest revision at or before it, instead of all
 
 
 class _Writer(Protocol):

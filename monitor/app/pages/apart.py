@@ -27,16 +27,10 @@ _NICE = 10  # where cores are short, cycles and scrapes come first
 
 @dataclass(slots=True)
 class PagesApart:
-    """Pages of an application's run, as `monitor view` shows them, one at a time.
-
-    Parameters
-    ----------
-    clock
-        tells the time by which a model is stale.
-    """
+    """Pages of an application's run, as `monitor view` shows them, one at a time."""
 
     app: App
-    clock: Clock
+    clock: Clock  # tells the time by which a model is stale
     _asked: Connection | None = None
     _of: Settings | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)

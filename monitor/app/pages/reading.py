@@ -24,19 +24,11 @@ _MOST_SEEN = 4  # models, some MB each
 
 @dataclass(frozen=True, slots=True)
 class StoreData:
-    """The store of an application, as pages see it: each call reads in its own short transaction.
-
-    Parameters
-    ----------
-    clock
-        tells the time by which a model is stale.
-    probes
-        whether a daemon serves the pages, and with them /metrics.
-    """
+    """The store of an application, as pages see it: each call reads in its own short transaction."""
 
     app: App
-    clock: Callable[[], int]
-    probes: bool = True
+    clock: Callable[[], int]  # tells the time by which a model is stale
+    probes: bool = True  # whether a daemon serves the pages, and with them /metrics
     _references: KeptReferences = field(default_factory=dict)
     _seen: dict[str, tuple[tuple[object, ...], list[Seen]]] = field(default_factory=dict)
 

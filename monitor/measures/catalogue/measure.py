@@ -95,90 +95,44 @@ _OF_STRATA = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure, as users know it.
+    """A measure, as users know it."""
 
-    Parameters
-    ----------
-    name
-        as in the literature; `*_score` is better when higher, `*_error`, `*_loss`, `*_distance`, `*_index`
-        when lower (`brier_score` is the literature's exception).
-    definition
-        formula, and what happens in edge cases.
-    tasks
-        models that have it.
-    interval
-        how its interval is found; None: it has none.
-    source
-        of the definition or the interval.
-    headline
-        exposed by default for the whole model, measured of strata; of performance also compared with the
-        reference.
-    compared
-        compared with the reference too, though it is no headline.
-    needs_labels
-        False: it can be had before labels are in.
-    needs_time
-        role of the column without which nothing says when: "logged_at", "reported_at"; empty: none.
-    critical
-        name of the measure that is its critical value; None: it has none.
-    beside
-        name of the measure that stands in for an interval, where that is no critical value; None: none does.
-    yardstick
-        what of chance it is itself; None: it is none.
-    rate
-        a share of records, with the interval of a rate.
-    bootstrap
-        its interval needs resamples.
-    total
-        it grows with the number of records: not compared between windows.
-    smooth
-        False for maxima, and for quantiles of cells: how much days differ gives them no interval.
-    whole_only
-        versions, segments and arms do not have it.
-    cumulative
-        it is of all settled days since a date: judged and shown under the window `cumulative`.
-    of_challenger
-        it compares champion and challenger.
-    estimates
-        name of the measure that it estimates, or whose estimate's error it is; empty: none.
-    nowcast
-        models that have a nowcast of it.
-    percent
-        False: a ratio that the field tells as 0.731, not as 73.1 %.
-    moment
-        its seconds are a Unix time.
-    exposed
-        what has a series, besides the headlines of whole models.
-    """
-
+    # as in the literature; `*_score` is better when higher, `*_error`, `*_loss`, `*_distance`, `*_index` when
+    # lower (`brier_score` is the literature's exception).
     name: str
-    definition: str
+    definition: str  # formula, and what happens in edge cases
     _: KW_ONLY
     family: Family
-    tasks: frozenset[Task] = ALL
+    tasks: frozenset[Task] = ALL  # models that have it
     unit: Unit = Unit.RATIO
     direction: Direction = Direction.NONE
-    interval: str | None = None
-    source: str = ""
+    interval: str | None = None  # how its interval is found; None: it has none
+    source: str = ""  # of the definition or the interval
+    # exposed by default for the whole model, measured of strata; of performance also compared with the
+    # reference.
     headline: bool = False
-    compared: bool = False
-    needs_labels: bool = False
+    compared: bool = False  # compared with the reference too, though it is no headline
+    needs_labels: bool = False  # False: it can be had before labels are in
+    # role of the column without which nothing says when: "logged_at", "reported_at"; empty: none.
     needs_time: str = ""
-    critical: str | None = None
+    critical: str | None = None  # name of the measure that is its critical value; None: it has none
+    # name of the measure that stands in for an interval, where that is no critical value; None: none does.
     beside: str | None = None
-    yardstick: Yardstick | None = None
-    rate: bool = False
-    bootstrap: bool = False
-    total: bool = False
+    yardstick: Yardstick | None = None  # what of chance it is itself; None: it is none
+    rate: bool = False  # a share of records, with the interval of a rate
+    bootstrap: bool = False  # its interval needs resamples
+    total: bool = False  # it grows with the number of records: not compared between windows
+    # False for maxima, and for quantiles of cells: how much days differ gives them no interval.
     smooth: bool = True
-    whole_only: bool = False
+    whole_only: bool = False  # versions, segments and arms do not have it
+    # it is of all settled days since a date: judged and shown under the window `cumulative`.
     cumulative: bool = False
-    of_challenger: bool = False
-    estimates: str = ""
-    nowcast: frozenset[Task] = frozenset()
-    percent: bool = True
-    moment: bool = False
-    exposed: Exposure = Exposure.NOTHING
+    of_challenger: bool = False  # it compares champion and challenger
+    estimates: str = ""  # name of the measure that it estimates, or whose estimate's error it is; empty: none
+    nowcast: frozenset[Task] = frozenset()  # models that have a nowcast of it
+    percent: bool = True  # False: a ratio that the field tells as 0.731, not as 73.1 %
+    moment: bool = False  # its seconds are a Unix time
+    exposed: Exposure = Exposure.NOTHING  # what has a series, besides the headlines of whole models
 
     @property
     def has_interval(self) -> bool:

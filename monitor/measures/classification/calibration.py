@@ -35,20 +35,13 @@ _TABLE = ("lowest_score", "highest_score", "records", "mean_probability", "posit
 
 @dataclass(frozen=True, slots=True)
 class RankedProbabilities:
-    """Ranked scores as probabilities.
-
-    Parameters
-    ----------
-    middle, half
-        shape (cells,): middle and half the width of each cell.
-    weighted
-        sum of the records' middles.
-    """
+    """Ranked scores as probabilities."""
 
     ranked: Ranked
+    # middle, half: shape (cells,): middle and half the width of each cell.
     middle: Floats
     half: Floats
-    weighted: Floats
+    weighted: Floats  # sum of the records' middles
 
     @classmethod
     def of(cls, ranked: Ranked) -> "RankedProbabilities":
@@ -59,25 +52,16 @@ class RankedProbabilities:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Groups of about equally many records, the highest scores first.
+    """Groups of about equally many records, the highest scores first."""
 
-    Parameters
-    ----------
-    records, positives
-        int64, shape (groups,).
-    mean, off
-        mean of the cells' middles, and the bound of its error.
-    variance
-        of the number of positives, if each cell's middle were the probability.
-    lower, upper
-        the cells' outer bounds.
-    """
-
+    # records, positives: int64, shape (groups,).
     records: Ints
     positives: Ints
+    # mean, off: mean of the cells' middles, and the bound of its error.
     mean: Floats
     off: Floats
-    variance: Floats
+    variance: Floats  # of the number of positives, if each cell's middle were the probability
+    # lower, upper: the cells' outer bounds.
     lower: Floats
     upper: Floats
 

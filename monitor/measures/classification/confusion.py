@@ -44,22 +44,13 @@ Share: TypeAlias = tuple[int, int, Reason]
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """Sums of the confusion counts.
+    """Sums of the confusion counts."""
 
-    Parameters
-    ----------
-    n
-        all records.
-    actual, predicted
-        records by actual and by predicted class, the last of each *unseen*.
-    right
-        records of each known class that were predicted so.
-    """
-
-    n: int
+    n: int  # all records
+    # actual, predicted: records by actual and by predicted class, the last of each *unseen*.
     actual: list[int]
     predicted: list[int]
-    right: list[int]
+    right: list[int]  # records of each known class that were predicted so
 
     @classmethod
     def of(cls, confusion: Confusion) -> "Margins":

@@ -24,27 +24,18 @@ _Sums: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Sums of the counts, and of each of their resamples, in one stack: the counts themselves come first.
+    """Sums of the counts, and of each of their resamples, in one stack: the counts themselves come first."""
 
-    Parameters
-    ----------
-    n
-        records.
-    total
-        shape (draws,): records of each draw, n in most; statistics are ratios, so that it cancels out.
-    actual, predicted
-        shape (k + 1, draws): records by actual and by predicted class, the last of each *unseen*.
-    right
-        shape (k, draws): records of each known class that were predicted so.
-    profit, hits, present
-        shape (draws,): sum of the amounts; records predicted right; known classes that have records.
-    """
-
-    n: int
+    n: int  # records
+    # shape (draws,): records of each draw, n in most; statistics are ratios, so that it cancels out.
     total: Floats
+    # actual, predicted: shape (k + 1, draws): records by actual and by predicted class, the last of each
+    # *unseen*.
     actual: Floats
     predicted: Floats
-    right: Floats
+    right: Floats  # shape (k, draws): records of each known class that were predicted so
+    # profit, hits, present: shape (draws,): sum of the amounts; records predicted right; known classes that
+    # have records.
     profit: Floats
     hits: Floats
     present: Floats

@@ -25,28 +25,17 @@ from monitor.states.views import ClassTables, ScoreTable, Sums
 
 @dataclass(frozen=True, slots=True)
 class Areas:
-    """One-vs-rest areas under the ROC curves, arrays of one entry a class.
+    """One-vs-rest areas under the ROC curves, arrays of one entry a class."""
 
-    Parameters
-    ----------
-    positives, negatives
-        records of the class, and of the others.
-    value
-        P(p of a positive > p of a negative) + ½ P(equal); 0 where one of them is 0.
-    of_positives, of_negatives
-        DeLong's variances of the mean placement of the ones, and of the others.
-    tied
-        half the share of the pairs that share a cell.
-    parts
-        the same variances, where they are not to be trusted Hanley and McNeil's: see `_parts`.
-    """
-
+    # positives, negatives: records of the class, and of the others.
     positives: Ints
     negatives: Ints
-    value: Floats
+    value: Floats  # P(p of a positive > p of a negative) + ½ P(equal); 0 where one of them is 0
+    # of_positives, of_negatives: DeLong's variances of the mean placement of the ones, and of the others.
     of_positives: Floats
     of_negatives: Floats
-    tied: Floats
+    tied: Floats  # half the share of the pairs that share a cell
+    # the same variances, where they are not to be trusted Hanley and McNeil's: see `_parts`.
     parts: tuple[Floats, Floats]
 
     @classmethod

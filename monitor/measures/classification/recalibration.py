@@ -19,21 +19,11 @@ _CLIP = 2.0**-12  # the middle of the outermost cells of 2,048
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Maximum-likelihood fit of logit P(positive) = intercept + slope · _logit(score).
+    """Maximum-likelihood fit of logit P(positive) = intercept + slope · _logit(score)."""
 
-    Parameters
-    ----------
-    coefficients
-        (intercept, slope).
-    covariance
-        shape (2, 2): inverse of the Hessian.
-    off
-        first-order bounds of what the cells can have changed in the coefficients.
-    """
-
-    coefficients: tuple[float, float]
-    covariance: Floats
-    off: tuple[float, float]
+    coefficients: tuple[float, float]  # (intercept, slope)
+    covariance: Floats  # shape (2, 2): inverse of the Hessian
+    off: tuple[float, float]  # first-order bounds of what the cells can have changed in the coefficients
 
 
 @dataclass(frozen=True, slots=True)

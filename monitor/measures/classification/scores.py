@@ -17,23 +17,13 @@ from monitor.states.views import ScoreTable, Sums
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What is counted of a binary model's labelled scores.
+    """What is counted of a binary model's labelled scores."""
 
-    Parameters
-    ----------
-    table
-        all cells, ascending.
-    bounds
-        shape (cells + 1,): bounds of the cells.
-    classes
-        (negative, positive).
-    losses, clipped
-        of the scores as probabilities: their losses, and how many were clipped; None: they are none.
-    """
-
-    table: ScoreTable
-    bounds: Floats
-    classes: tuple[str, ...]
+    table: ScoreTable  # all cells, ascending
+    bounds: Floats  # shape (cells + 1,): bounds of the cells
+    classes: tuple[str, ...]  # (negative, positive)
+    # losses, clipped: of the scores as probabilities: their losses, and how many were clipped; None: they are
+    # none.
     losses: Sums | None
     clipped: int
 

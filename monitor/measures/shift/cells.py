@@ -30,21 +30,12 @@ class Subject:
 
 @dataclass(frozen=True)
 class Expected:
-    """The reference's side of the comparison of some subjects. Cost: one pass over the cells, once.
+    """The reference's side of the comparison of some subjects. Cost: one pass over the cells, once."""
 
-    Parameters
-    ----------
-    subjects
-        in the order of the rows of every table here.
-    counts
-        shape (cells of a vector,): the reference's counts, or those expected of several references.
-    moments
-        of numbers, by name.
-    """
-
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Subject, ...]  # in the order of the rows of every table here
+    # shape (cells of a vector,): the reference's counts, or those expected of several references.
     counts: Counts
-    moments: Mapping[str, Moments] = field(default_factory=dict)
+    moments: Mapping[str, Moments] = field(default_factory=dict)  # of numbers, by name
 
     @cached_property
     def numeric(self) -> list[int]:
@@ -160,21 +151,11 @@ class Expected:
 
 @dataclass(frozen=True)
 class Fine:
-    """Regular cells of the numbers, one subject behind the other.
+    """Regular cells of the numbers, one subject behind the other."""
 
-    Parameters
-    ----------
-    positions
-        in a vector of counts.
-    lengths
-        cells of each subject.
-    counts
-        float64, shape (sum of lengths,).
-    """
-
-    positions: Ints
-    lengths: Ints
-    counts: Floats
+    positions: Ints  # in a vector of counts
+    lengths: Ints  # cells of each subject
+    counts: Floats  # float64, shape (sum of lengths,)
 
     def at(self, dense: Counts) -> "Fine":
         """Return the same cells of another vector."""
@@ -207,24 +188,16 @@ class Fine:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Both sides of the numbers in their regular cells, one subject behind the other.
-
-    Parameters
-    ----------
-    m, n
-        records of the reference and of the window that have a number, by subject.
-    q, p
-        shares of each cell; NaN where a side has none.
-    difference
-        cumulative share of the window less that of the reference, up to and with each cell.
-    """
+    """Both sides of the numbers in their regular cells, one subject behind the other."""
 
     now: Fine
+    # m, n: records of the reference and of the window that have a number, by subject.
     m: Floats
     n: Floats
+    # q, p: shares of each cell; NaN where a side has none.
     q: Floats
     p: Floats
-    difference: Floats
+    difference: Floats  # cumulative share of the window less that of the reference, up to and with each cell
 
     @classmethod
     def of(cls, expected: Expected, index: Ints, value: Counts) -> "Steps":
@@ -266,13 +239,9 @@ class Mixture:
 
     The expected shares are q = Σ w·q_r, and their uncertainty is that of m records: 1/m = Σ w²/m_r, the
     variance of a sum of independent shares.
-
-    Parameters
-    ----------
-    parts
-        (share, counters) of distinct references on one layout; the shares add up to 1.
     """
 
+    # (share, counters) of distinct references on one layout; the shares add up to 1.
     parts: tuple[tuple[float, Counters], ...]
 
     def dense(self) -> Floats:

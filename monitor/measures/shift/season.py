@@ -25,18 +25,10 @@ _BEYOND = "most numbers of earlier periods lie beyond the reference's range, in 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How far each period lies from the others, by subject.
+    """How far each period lies from the others, by subject."""
 
-    Parameters
-    ----------
-    excess
-        stability indices, less what chance alone gives.
-    squares
-        squared distances of Kolmogorov and Smirnov.
-    """
-
-    excess: Mapping[str, Sequence[float]]
-    squares: Mapping[str, Sequence[float]]
+    excess: Mapping[str, Sequence[float]]  # stability indices, less what chance alone gives
+    squares: Mapping[str, Sequence[float]]  # squared distances of Kolmogorov and Smirnov
 
     @classmethod
     def of(cls, periods: Iterable[tuple[Counters, Expected]], options: Options) -> "Apart":

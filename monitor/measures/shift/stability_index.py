@@ -24,22 +24,12 @@ NAMES = ("stability_index", "stability_index_critical", "stability_index_bias")
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Counts of both sides in the cells of the stability index.
-
-    Parameters
-    ----------
-    current
-        float64, shape (subjects, width): the window's counts.
-    n
-        int64: records of the window.
-    absent
-        why a subject without any has none.
-    """
+    """Counts of both sides in the cells of the stability index."""
 
     expected: Expected
-    current: Floats
-    n: Ints
-    absent: Reason = Reason.NO_RECORDS
+    current: Floats  # float64, shape (subjects, width): the window's counts
+    n: Ints  # int64: records of the window
+    absent: Reason = Reason.NO_RECORDS  # why a subject without any has none
 
     @classmethod
     def of(cls, expected: Expected, index: Ints, value: Counts, absent: Reason) -> "Sides":

@@ -234,18 +234,12 @@ def sample_variance(first: int, second: int, n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Mean and sample variance of n numbers, in units of the grid's scale from its centre.
-
-    Parameters
-    ----------
-    reason
-        why there are none.
-    """
+    """Mean and sample variance of n numbers, in units of the grid's scale from its centre."""
 
     n: float
     mean: float = 0.0
     variance: float = 0.0
-    reason: Reason | None = None
+    reason: Reason | None = None  # why there are none
 
 
 def moments_of(sums: Sums, name: str) -> Moments:

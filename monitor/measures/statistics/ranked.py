@@ -28,35 +28,25 @@ _OF_GROUPS = np.isin(_BORDERS, [at / CELLS for at in range(0, CELLS, CELLS // GR
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Score cells that hold labelled records, the highest first.
+    """Score cells that hold labelled records, the highest first."""
 
-    Parameters
-    ----------
-    table
-        the same cells, ascending.
-    negative, positive, records
-        whole numbers, shape (cells,): records of a class, and of both.
-    lower, upper
-        a cell holds scores in [lower, upper); -inf and inf where it is open, upper included where it is last.
-    true, false, both
-        positives, negatives and all records down to each cell, it included: whole numbers.
-    recall, fallout
-        shares of all positives and of all negatives down to each cell; 0 where there are none.
-    positives, negatives
-        of all cells.
-    """
-
-    table: ScoreTable
+    table: ScoreTable  # the same cells, ascending
+    # negative, positive, records: whole numbers, shape (cells,): records of a class, and of both.
     negative: Floats
     positive: Floats
     records: Floats
+    # lower, upper: a cell holds scores in [lower, upper); -inf and inf where it is open, upper included where
+    # it is last.
     lower: Floats
     upper: Floats
+    # true, false, both: positives, negatives and all records down to each cell, it included: whole numbers.
     true: Floats
     false: Floats
     both: Floats
+    # recall, fallout: shares of all positives and of all negatives down to each cell; 0 where there are none.
     recall: Floats
     fallout: Floats
+    # positives, negatives: of all cells.
     positives: int
     negatives: int
 
@@ -114,23 +104,14 @@ class Resamples:
     """Merged cells, the highest scores first, and multinomial resamples of them as shares of all records.
 
     In single precision: resampling is far less exact, and twice as fast so.
-
-    Parameters
-    ----------
-    first
-        position of each merged cell's first cell.
-    group
-        position of each equal-mass group's first merged cell.
-    positive, negative
-        shape (cells, 1 + resamples): the counts themselves come first.
-    true, both
-        sums of the positives, and of both, from the top down.
     """
 
-    first: Ints
-    group: Ints
+    first: Ints  # position of each merged cell's first cell
+    group: Ints  # position of each equal-mass group's first merged cell
+    # positive, negative: shape (cells, 1 + resamples): the counts themselves come first.
     positive: Singles
     negative: Singles
+    # true, both: sums of the positives, and of both, from the top down.
     true: Singles
     both: Singles
 

@@ -22,23 +22,14 @@ _FAR = 3  # times the width of the rest
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A number's regular cells in a window and in the reference.
-
-    Parameters
-    ----------
-    edges
-        between the cells, ascending, finite; there is one at least.
-    now, then
-        shape (edges + 1,): records with a number, by cell; there are some.
-    period
-        what the window is called.
-    """
+    """A number's regular cells in a window and in the reference."""
 
     name: str
-    edges: Floats
+    edges: Floats  # between the cells, ascending, finite; there is one at least
+    # now, then: shape (edges + 1,): records with a number, by cell; there are some.
     now: Counts
     then: Counts
-    period: str
+    period: str  # what the window is called
 
     @classmethod
     def of(cls, name: str, grid: NumericGrid, now: Counts, then: Counts, period: str) -> "Compared | None":

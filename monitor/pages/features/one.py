@@ -62,29 +62,19 @@ class IndexCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeaturePage:
-    """Page of one feature.
-
-    Parameters
-    ----------
-    moved
-        how far its numbers have moved, in a sentence; empty: that is not known.
-    without
-        why there are no charts of the window; empty: there are.
-    widest
-        largest share of a cell, at which their bars end.
-    """
+    """Page of one feature."""
 
     model: str
     feature: str
     pick: Picked
-    moved: str
-    without: str
+    moved: str  # how far its numbers have moved, in a sentence; empty: that is not known
+    without: str  # why there are no charts of the window; empty: there are
     lost: int
     tiles: tuple[Tile, ...]
     season: str
     figures: tuple[Figure, ...]
     cells: tuple[IndexCell, ...]
-    widest: float
+    widest: float  # largest share of a cell, at which their bars end
     over_time: Figure | None
     weeks: WeekMap | None
     legend: tuple[tuple[str, str], ...] = LEGEND

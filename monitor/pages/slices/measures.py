@@ -54,27 +54,18 @@ class MeasuresPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurePage:
-    """Page of one measure over time.
-
-    Parameters
-    ----------
-    definition
-        what it is, in a sentence.
-    parts
-        (parameter, its values, the one that is shown) where there are several.
-    against_nothing
-        what it is called if it is against nothing else.
-    """
+    """Page of one measure over time."""
 
     model: str
     measure: str
-    definition: str
+    definition: str  # what it is, in a sentence
     window: str
     windows: tuple[Link, ...]
     ranges: tuple[Link, ...]
     range: str
+    # (parameter, its values, the one that is shown) where there are several.
     parts: tuple[tuple[str, tuple[str, ...], str], ...]
-    against_nothing: str
+    against_nothing: str  # what it is called if it is against nothing else
     figure: Figure | None
 
 

@@ -36,28 +36,18 @@ class ForestLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentsPage:
-    """Page of the segments and versions of a model.
-
-    Parameters
-    ----------
-    estimated
-        period of the estimates, which need no labels; empty: that of the values.
-    left_out
-        lines that are too many.
-    columns
-        of which segments may be made.
-    """
+    """Page of the segments and versions of a model."""
 
     model: str
     measure: str
     period: str
-    estimated: str
+    estimated: str  # period of the estimates, which need no labels; empty: that of the values
     truth: str
     windows: tuple[Link, ...]
     measures: tuple[Link, ...]
     lines: tuple[ForestLine, ...]
-    left_out: int
-    columns: tuple[str, ...]
+    left_out: int  # lines that are too many
+    columns: tuple[str, ...]  # of which segments may be made
     axis: Axis | None
 
 

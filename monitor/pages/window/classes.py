@@ -29,39 +29,25 @@ OF_CLASS = {"precision": "Precision", "recall": "Recall", "f1": "F1"}  # and how
 
 @dataclass(frozen=True, slots=True)
 class ConfusionTable:
-    """Confusion matrix in words, the rows actual, the columns predicted.
-
-    Parameters
-    ----------
-    rows
-        (records, share of the row, class of its shade) of each cell.
-    left_out
-        classes that one row and one column hold together.
-    """
+    """Confusion matrix in words, the rows actual, the columns predicted."""
 
     classes: tuple[str, ...]
+    # (records, share of the row, class of its shade) of each cell.
     rows: tuple[tuple[tuple[str, str, str], ...], ...]
-    left_out: int
+    left_out: int  # classes that one row and one column hold together
 
 
 @dataclass(frozen=True, slots=True)
 class ClassRow:
-    """A class: labelled records, its share now and in the reference, and its rates.
-
-    Parameters
-    ----------
-    reference
-        None: there is no reference, or it has no labels.
-    rates
-        of each of the page's `rates_of_classes`: in words, its bounds, and (lower, value, upper); None
-        without an interval.
-    """
+    """A class: labelled records, its share now and in the reference, and its rates."""
 
     name: str
     records: str
     share: float
-    reference: float | None
+    reference: float | None  # None: there is no reference, or it has no labels
     words: str
+    # of each of the page's `rates_of_classes`: in words, its bounds, and (lower, value, upper); None without
+    # an interval.
     rates: tuple[tuple[str, str, tuple[float, float, float] | None], ...]
 
 

@@ -31,29 +31,19 @@ _TAIL = 0.005  # of the errors at each end that are not drawn
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Means by group of the predictions, of the groups that hold records.
+    """Means by group of the predictions, of the groups that hold records."""
 
-    Parameters
-    ----------
-    lower, upper
-        bounds of the predictions of each group; infinite where it is open.
-    n
-        records.
-    absolute, signed
-        mean absolute error, and mean of prediction - label.
-    absolute_half, signed_half
-        half widths of their normal intervals.
-    prediction, actual
-        means.
-    """
-
+    # lower, upper: bounds of the predictions of each group; infinite where it is open.
     lower: Floats
     upper: Floats
-    n: Ints
+    n: Ints  # records
+    # absolute, signed: mean absolute error, and mean of prediction - label.
     absolute: Floats
+    # absolute_half, signed_half: half widths of their normal intervals.
     absolute_half: Floats
     signed: Floats
     signed_half: Floats
+    # prediction, actual: means.
     prediction: Floats
     actual: Floats
 

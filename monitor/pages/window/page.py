@@ -40,40 +40,25 @@ _LARGE = 10  # segments, of which the one with the lowest area is drawn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowPage:
-    """Page of one window.
-
-    Parameters
-    ----------
-    truth
-        of the newest kept revision; `kept`: what that said, with its date.
-    counted
-        what charts and tables count, where they are of the counts as they are now; empty: of what was kept.
-    without
-        why there are no charts; empty: there are.
-    labelled
-        whether classes are those of labels; else of predictions.
-    rates_of_classes
-        headings of the rates of each class.
-    revisions
-        (revision, as of, truth, value, interval, n, coverage).
-    """
+    """Page of one window."""
 
     model: str
     pick: Picked
-    truth: str
+    truth: str  # of the newest kept revision; `kept`: what that said, with its date
     kept: str
-    without: str
+    without: str  # why there are no charts; empty: there are
     lost: int
+    # what charts and tables count, where they are of the counts as they are now; empty: of what was kept.
     counted: str
     slices: tuple[Link, ...]
     tiles: tuple[Tile, ...]
     groups: tuple[FigureGroup, ...]
     confusion: ConfusionTable | None
     classes: tuple[ClassRow, ...]
-    labelled: bool
-    rates_of_classes: tuple[str, ...]
+    labelled: bool  # whether classes are those of labels; else of predictions
+    rates_of_classes: tuple[str, ...]  # headings of the rates of each class
     main: str
-    revisions: tuple[tuple[str, ...], ...]
+    revisions: tuple[tuple[str, ...], ...]  # (revision, as of, truth, value, interval, n, coverage)
     rates: Axis = _RATES
 
     @property

@@ -26,25 +26,16 @@ _TRUTHS = tuple(Truth)  # the best one last
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A measure of the window in words.
-
-    Parameters
-    ----------
-    reference
-        its value there; empty where it is not compared.
-    since
-        when the value was kept, where another is known by now and the page's head says another moment; or
-        that it is counted alone.
-    now
-        since when another value is known, and which; empty: the same.
-    """
+    """A measure of the window in words."""
 
     measure: str
     value: str
     bounds: str
-    reference: str = ""
+    reference: str = ""  # its value there; empty where it is not compared
+    # when the value was kept, where another is known by now and the page's head says another moment; or that
+    # it is counted alone.
     since: str = ""
-    now: str = ""
+    now: str = ""  # since when another value is known, and which; empty: the same
 
 
 def headlines(rows: Sequence[Revision], against: str = "") -> dict[str, Revision]:

@@ -24,41 +24,20 @@ from monitor.specs.rows import ModelState, WaitingPane
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Panes that changed.
+    """Panes that changed."""
 
-    Parameters
-    ----------
-    state
-        with the cursors moved.
-    waiting
-        dirty panes.
-    rows
-        changed rows by pane start: what a first count of it will read at least.
-    read
-        rows read to find out.
-    invalid_times
-        event times that are not times.
-    late, late_labels
-        rows, and labels, that became visible behind what the search before had seen; 0 where that is not
-        known; None: they have no such time.
-    label_rows
-        rows of the records whose labels were added to their panes.
-    new_labels
-        whether the labels that were found are those that the model knows.
-    empty_tables
-        titles of tables that held rows before and hold none now.
-    """
-
-    state: ModelState
-    waiting: list[WaitingPane]
-    rows: dict[int, int]
-    read: int
-    invalid_times: int
+    state: ModelState  # with the cursors moved
+    waiting: list[WaitingPane]  # dirty panes
+    rows: dict[int, int]  # changed rows by pane start: what a first count of it will read at least
+    read: int  # rows read to find out
+    invalid_times: int  # event times that are not times
+    # late, late_labels: rows, and labels, that became visible behind what the search before had seen; 0 where
+    # that is not known; None: they have no such time.
     late: int | None = None
     late_labels: int | None = None
-    label_rows: int = 0
-    new_labels: NewLabels = NO_LABELS
-    empty_tables: tuple[str, ...] = ()
+    label_rows: int = 0  # rows of the records whose labels were added to their panes
+    new_labels: NewLabels = NO_LABELS  # whether the labels that were found are those that the model knows
+    empty_tables: tuple[str, ...] = ()  # titles of tables that held rows before and hold none now
 
 
 def find_changes(

@@ -30,30 +30,14 @@ _NEVER = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True)
 class Relabelled:
-    """Labels that were found.
+    """Labels that were found."""
 
-    Parameters
-    ----------
-    state
-        with the cursor moved.
-    waiting
-        panes that are to be counted whole.
-    read
-        rows read to find out.
-    counted
-        rows of the records whose labels were added to their panes.
-    late
-        see `Changes`.
-    new
-        whether they are those that the model knows.
-    """
-
-    state: ModelState
-    waiting: list[WaitingPane]
-    read: int
-    counted: int
-    late: int | None
-    new: NewLabels
+    state: ModelState  # with the cursor moved
+    waiting: list[WaitingPane]  # panes that are to be counted whole
+    read: int  # rows read to find out
+    counted: int  # rows of the records whose labels were added to their panes
+    late: int | None  # see `Changes`
+    new: NewLabels  # whether they are those that the model knows
 
 
 def find_labels(
@@ -118,32 +102,20 @@ def find_labels(
 
 @dataclass(slots=True)
 class ByDifference:
-    """Adds labels to the panes where that is exact.
-
-    Parameters
-    ----------
-    state
-        as the last search left it.
-    waiting
-        starts of panes that are counted whole anyway.
-    lease
-        renewed piece by piece.
-    equal, other
-        starts of the panes that now hold what a whole count would find, and of those that may not.
-    counted
-        rows of the records whose labels were added.
-    """
+    """Adds labels to the panes where that is exact."""
 
     model: Model
     panes: Panes
-    state: ModelState
+    state: ModelState  # as the last search left it
     span: Span
-    waiting: Collection[int]
-    lease: Lease | None
+    waiting: Collection[int]  # starts of panes that are counted whole anyway
+    lease: Lease | None  # renewed piece by piece
     write: bool
+    # equal, other: starts of the panes that now hold what a whole count would find, and of those that may
+    # not.
     equal: set[int] = field(default_factory=set)
     other: set[int] = field(default_factory=set)
-    counted: int = 0
+    counted: int = 0  # rows of the records whose labels were added
 
     def added(self, pieces: Iterator[tuple[Range, pa.Table]]) -> Batches:
         """Hand on the labels that were reported within each piece of time, which are added to their panes."""

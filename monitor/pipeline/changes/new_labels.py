@@ -19,16 +19,10 @@ _NAMED = 3
 
 @dataclass(slots=True)
 class LabelWords:
-    """Counts labels as they are read; nothing is read for it.
-
-    Parameters
-    ----------
-    cursor
-        newest report that the search before saw; None: nothing tells which labels are new.
-    """
+    """Counts labels as they are read; nothing is read for it."""
 
     reading: Reading
-    cursor: int | None
+    cursor: int | None  # newest report that the search before saw; None: nothing tells which labels are new
     _all: Counter[bool] = field(default_factory=Counter)  # by whether a label is known
     _new: Counter[bool] = field(default_factory=Counter)
     _words: Counter[str] = field(default_factory=Counter)

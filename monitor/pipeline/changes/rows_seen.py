@@ -21,23 +21,12 @@ def _none() -> Ints:
 
 @dataclass(slots=True)
 class Overlap:
-    """Rows of the last `width` before the newest one so far: memory grows with these only.
+    """Rows of the last `width` before the newest one so far: memory grows with these only."""
 
-    Parameters
-    ----------
-    width
-        microseconds.
-    newest
-        when the newest row became visible: of an earlier search, to begin with.
-    pane
-        width of a pane.
-    event, seen
-        event time of each row, and when it became visible.
-    """
-
-    width: int
-    newest: int
-    pane: int
+    width: int  # microseconds
+    newest: int  # when the newest row became visible: of an earlier search, to begin with
+    pane: int  # width of a pane
+    # event, seen: event time of each row, and when it became visible.
     event: Ints = field(default_factory=_none)
     seen: Ints = field(default_factory=_none)
 
@@ -73,19 +62,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRows:
-    """Rows of a span, added up: `changed` and `new` ones by pane start; `newest` is at least the cursor.
-
-    Parameters
-    ----------
-    behind
-        those that the search before could have seen, by pane start.
-    last
-        when the newest changed row of a pane became visible; empty where all rows were asked for.
-    """
+    """Rows of a span, added up: `changed` and `new` ones by pane start; `newest` is at least the cursor."""
 
     changed: dict[int, int]
     new: dict[int, int]
-    behind: dict[int, int]
+    behind: dict[int, int]  # those that the search before could have seen, by pane start
+    # when the newest changed row of a pane became visible; empty where all rows were asked for.
     last: dict[int, int]
     read: int
     invalid: int

@@ -36,28 +36,18 @@ _EDGES: Floats = np.asarray(DELAY_EDGES)
 
 @dataclass(frozen=True, slots=True)
 class Truths:
-    """All that decides whether windows are settled as of a moment, and what labels so far say.
-
-    Parameters
-    ----------
-    usual
-        the coverage that is normal.
-    spoken
-        moment up to which labels tell: as of now, unless the feed is silent for longer than ever. A feed that
-        reports once a week is silent on most days, and its curves are those of all days.
-    breach
-        warning of nowcasts, or empty: see `depends`.
-    read
-        counters of panes whose labels still come, by start: windows of one moment share them.
-    """
+    """All that decides whether windows are settled as of a moment, and what labels so far say."""
 
     as_of: int
     panes: LabelledPanes
     ages: Ages
     rule: SettlingRule
-    usual: float
+    usual: float  # the coverage that is normal
+    # moment up to which labels tell: as of now, unless the feed is silent for longer than ever. A feed that
+    # reports once a week is silent on most days, and its curves are those of all days.
     spoken: int
-    breach: str = ""
+    breach: str = ""  # warning of nowcasts, or empty: see `depends`
+    # counters of panes whose labels still come, by start: windows of one moment share them.
     read: dict[int, Counters | None] = field(default_factory=dict)
 
     def of(self, window: Window, end: int) -> Settled:
@@ -88,27 +78,15 @@ class Truths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A kept window to measure.
-
-    Parameters
-    ----------
-    first
-        it has just ended.
-    settles
-        it has just settled, with or without a warning.
-    records
-        so many came or went since it was last measured that a value may have moved.
-    labels
-        any of them changed since it was last measured.
-    """
+    """A kept window to measure."""
 
     window: Window
     end: int
     state: WindowState | None
-    first: bool = False
-    settles: Settled = Settled.NO
-    records: bool = False
-    labels: bool = False
+    first: bool = False  # it has just ended
+    settles: Settled = Settled.NO  # it has just settled, with or without a warning
+    records: bool = False  # so many came or went since it was last measured that a value may have moved
+    labels: bool = False  # any of them changed since it was last measured
 
 
 def truths(

@@ -63,32 +63,18 @@ def newest_kept(states: Iterable[WindowState]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What a cycle measured.
+    """What a cycle measured."""
 
-    Parameters
-    ----------
-    newest_settled
-        newest settled window by its name.
-    current
-        of the newest and the newest settled window of each kind, if shown.
-    watched
-        if not shown: what rules read of the newest ones.
-    settled
-        ends of the newest kept windows that are settled, by name.
-    snapshots
-        the kept rows.
-    windows
-        what has happened to kept windows.
-    whole
-        windows and truths that are kept for the first time, or for good.
-    """
-
-    newest_settled: dict[str, NewestSettled]
+    newest_settled: dict[str, NewestSettled]  # newest settled window by its name
+    # of the newest and the newest settled window of each kind, if shown.
     current: list[MeasurementRow] = field(default_factory=list)
+    # if not shown: what rules read of the newest ones.
     watched: list[MeasurementRow] = field(default_factory=list)
+    # ends of the newest kept windows that are settled, by name.
     settled: dict[str, int] = field(default_factory=dict)
-    snapshots: list[MeasurementRow] = field(default_factory=list)
-    windows: list[WindowState] = field(default_factory=list)
+    snapshots: list[MeasurementRow] = field(default_factory=list)  # the kept rows
+    windows: list[WindowState] = field(default_factory=list)  # what has happened to kept windows
+    # windows and truths that are kept for the first time, or for good.
     whole: set[Place] = field(default_factory=set)
 
 

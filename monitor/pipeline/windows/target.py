@@ -22,24 +22,15 @@ INDEPENDENT = "independent_records"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One window of a model to measure.
-
-    Parameters
-    ----------
-    warning
-        that its rows carry.
-    settled
-        newest settled window of its kind.
-    accepted
-        changes that are expected, as of the cycle.
-    """
+    """One window of a model to measure."""
 
     model: CountedModel
     caches: Caches
     window: Window
     end: int
-    warning: str = ""
-    settled: NewestSettled | None = None
+    warning: str = ""  # that its rows carry
+    settled: NewestSettled | None = None  # newest settled window of its kind
+    # changes that are expected, as of the cycle.
     accepted: Mapping[Series, Acceptance] = field(default_factory=dict)
 
     @property

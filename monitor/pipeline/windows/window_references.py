@@ -17,18 +17,11 @@ DEFAULT_REFERENCE = "default_reference"
 
 @dataclass(frozen=True, slots=True)
 class WindowReferences:
-    """References of one window.
-
-    Parameters
-    ----------
-    versions
-        references of versions that have their own.
-    shares
-        (share of the window's serving records, reference), each reference once.
-    """
+    """References of one window."""
 
     default: Reference | None
-    versions: Mapping[str, Reference]
+    versions: Mapping[str, Reference]  # references of versions that have their own
+    # (share of the window's serving records, reference), each reference once.
     shares: tuple[tuple[float, Reference], ...]
 
     def of(self, stratum: Stratum) -> Counters | Mixture | None:

@@ -119,29 +119,16 @@ def moved(results: Mapping[tuple[str, str], Result], kept: Iterable[MeasurementR
 
 @dataclass(frozen=True, slots=True)
 class WindowMeasures:
-    """Windows of one kind, each measured once in a cycle.
-
-    Parameters
-    ----------
-    first
-        windows that start before this moment are partial.
-    lacking
-        int64, ascending: starts of panes that are not counted; windows that hold one are partial.
-    oldest
-        earlier weeks that volumes are compared with begin here or later, as in `first`.
-    settled
-        newest settled window of this kind.
-    accepted
-        changes that are expected, as of the cycle.
-    """
+    """Windows of one kind, each measured once in a cycle."""
 
     model: Model
     caches: Caches
     window: Window
-    first: int
-    lacking: Ints
-    oldest: int = 0
-    settled: NewestSettled | None = None
+    first: int  # windows that start before this moment are partial
+    lacking: Ints  # int64, ascending: starts of panes that are not counted; windows that hold one are partial
+    oldest: int = 0  # earlier weeks that volumes are compared with begin here or later, as in `first`
+    settled: NewestSettled | None = None  # newest settled window of this kind
+    # changes that are expected, as of the cycle.
     accepted: Mapping[Series, Acceptance] = field(default_factory=dict)
 
     def records(self, end: int) -> list[MeasurementRow]:

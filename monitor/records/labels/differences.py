@@ -17,32 +17,18 @@ NO_REPORT = int(np.iinfo(np.int64).min)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """What was added to the labels parts of some panes; what was taken from them is negative.
+    """What was added to the labels parts of some panes; what was taken from them is negative."""
 
-    Parameters
-    ----------
-    as_of
-        labels that were known then are in it.
-    size
-        of the layout.
-    names
-        the strata.
-    panes
-        int64, shape (4, panes): start, ascending; labelled records, checksum and newest report from then on.
-        `NO_REPORT`: no label was reported.
-    key
-        int64, ascending: (position of the pane · number of strata + position of the stratum) · size +
-        position of the counter.
-    value
-        int64, not 0: halves of sums need not be in their one form.
-    """
-
-    as_of: int
-    size: int
-    names: tuple[Stratum, ...]
+    as_of: int  # labels that were known then are in it
+    size: int  # of the layout
+    names: tuple[Stratum, ...]  # the strata
+    # int64, shape (4, panes): start, ascending; labelled records, checksum and newest report from then on.
+    # `NO_REPORT`: no label was reported.
     panes: Ints
+    # int64, ascending: (position of the pane · number of strata + position of the stratum) · size + position
+    # of the counter.
     key: Ints
-    value: Ints
+    value: Ints  # int64, not 0: halves of sums need not be in their one form
 
     @property
     def start(self) -> Ints:

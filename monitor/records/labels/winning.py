@@ -20,37 +20,18 @@ _OF_LABELS = ("label", "reported_at", "revision")
 
 @dataclass(frozen=True, slots=True)
 class WinningLabels:
-    """The winning label of each winning row.
+    """The winning label of each winning row."""
 
-    Parameters
-    ----------
-    known
-        there is a label, and it is a value (of several classes it may be an unseen one).
-    cell
-        of the label's grid.
-    number
-        the label of a regression.
-    retracted, invalid
-        the winning label is NULL; is no value, or no class of the model.
-    corrections
-        different labels less one.
-    stale
-        1 where one was reported later than the horizon.
-    delay
-        microseconds from the event to the first report of a value; the largest int64 where unknown.
-    newest
-        last report; the smallest int64 where unknown.
-    """
-
-    known: Bools
-    cell: Ints
-    number: Numbers | None
+    known: Bools  # there is a label, and it is a value (of several classes it may be an unseen one)
+    cell: Ints  # of the label's grid
+    number: Numbers | None  # the label of a regression
+    # retracted, invalid: the winning label is NULL; is no value, or no class of the model.
     retracted: Bools
     invalid: Bools
-    corrections: Ints
-    stale: Ints
-    delay: Ints
-    newest: Ints
+    corrections: Ints  # different labels less one
+    stale: Ints  # 1 where one was reported later than the horizon
+    delay: Ints  # microseconds from the event to the first report of a value; the largest int64 where unknown
+    newest: Ints  # last report; the smallest int64 where unknown
 
     def take(self, rows: Ints) -> "WinningLabels":
         """Labels of chosen rows."""

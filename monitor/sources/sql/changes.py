@@ -23,29 +23,18 @@ _ENDS = ("min", "max")  # of an id's event times
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which changes are read: rows seen since a moment and up to another, event times within bounds.
+    """Which changes are read: rows seen since a moment and up to another, event times within bounds."""
 
-    Parameters
-    ----------
-    since
-        None: whenever they were seen.
-    piece
-        of the bounds: pieces that make them up hold each row once. None: all of them.
-    seen
-        piece of the time from `since` on in which rows were seen: as `piece`, which is None then.
-    odd
-        rows whose event times are no times come with the first piece, if all rows are asked for.
-    limit
-        rows at which a statement may end.
-    """
-
-    since: int | None
+    since: int | None  # None: whenever they were seen
     as_of: int
     bounds: Range
+    # of the bounds: pieces that make them up hold each row once. None: all of them.
     piece: Range | None = None
+    # piece of the time from `since` on in which rows were seen: as `piece`, which is None then.
     seen: Range | None = None
+    # rows whose event times are no times come with the first piece, if all rows are asked for.
     odd: bool = True
-    limit: int | None = None
+    limit: int | None = None  # rows at which a statement may end
 
     def of(self, piece: Range) -> "Wanted":
         """The same of a piece of the bounds."""

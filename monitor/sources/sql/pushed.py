@@ -29,20 +29,13 @@ PARTS = ("n", "out", "hi", "lo")  # of an exact sum, as the layout has them
 
 @dataclass(frozen=True)
 class Pushed:
-    """Rows of some panes as a derived table, and what is counted of them.
-
-    Parameters
-    ----------
-    rows
-        SELECT of the rows that are visible: `pane`, `us`, `seen`, `unlogged`, and a column for each output.
-    outputs
-        columns of the log by role, as they are read where they are not pushed down.
-    """
+    """Rows of some panes as a derived table, and what is counted of them."""
 
     engine: Engine
     counting: Counting
+    # SELECT of the rows that are visible: `pane`, `us`, `seen`, `unlogged`, and a column for each output.
     rows: str
-    outputs: tuple[Output, ...]
+    outputs: tuple[Output, ...]  # columns of the log by role, as they are read where they are not pushed down
 
     @cached_property
     def column(self) -> Mapping[str, str]:

@@ -12,22 +12,12 @@ from monitor.specs.model import Relation
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A relation as it stands now.
+    """A relation as it stands now."""
 
-    Parameters
-    ----------
-    alias
-        by which a statement qualifies its columns; `item` is the relation in FROM.
-    title
-        what messages call it.
-    types
-        the database's types by column.
-    """
-
-    alias: str
+    alias: str  # by which a statement qualifies its columns; `item` is the relation in FROM
     item: str
-    title: str
-    types: Mapping[str, str]
+    title: str  # what messages call it
+    types: Mapping[str, str]  # the database's types by column
     engine: Engine
 
     def ref(self, column: str, role: str) -> str:

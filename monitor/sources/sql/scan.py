@@ -25,16 +25,11 @@ _AT_ONCE = 20_000  # texts that are looked at in Python's memory
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Statements that together find some rows once, and the columns of each.
-
-    Parameters
-    ----------
-    formats
-        that texts of times have near the rows, by role: see `main_format`.
-    """
+    """Statements that together find some rows once, and the columns of each."""
 
     outputs: tuple[Output, ...]
     statements: tuple[Statement, ...]
+    # that texts of times have near the rows, by role: see `main_format`.
     formats: Mapping[str, str] = field(default_factory=dict)
 
 

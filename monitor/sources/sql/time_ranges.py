@@ -32,23 +32,14 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """A column of times that can be compared.
+    """A column of times that can be compared."""
 
-    Parameters
-    ----------
-    sql
-        what the intervals' literals are compared with.
-    unit
-        of EPOCH; `zone` is that of naive times; `offsets`: texts bear offsets other than Z.
-    odd
-        condition of rows that are no times and hence in no interval, where there may be any.
-    """
-
-    sql: str
+    sql: str  # what the intervals' literals are compared with
     shape: Shape
-    unit: str = "us"
+    unit: str = "us"  # of EPOCH; `zone` is that of naive times; `offsets`: texts bear offsets other than Z
     zone: str = "UTC"
     offsets: bool = False
+    # condition of rows that are no times and hence in no interval, where there may be any.
     odd: str | None = None
 
     @property

@@ -15,26 +15,16 @@ SAMPLES = 100  # values that are looked at
 
 @dataclass(frozen=True, slots=True)
 class TimeColumn:
-    """A column of times that nobody has compared yet.
+    """A column of times that nobody has compared yet."""
 
-    Parameters
-    ----------
-    item, title
-        its relation in FROM, and what messages call it.
-    kind
-        the database's type.
-    unit
-        of integers, as configured; None: none is.
-    near
-        times of a range, or a condition of rows, near which texts are looked at.
-    """
-
+    # item, title: its relation in FROM, and what messages call it.
     item: str
     title: str
     column: str
     role: str
-    kind: str
-    unit: str | None = None
+    kind: str  # the database's type
+    unit: str | None = None  # of integers, as configured; None: none is
+    # times of a range, or a condition of rows, near which texts are looked at.
     near: str | Range | None = None
 
 

@@ -17,23 +17,15 @@ _SMALL = 1_000  # rows of a batch of a small query: drivers make room for all of
 
 @dataclass(frozen=True, slots=True)
 class AdbcSession:
-    """A connection in a transaction.
-
-    Parameters
-    ----------
-    options
-        of a statement whose batches have about so many rows, as its driver takes them.
-    bounded
-        ends the connection where the driver waits longer than it may; around each call that waits.
-    by_value
-        a column has values of several types, as SQLite's have: see `sqlite_typing`.
-    """
+    """A connection in a transaction."""
 
     connection: Any
     batch_rows: int
+    # of a statement whose batches have about so many rows, as its driver takes them.
     options: Callable[[str, int], dict[str, str]]
+    # ends the connection where the driver waits longer than it may; around each call that waits.
     bounded: Callable[[], AbstractContextManager[None]] = nullcontext
-    by_value: bool = False
+    by_value: bool = False  # a column has values of several types, as SQLite's have: see `sqlite_typing`
 
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
