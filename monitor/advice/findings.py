@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from monitor.advice.habits import feature_warnings, load_warnings, name_warnings
 from monitor.advice.samples import LOOKED_AT, Sample
-from monitor.alerts.defaults import MISDATED
+from monitor.alerts.defaults import MISDATED_SHARE
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, format_duration, to_iso
 from monitor.core.errors import SourceError
 from monitor.core.typing import Ints
@@ -198,7 +198,7 @@ def well_dated(rows: pa.Table, reading: Reading, findings: Findings) -> pa.Table
 
 def misdated_warning(misdated: Rows, rows: Rows, model: ModelSpec, title: str, expected: Range) -> str:
     """What is said of predictions that no window will ever have; empty where they are few, or all are."""
-    if not misdated.n or misdated.n < MISDATED * rows.n or (misdated == rows and not rows.more):
+    if not misdated.n or misdated.n < MISDATED_SHARE * rows.n or (misdated == rows and not rows.more):
         return ""
     named = f'"{model.reading.column("event_time")}" (event_time)'
     first, last = (to_iso(moment)[:10] for moment in expected)

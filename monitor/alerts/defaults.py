@@ -24,7 +24,7 @@ MAIN = {
 SIZE, FAR = SIZES  # of a stability index: the classical bands, below which a shift is small, or is not large
 MISSING = 0.05  # by so much more of the values are missing, invalid or unseen than in the reference
 INVALID = 0.01  # of the labels: a feed that writes what is no label goes on doing so
-MISDATED = 0.01  # of the rows that came since the last audit: a few are a footnote of a log
+MISDATED_SHARE = 0.01  # of the rows that came since the last audit: a few are a footnote of a log
 SHARE = 0.2  # of the features
 FEWER, MORE = 0.5, 2.0  # times the records of the same hours of earlier weeks
 LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, and some delay
@@ -145,7 +145,7 @@ def _stops(watched: Watched) -> Iterator[Rule]:
     yield Rule(
         name="misdated_records",
         measure="misdated_rate",
-        condition=Condition(above=Limit(MISDATED), bound=Bound.LOWER),
+        condition=Condition(above=Limit(MISDATED_SHARE), bound=Bound.LOWER),
         annotations=(
             ("summary", "Rows have event times far outside the horizon, and no window counts them"),
             ("action", "Look at what writes the event time: its unit, its default, its year."),
