@@ -70,9 +70,7 @@ def test_of_two_daemons_on_one_store_the_one_whose_clock_is_wrong_says_so(
 
         assert right.status("/healthz") == wrong.status("/healthz") == 200
         assert "clock" not in right.text("/healthz")
-        said = (
-            r"this machine's clock is (5m|29\ds) ahead of that of the store's server: set"
-        )
+        said = r"this machine's clock is (5m|29\ds) ahead of that of the store's server: set"
         assert re.search(said, wrong.text("/healthz"))
         assert right.value("clock_ahead_seconds") == 0
         assert 290 < (wrong.value("clock_ahead_seconds") or 0) <= 300
