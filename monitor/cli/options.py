@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import click
 
 from monitor.core.clock import from_iso, parse_duration, to_iso
-from monitor.core.errors import ConfigurationError, MonitorError, described
+from monitor.core.errors import NO_MEMORY, ConfigurationError, MonitorError, described, lacks_memory
 from monitor.core.secrets import hide
 from monitor.core.text import readable
 from monitor.show.words import room, say, say_lines
@@ -61,7 +61,7 @@ def exit_on_error(command: Callable[P, R]) -> Callable[P, R]:
                 say(fault, err=True)
             sys.exit(2)
         except MonitorError as error:
-            say(f"monitor: {error}", err=True)
+            say(f"monitor: {NO_MEMORY if lacks_memory(error) else error}", err=True)
             sys.exit(1)
         except _OF_CLICK:
             raise
@@ -69,7 +69,8 @@ def exit_on_error(command: Callable[P, R]) -> Callable[P, R]:
             context = click.get_current_context(silent=True)
             if context is not None and context.find_root().params.get("debug"):
                 say_lines(hide(traceback.format_exc()), err=True)  # Python would print it with its secrets
-            say(f"monitor: {_UNEXPECTED}: {described(error)}; {_HOW}", err=True)
+            told = described(error)
+            say(f"monitor: {told if lacks_memory(error) else f'{_UNEXPECTED}: {told}; {_HOW}'}", err=True)
             sys.exit(1)
 
     return run

@@ -13,6 +13,7 @@ MonitorError
 └── CodecError              what is stored cannot be read: damaged, or of another version
 """
 
+import errno
 import re
 import traceback
 from collections.abc import Sequence
@@ -20,6 +21,14 @@ from enum import StrEnum
 
 from monitor.core.secrets import hide
 
+NO_MEMORY = (
+    "memory ran out: give this process more, or let it hold fewer rows at a time (batch_rows of the source); "
+    'see "Memory" in docs/costs.md'
+)
+# says the loader of libraries, and Arrow where the driver of a database is refused a buffer
+_NO_ROOM = ("failed to map segment from shared object", "(12) Cannot allocate memory")
+_NO_THREAD = "can't start new thread"  # says Python
+_SQLITE_NOMEM = (7, 3082)  # the second: where it reads or writes
 REMEDY = 'restore a backup: see "A broken store" in docs/operations.md'
 DAMAGE = (
     ValueError,
@@ -28,7 +37,6 @@ DAMAGE = (
     ArithmeticError,
     AttributeError,
     RecursionError,
-    MemoryError,
 )  # what reading leads to of bytes, JSON or a row that are not what was written
 
 
@@ -104,6 +112,28 @@ def damaged(what: str, why: object) -> CodecError:
     return CodecError(f"the store is damaged: {what}: {why}; {REMEDY}")
 
 
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error comes of this process having got no memory, whatever was made of it on the way.
+
+    Of other texts that speak of memory none is believed: they may be a server's, and of its own.
+
+    >>> lacks_memory(ImportError("libx.so: failed to map segment from shared object"))
+    True
+    >>> lacks_memory(StoreError("out of memory, says the server"))
+    False
+    """
+    while error is not None:
+        said = str(error)
+        of_code = getattr(error, "errno", None) == errno.ENOMEM
+        of_sqlite = getattr(error, "sqlite_errorcode", None) in _SQLITE_NOMEM
+        of_text = any(text in said for text in _NO_ROOM)
+        of_thread = isinstance(error, RuntimeError) and _NO_THREAD in said
+        if isinstance(error, MemoryError) or of_code or of_sqlite or of_text or of_thread:
+            return True
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return False
+
+
 def without_quotes(message: str) -> str:
     """Message up to its first quotation, which may be a value of somebody's row.
 
@@ -123,7 +153,11 @@ def described(error: Exception) -> str:
     'no such table: predictions'
     >>> described(ValueError("could not convert string to float: 'Jane Doe'"))
     'ValueError: could not convert string to float: ***'
+    >>> described(MemoryError("Unable to allocate 195. KiB for an array")) == NO_MEMORY
+    True
     """
+    if lacks_memory(error):
+        return NO_MEMORY
     first = (hide(str(error)).splitlines() or [""])[0]
     if isinstance(error, MonitorError):
         return first or type(error).__name__

@@ -44,6 +44,7 @@ _OF_SQLITE = (
     OverflowError,
 )  # its driver's: of names that are no UTF-8, of sums of large counts
 _OF_DAMAGED_PAGES = ("XX001", "XX002")  # of PostgreSQL: of a table, of an index
+_NOT_MAPPED = "its -shm cannot be mapped: memory ran out, or it lies on a file system of a network"
 _RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
@@ -161,6 +162,8 @@ def _translated(engine: Engine) -> Iterator[None]:
         whole = getattr(error, "orig", None) or error
         what = hide(str(whole)).strip().partition("\n")[0][:_LONGEST]
         remedy = f"; {REMEDY}" if _is_damage(whole) else ""
+        if getattr(whole, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHMMAP:
+            remedy = f"; {_NOT_MAPPED}"
         raise StoreError(f"store {shown(engine.url)}: {what}{remedy}") from error
 
 
