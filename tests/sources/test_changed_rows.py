@@ -135,7 +135,7 @@ def test_an_empty_table_has_no_changes(database: Database) -> None:
 
     assert (records.num_rows, labels.num_rows) == (0, 0)
     assert records.column_names == ["event_time", "logged_at"]
-    assert labels.column_names == ["event_time", "logged_at", "reported_at"]
+    assert labels.column_names == ["event_time", "logged_at", "reported_at", "label"]
 
 
 def test_labels_reported_since_then_are_found_with_the_event_times_of_their_predictions(
@@ -151,7 +151,7 @@ def test_labels_reported_since_then_are_found_with_the_event_times_of_their_pred
     )
 
     assert event_minutes(table) == [7, 8, 9]
-    assert table.column_names == ["event_time", "logged_at", "reported_at"]
+    assert table.column_names == ["event_time", "logged_at", "reported_at", "label"]
 
 
 def test_labels_without_reported_at_are_dated_by_the_event_time(database: Database) -> None:
