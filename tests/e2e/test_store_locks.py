@@ -30,7 +30,8 @@ WATCH = """
 import os, sys
 
 def watch(event, given, log=os.environ["OPENED_FILES"]):
-    if event == "open" and isinstance(given[0], (str, bytes)):
+    # A file that is only opened if it is not there (O_EXCL) has no locks yet.
+    if event == "open" and isinstance(given[0], (str, bytes)) and not given[2] & os.O_EXCL:
         name = os.path.basename(os.fsdecode(given[0]))
         if ".db" in name and not name.endswith(".lock"):
             import traceback
