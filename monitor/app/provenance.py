@@ -94,9 +94,14 @@ def with_provenance(
             return as_json(rows, Further(values=whole))
         case "csv":
             return as_csv(rows, Further(_FLAT, flat))
-    every = [event for model in sorted({row[0] for row in rows}) for event in store.events(model)]
+    every = [event for model in sorted({row[0] for row in rows}) for event in _by_moment(store, model)]
     events = [event for event in every if as_of is None or event.at <= as_of]
     return "\n\n".join(part for part in (table(rows), as_text(moments, events)) if part)
+
+
+def _by_moment(store: SqlStore, model: str) -> list[Event]:
+    """Events by when they happened in the log: a replay is noted as it begins, by where it ends."""
+    return sorted(store.events(model), key=lambda event: event.at)
 
 
 def plain(moment: Behind) -> dict[str, object]:

@@ -154,7 +154,8 @@ def events_of(data: PageData, name: str, as_of: int | None) -> tuple[tuple[str, 
 
 def known_events(data: PageData, name: str, as_of: int | None) -> list[Event]:
     """What had happened by a moment, the newest first; None: by now."""
-    return [event for event in reversed(data.events(name)) if as_of is None or event.at <= as_of]
+    newest_first = sorted(data.events(name), key=lambda event: event.at)[::-1]
+    return [event for event in newest_first if as_of is None or event.at <= as_of]
 
 
 def _event(event: Event) -> str:
