@@ -42,7 +42,6 @@ def test_one_feature_far_off_is_named_within_two_days(fresh_store: SqlStore) -> 
             score=True,
             labels=False,
             reference=True,
-            features=True,
         )
     )
     monitored = monitored_of(

@@ -36,7 +36,6 @@ DEFAULT = default_rules(
         score=True,
         labels=True,
         reference=True,
-        features=True,
         horizon=20 * DAY,
     )
 )

@@ -44,7 +44,6 @@ RULES = tuple(
             score=True,
             labels=True,
             reference=True,
-            features=False,
         )
     )
     if rule.name == "label_shift"
