@@ -1,4 +1,4 @@
-"""Rules on shift, values and volume as a user writes them: how far things are from the reference is no default."""
+"""Rules on shift, values and volume as a user writes them: none of them is a default."""
 
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY
@@ -92,4 +92,15 @@ def volume_rule(window: str) -> Rule:
         keep_firing_for=KEPT,
         unknown_after=DAY,
         annotations=(("summary", "Unusual volume"), ("action", "Look at the traffic.")),
+    )
+
+
+def own_rules(window: str = "7d") -> tuple[Rule, ...]:
+    """One of each."""
+    return (
+        *(shift_rule(subject, window=window) for subject in ("score", "prediction", "label")),
+        feature_shift(window=window),
+        feature_far_off(window=window),
+        faulty_values("missing", window=window),
+        volume_rule(window),
     )

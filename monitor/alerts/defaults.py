@@ -93,20 +93,6 @@ def patience(windows: tuple[tuple[str, int, int], ...], window: str) -> int:
     return max(DAY, 3 * steps.get(window, 0))
 
 
-def volume_reach(length: int, weeks: int = 2) -> int:
-    """How far back volumes are compared: a window, and so many earlier ones that do not overlap it.
-
-    Parameters
-    ----------
-    weeks
-        1: there is a ratio; 2: it has an interval.
-
-    >>> [volume_reach(days * DAY) // DAY for days in (1, 7, 14, 30)]
-    [15, 21, 42, 100]
-    """
-    return weeks * -(-length // (7 * DAY)) * 7 * DAY + length
-
-
 def default_rules(watched: Watched) -> tuple[Rule, ...]:
     """Rules of a model; their annotations say what they mean and what to look at."""
     parts = (_stops, _changes, _performance, _arms)
