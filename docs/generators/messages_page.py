@@ -1,4 +1,7 @@
-"""An example of each default rule's message: `docs/alerts-messages.md`. Made-up figures, real words."""
+"""An example of each default rule's message, and of two of one's own: `docs/alerts-messages.md`.
+
+Made-up figures, real words.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,8 +10,8 @@ from dataclasses import dataclass, replace
 from monitor.alerts.defaults import ALL, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.messages import Recipient, notices
-from monitor.alerts.rules import Rule, Series
-from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
+from monitor.alerts.rules import Base, Condition, Limit, Rule, Series
+from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Detail
@@ -16,7 +19,8 @@ from monitor.measures.against import segment_columns
 
 _HEAD = """# What the messages of alerts look like
 
-One example for each default rule, of a binary model with labels, a reference, features and a control group.
+One example for each default rule, of a binary model with labels, a reference and a control group; then two of
+rules as [one writes them oneself](alerts.md#rules-of-your-own).
 The figures are made up, the words are what the rule sends. `make docs` writes this page; a test compares it.
 How messages are sent: [notifications](notifications.md).
 
@@ -95,11 +99,6 @@ _UNIT = Detail(
 )
 
 
-def _features(*rows: tuple[float | str | None, ...]) -> Detail:
-    cells = ((f"feature:{name}", *rest, *[None] * (len(COUNTED) - 1 - len(rest))) for name, *rest in rows)
-    return Detail(COUNTED, tuple(cells))
-
-
 _AUC = Change(
     kind="roc_auc",
     rises=False,
@@ -137,32 +136,40 @@ _EXAMPLES: Mapping[str, _Figures] = {
     "log_stopped": _Figures(151_200.0),
     "labels_stopped": _Figures(777_600.0),
     "misdated_records": _Figures(0.4, 0.3727, 0.4279, 1_230),
-    "volume": _Figures(0.34, 0.31, 0.37, 311),
     "performance_changed": _Figures(11.2, n=904, change=_AUC),
     "changed": _Figures(9.1e6, n=904, change=_TEMP),
     "performance": _Figures(-0.0743, -0.0921, -0.0565, 6_204, -0.0371, 0.742, _SEGMENTS),
     "performance_nowcast": _Figures(-0.0611, -0.0803, -0.0419, 19_871, -0.0371, 0.742),
     "score_shift": _Figures(0.1284, n=6_318, limit=0.1, beside=0.0041, cause=_CELLS),
-    "prediction_shift": _Figures(0.1121, n=6_318, limit=0.1, beside=0.0014),
-    "label_shift": _Figures(0.1307, n=5_987, limit=0.1, beside=0.0015),
-    "feature_shift": _Figures(
-        0.25,
-        n=12,
-        cause=_features(
-            ("humid", 0.412, 0.1, 0.0043, "71.2 to 78.9", 0.1, 0.2904),
-            ("temp_f", 0.287, 0.1, 0.0043, "28.4 to 39.9", 0.1, 0.2271),
-            ("wind_mph", 0.131, 0.1, 0.0039, "12.7 to 42.6", 0.1, 0.1718),
-        ),
-    ),
     "feature_far_off": _Figures(0.4206, n=6_318, limit=0.25, beside=0.0043, cause=_UNIT),
-    "missing_values": _Figures(1 / 12, n=12, cause=_features(("wind_gust", 0.2174, 0.05, 0.0121))),
-    "invalid_values": _Figures(1 / 12, n=12, cause=_features(("distance", 0.0812, 0.05, 0.0))),
-    "unseen_values": _Figures(1 / 12, n=12, cause=_features(("carrier", 0.1043, 0.05, 0.0))),
-    "invalid_labels": _Figures(0.0712, 0.0651, 0.0778, 6_204),
-    "label_delay": _Figures(2_073_600.0, n=5_987),
     "control_group": _Figures(0.0121, n=41_006),
     "sample_ratio": _Figures(0.0034, n=41_006),
 }
+
+_OWN = (
+    Rule(
+        name="score_shift",
+        measure="stability_index",
+        condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)),
+        subject="score",
+        window="7d",
+        annotations=(
+            ("summary", "The score's distribution has moved"),
+            ("action", "Look at the cells that moved, then at the features and at the newest version."),
+        ),
+    ),
+    Rule(
+        name="feature_far_off",
+        measure="stability_index",
+        condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.25)),
+        subject="feature:*",
+        window="7d",
+        annotations=(
+            ("summary", "A feature is far from the reference"),
+            ("action", "Look at the feature's source: unit, scale and codes, and what was deployed last."),
+        ),
+    ),
+)
 
 
 def markdown() -> str:
@@ -172,7 +179,7 @@ def markdown() -> str:
 
 def _parts() -> Iterator[str]:
     yield _HEAD
-    rules = [replace(rule, annotations=(*rule.annotations, *_NOTES)) for rule in default_rules(ALL)]
+    rules = [replace(rule, annotations=(*rule.annotations, *_NOTES)) for rule in (*default_rules(ALL), *_OWN)]
     for rule in rules:
         yield f"\n## `{rule.name}`\n\n{_shown(rule, [_alert(rule)])}"
     by_name = {rule.name: rule for rule in rules}
@@ -214,8 +221,7 @@ def _alert(rule: Rule, subject: str | None = None, figures: _Figures | None = No
     if limit is None:
         sides = (rule.condition.above, rule.condition.below)
         limits = [side.amount for side in sides if side is not None]
-        nearest = min(limits, key=lambda one: abs(one - figures.value))
-        limit = rule.share if rule.features == "share" else nearest
+        limit = min(limits, key=lambda one: abs(one - figures.value))
     verdict = Verdict(
         outcome=Outcome.BREACH,
         window_end=_END if rule.window else _AT,

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
-from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import Bound, Rule
 from monitor.config.judgeable import never_judged
 from monitor.core.clock import DAY, format_duration, to_iso
@@ -13,7 +12,7 @@ from monitor.measures.against import SEASON
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE
 from monitor.specs.model import ModelSpec
-from monitor.windows.ends import FEWEST_PERIODS, seasonal_reach
+from monitor.windows.ends import FEWEST_PERIODS, seasonal_reach, volume_reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import LEVEL
-from monitor.measures.against import FALL, SEASON
+from monitor.measures.against import FALL
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
-from monitor.measures.worded import SIZES
 from monitor.records.reading import Task
 
 MAIN = {
@@ -21,18 +20,10 @@ MAIN = {
     Task.MULTICLASS: "accuracy",
     Task.REGRESSION: "root_mean_squared_error",
 }
-SIZE, FAR = SIZES  # of a stability index: the classical bands, below which a shift is small, or is not large
-MISSING = 0.05  # by so much more of the values are missing, invalid or unseen than in the reference
-INVALID = 0.01  # of the labels: a feed that writes what is no label goes on doing so
 MISDATED_SHARE = 0.01  # of the rows that came since the last audit: a few are a footnote of a log
-SHARE = 0.2  # of the features
-FEWER, MORE = 0.5, 2.0  # times the records of the same hours of earlier weeks
 LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, and some delay
-DELAY = 0.75  # of the horizon: labels later than it are counted nowhere
 MISMATCH = 0.01  # p-value that stays valid however often it is looked at
 KEPT = 7 * DAY  # what comes back within a week is one alert: it fires on until it was clear for so long
-_MOVED = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(SIZE))
-_FAR_OFF = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(FAR))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +32,11 @@ class Watched:
 
     task: Task
     windows: tuple[tuple[str, int, int], ...]  # (name, length, step) in the configured order; microseconds
-    # score, labels, reference, features, categories, season, arms, share: whether it has a score, labels, a
-    # reference, features in it, categorical ones among them, a season that its shift is compared with, a
-    # control group, a planned share of it.
+    # score, labels, reference, arms, share: whether it has a score, labels, a reference, a control group, a
+    # planned share of it.
     score: bool
     labels: bool
     reference: bool
-    features: bool
-    categories: bool = True
-    season: bool = False
     arms: bool = False
     share: bool = False
     # reported, settle_after: whether labels say when they were reported; the age at which they are there,
@@ -96,23 +83,9 @@ def patience(windows: tuple[tuple[str, int, int], ...], window: str) -> int:
     return max(DAY, 3 * steps.get(window, 0))
 
 
-def volume_reach(length: int, weeks: int = 2) -> int:
-    """How far back volumes are compared: a window, and so many earlier ones that do not overlap it.
-
-    Parameters
-    ----------
-    weeks
-        1: there is a ratio; 2: it has an interval.
-
-    >>> [volume_reach(days * DAY) // DAY for days in (1, 7, 14, 30)]
-    [15, 21, 42, 100]
-    """
-    return weeks * -(-length // (7 * DAY)) * 7 * DAY + length
-
-
 def default_rules(watched: Watched) -> tuple[Rule, ...]:
     """Rules of a model; their annotations say what they mean and what to look at."""
-    parts = (_stops, _changes, _performance, _shifts, _features, _labels, _arms)
+    parts = (_stops, _changes, _performance, _arms)
     return tuple(rule for part in parts for rule in part(watched))
 
 
@@ -149,23 +122,6 @@ def _stops(watched: Watched) -> Iterator[Rule]:
         annotations=(
             ("summary", "Rows have event times far outside the horizon, and no window counts them"),
             ("action", "Look at what writes the event time: its unit, its default, its year."),
-        ),
-    )
-    shortest, length, step = min(watched.windows, key=lambda window: window[1])
-    if volume_reach(length) + watched.ready_after > watched.horizon:
-        return
-    yield Rule(
-        name="volume",
-        measure="volume_ratio",
-        condition=Condition(above=Limit(MORE), below=Limit(FEWER), bound=Bound.LOWER),
-        severity=Severity.INFO,
-        window=shortest,
-        hold=0 if length >= DAY else 2 * (step or length),
-        keep_firing_for=KEPT,
-        unknown_after=patience(watched.windows, shortest),
-        annotations=(
-            ("summary", "The log has not as many records as usual"),
-            ("action", "Look at the traffic, and whether rows are logged twice or not at all."),
         ),
     )
 
@@ -235,124 +191,6 @@ def _performance(watched: Watched) -> Iterator[Rule]:
         )
 
 
-def _shifts(watched: Watched) -> Iterator[Rule]:
-    if not watched.reference:
-        return
-    wait = patience(watched.windows, watched.window)
-    subjects = ["score"] if watched.score else []
-    for subject in [*subjects, "prediction", *(["label"] if watched.labels else [])]:
-        yield Rule(
-            name=f"{subject}_shift",
-            measure="stability_index",
-            condition=_MOVED,
-            severity=Severity.INFO,
-            subject=subject,
-            window=watched.window,
-            truth=Truth.SETTLED if subject == "label" else "",
-            against="" if subject == "label" else _moment(watched),
-            keep_firing_for=KEPT,
-            unknown_after=wait,
-            annotations=(
-                ("summary", f"The {subject}'s distribution has moved"),
-                ("action", "Look at the cells that moved, then at the features and at the newest version."),
-            ),
-        )
-
-
-def _moment(watched: Watched) -> str:
-    """What shift is judged against."""
-    return SEASON if watched.season else ""
-
-
-def _features(watched: Watched) -> Iterator[Rule]:
-    if not (watched.reference and watched.features):
-        return
-    wait = patience(watched.windows, watched.window)
-    yield Rule(
-        name="feature_shift",
-        measure="stability_index",
-        condition=_MOVED,
-        severity=Severity.INFO,
-        subject="feature:*",
-        window=watched.window,
-        against=_moment(watched),
-        features="share",
-        share=SHARE,
-        keep_firing_for=KEPT,
-        unknown_after=wait,
-        annotations=(
-            ("summary", "Many features have moved"),
-            ("action", "Look at the features named: at their source, and whether the population changed."),
-        ),
-    )
-    yield Rule(
-        name="feature_far_off",
-        measure="stability_index",
-        condition=_FAR_OFF,
-        severity=Severity.INFO,
-        subject="feature:*",
-        window=watched.window,
-        against=_moment(watched),
-        keep_firing_for=KEPT,
-        unknown_after=wait,
-        annotations=(
-            ("summary", f"A feature is far from {'its season' if watched.season else 'the reference'}"),
-            ("action", "Look at the feature's source: unit, scale and codes, and what was deployed last."),
-        ),
-    )
-    for fault in ("missing", "invalid", "unseen") if watched.categories else ("missing", "invalid"):
-        yield Rule(
-            name=f"{fault}_values",
-            measure=f"{fault}_rate",
-            condition=Condition(above=Limit(MISSING), bound=Bound.LOWER),
-            severity=Severity.INFO,
-            subject="feature:*",
-            window=watched.window,
-            against="reference",
-            features="share",
-            share=0.0,
-            keep_firing_for=KEPT,
-            unknown_after=wait,
-            annotations=(
-                ("summary", f"Features have more {fault} values than the reference"),
-                ("action", "Look at the features named, at their source and at what was deployed last."),
-            ),
-        )
-
-
-def _labels(watched: Watched) -> Iterator[Rule]:
-    if not watched.labels:
-        return
-    yield Rule(
-        name="invalid_labels",
-        measure="invalid_label_rate",
-        condition=Condition(above=Limit(INVALID), bound=Bound.LOWER),
-        severity=Severity.INFO,
-        window=watched.window,
-        truth=Truth.PROVISIONAL,
-        unknown_after=patience(watched.windows, watched.window),
-        annotations=(
-            ("summary", "Labels are no class or no number, and count as none"),
-            ("action", "Look at what the feed writes into the label's column, and at [models.classes]."),
-        ),
-    )
-    if not watched.reported:
-        return
-    yield Rule(
-        name="label_delay",
-        measure="label_delay_p90",
-        condition=Condition(above=Limit(DELAY * watched.horizon / SECOND)),
-        severity=Severity.INFO,
-        window=watched.window,
-        truth=Truth.SETTLED,
-        unknown_after=patience(watched.windows, watched.window),
-        annotations=(
-            ("summary", "One label in ten comes very late"),
-            ("action", "Look at the feed of labels; a longer horizon lets windows settle on later labels."),
-        ),
-    )
-
-
 def _arms(watched: Watched) -> Iterator[Rule]:
     if not watched.arms:
         return
@@ -392,7 +230,6 @@ ALL = Watched(
     score=True,
     labels=True,
     reference=True,
-    features=True,
     arms=True,
     share=True,
 )

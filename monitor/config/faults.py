@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from monitor.alerts.defaults import NAMES
 from monitor.config.messages import did_you_mean, listed, quoted, suggestion
 from monitor.config.places import Loc, header, keys_of, table_at, tables, traced, value_at
 
@@ -90,7 +91,7 @@ def _sentence(error: ErrorDetails, tree: Mapping[str, Any]) -> str:
         case "extra_forbidden":
             return f"unknown key{_hint(error['loc'])}"
         case "missing":
-            return "required, but missing"
+            return f"required, but missing{_own_rule(error['loc'], tree)}"
         case "literal_error":
             options = [word.strip("'") for word in re.split(", | or ", context["expected"])]
             return f"must be one of {listed(options)}: got {quoted(got)}{did_you_mean(str(got), options)}"
@@ -98,6 +99,17 @@ def _sentence(error: ErrorDetails, tree: Mapping[str, Any]) -> str:
             return 'must be a list of tables: "[[models]]" instead of "[models]"'
         case kind:
             return f"{_RULES.get(kind, error['msg']).format(**context)}: got {quoted(got)}"
+
+
+def _own_rule(loc: Loc, tree: Mapping[str, Any]) -> str:
+    """What a rule lacks that was perhaps meant to change a default one, which there is not."""
+    *table, key = loc
+    rule = value_at(traced(tuple(table), tree), tree)
+    if key != "measure" or not isinstance(rule, dict) or not isinstance(name := rule.get("name"), str):
+        return ""
+    if name in NAMES:
+        return ""
+    return f": there is no default rule {quoted(name)}, and a rule of your own says what it measures"
 
 
 def _hint(loc: Loc) -> str:

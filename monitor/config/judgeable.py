@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import EVERY, Bound, Rule
 from monitor.core.clock import DAY
 from monitor.measures.against import REFERENCE
@@ -12,6 +11,7 @@ from monitor.measures.catalogue.measure import WITH_REFERENCE, Family, Unit
 from monitor.measures.options import FEATURE, LABEL
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
+from monitor.windows.ends import volume_reach
 
 _LEARNED = 14  # days: see `windows.days`, which counts
 _OF_LABELS = ("", "label", "labels")

@@ -260,18 +260,13 @@ def _windows(model: ModelTable) -> tuple[tuple[str, int, int], ...]:
 
 
 def _watched(model: ModelTable) -> Watched:
-    columns, control, features = model.predictions, model.control, model.features
-    all_features = not features.model_fields_set.intersection(("numeric", "categorical"))
+    columns, control = model.predictions, model.control
     return Watched(
         task=Task(model.task),
         windows=_windows(model),
         score=columns.score is not None or bool(columns.probabilities or columns.probabilities_prefix),
         labels=model.labels is not None,
         reference=model.reference is not None,
-        season=model.reference is not None and model.reference.season is not None,
-        features=model.reference is not None
-        and (all_features or bool(features.numeric or features.categorical)),
-        categories=all_features or bool(features.categorical),
         arms=control is not None and (control.detect is not None or model.task != "regression"),
         share=control is not None and control.control_share is not None,
         reported=model.labels is not None and model.labels.reported_at is not None,

@@ -276,8 +276,8 @@ def constant_line(always: Sequence[WindowReading], window: Window) -> list[tuple
 
 
 def of_season(spec: ModelSpec) -> str:
-    """What rules judge shift against, where that is not what pages draw; empty: it is."""
-    told = f"Rules judge shift against the same phase of earlier {spec.season}s."
+    """What the season is, which pages do not draw; empty: there is none."""
+    told = f"The season is the same phase of earlier {spec.season}s."
     return f"{told} What is drawn is against the reference." if spec.season else ""
 
 

@@ -147,6 +147,20 @@ def seasonal_reach(window: str, season: str, count: int) -> int:
     return count * weeks_of(window, season) * WEEK + nominal_length(window)
 
 
+def volume_reach(length: int, weeks: int) -> int:
+    """How far back volumes are compared: a window, and so many earlier ones that do not overlap it.
+
+    Parameters
+    ----------
+    weeks
+        1: there is a ratio; 2: it has an interval.
+
+    >>> [volume_reach(days * DAY, 2) // DAY for days in (1, 7, 14, 30)]
+    [15, 21, 42, 100]
+    """
+    return weeks * -(-length // WEEK) * WEEK + length
+
+
 def shifts(window: str, against: str) -> int:
     """How many such shifts fit into a trailing span.
 

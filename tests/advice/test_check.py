@@ -96,7 +96,7 @@ def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
     assert (found["faults"], found["warnings"]) == ([], [])
     (told,) = found["models"]
     assert (told.pop("windows"), told.pop("settles_after"), told.pop("rules_never")) == (["1d"], 86_400.0, {})
-    assert {*told.pop("rules_now"), *told.pop("rules_later")} > {"log_stopped", "volume", "performance"}
+    assert {*told.pop("rules_now"), *told.pop("rules_later")} > {"log_stopped", "changed", "performance"}
     assert told | {"series": {}} == {
         "model": "late",
         "numeric": ["amount"],

@@ -17,6 +17,14 @@ name = "worth"
 measure = "profit"
 below = 10
 """
+VOLUME = """
+[[models.alerts]]
+name = "volume"
+measure = "volume_ratio"
+window = "1d"
+outside = [0.5, 2]
+bound = "lower"
+"""
 
 
 def bench_of(directory: Path, options: str = "", rules: str = NEVER) -> Bench:
@@ -26,7 +34,7 @@ def bench_of(directory: Path, options: str = "", rules: str = NEVER) -> Bench:
 
 
 def test_every_rule_is_judged_now_later_or_never(tmp_path: Path) -> None:
-    bench = bench_of(tmp_path)
+    bench = bench_of(tmp_path, rules=NEVER + VOLUME)
 
     (found,) = json.loads(bench.monitor("check", "--format", "json").stdout)["models"]
 
@@ -150,7 +158,8 @@ def test_offline_it_says_what_the_file_alone_tells(tmp_path: Path) -> None:
 
 
 def test_a_rule_on_volume_is_judged_at_once_where_the_log_reaches_back_far_enough(tmp_path: Path) -> None:
-    bench = sqlite_bench(tmp_path, predictions(300, START - 20 * DAY, END), model(options=OPTIONS))
+    log = predictions(300, START - 20 * DAY, END)
+    bench = sqlite_bench(tmp_path, log, model(options=OPTIONS) + VOLUME)
 
     (found,) = json.loads(bench.monitor("check", "--format", "json").stdout)["models"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from messages_page import markdown
 from row_examples import firing
+from shift_rules import own_rules
 
 from monitor.alerts.defaults import ALL, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State
@@ -296,7 +297,7 @@ COUNTED = Detail(
 def test_the_first_line_names_the_part_the_value_the_reference_and_the_limit_that_decided(
     name: str, breach: dict[str, Any], words: str
 ) -> None:
-    (rule,) = (rule for rule in default_rules(ALL) if rule.name == name)
+    (rule,) = (rule for rule in (*default_rules(ALL), *own_rules()) if rule.name == name)
     subject = "feature:income" if name == "feature_far_off" else rule.subject
     verdict = replace(Verdict(outcome=Outcome.BREACH, window_end=AT, n=900), **breach)
     one = firing(Series(name, window=rule.window, subject=subject), verdict, AT)

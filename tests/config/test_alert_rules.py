@@ -28,23 +28,26 @@ def rule(file: File, text: str, *tables: str) -> Rule:
 
 
 def test_a_model_without_rules_has_those_that_suit_it(file: File) -> None:
-    assert list(rules(file)) == ["log_stopped", "misdated_records", "volume", "changed"]
+    assert list(rules(file)) == ["log_stopped", "misdated_records", "changed"]
     assert list(rules(file, LABELS, REFERENCE, CONTROL)) == [
-        "log_stopped", "labels_stopped", "misdated_records", "volume", "performance_changed", "changed",
-        "performance", "performance_nowcast", "score_shift", "prediction_shift", "label_shift",
-        "feature_shift", "feature_far_off", "missing_values", "invalid_values", "unseen_values",
-        "invalid_labels", "label_delay", "control_group", "sample_ratio",
+        "log_stopped", "labels_stopped", "misdated_records", "performance_changed", "changed", "performance",
+        "performance_nowcast", "control_group", "sample_ratio",
     ]  # fmt: skip
 
 
-def test_what_hurts_at_once_is_critical_what_changed_a_warning_levels_are_shown(file: File) -> None:
+def test_what_hurts_at_once_is_critical_what_changed_a_warning_and_nothing_is_only_shown(file: File) -> None:
     found = rules(file, LABELS, REFERENCE, CONTROL).values()
 
     of = {severity: [rule.name for rule in found if rule.severity is severity] for severity in Severity}
     assert of[Severity.CRITICAL] == ["log_stopped", "labels_stopped", "performance_changed", "performance"]
     assert of[Severity.WARNING] == [
-        "misdated_records", "changed", "performance_nowcast", "control_group", "sample_ratio",
-    ]  # fmt: skip
+        "misdated_records",
+        "changed",
+        "performance_nowcast",
+        "control_group",
+        "sample_ratio",
+    ]
+    assert of[Severity.INFO] == []
 
 
 def test_a_budget_is_there_by_default_with_the_default_rules_and_where_it_is_stated(file: File) -> None:
@@ -107,13 +110,6 @@ def test_performance_is_judged_on_the_labels_so_far_too_on_the_longest_window(fi
     assert (nowcast.measure, nowcast.condition) == (settled.measure, settled.condition)
 
 
-def test_one_feature_far_off_is_an_alert_of_its_own(file: File) -> None:
-    found = rules(file, REFERENCE)["feature_far_off"]
-
-    assert (found.subject, found.features, found.severity) == ("feature:*", "each", Severity.INFO)
-    assert found.condition == Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.25))
-
-
 def test_what_comes_back_within_a_week_is_one_alert_but_not_what_has_stopped(file: File) -> None:
     found = rules(file, LABELS, REFERENCE, CONTROL).values()
 
@@ -121,17 +117,17 @@ def test_what_comes_back_within_a_week_is_one_alert_but_not_what_has_stopped(fil
     assert {rule.keep_firing_for for rule in found} == {0, 7 * DAY}
     assert at_once == [
         "log_stopped", "labels_stopped", "misdated_records", "performance_changed", "changed",
-        "invalid_labels", "label_delay", "control_group", "sample_ratio",
+        "control_group", "sample_ratio",
     ]  # fmt: skip
 
 
 def test_own_rules_take_the_place_of_the_default_ones_unless_these_are_asked_for(file: File) -> None:
-    own = RULE.replace("moved", "volume") + "\nabove = 0.25"
+    own = RULE.replace("moved", "log_stopped") + "\nabove = 0.25"
 
-    assert list(rules(file, own)) == ["volume"]
+    assert list(rules(file, own)) == ["log_stopped"]
     both = rules(file, own, keys="default_alerts = true")
-    assert list(both) == ["volume", "log_stopped", "misdated_records", "changed"]
-    assert both["volume"].measure == "stability_index"
+    assert list(both) == ["log_stopped", "misdated_records", "changed"]
+    assert both["log_stopped"].measure == "stability_index"
     assert rules(file, keys="alerts = []") == {}
 
 
@@ -287,8 +283,21 @@ def test_what_would_never_be_measured_is_refused(file: File, text: str, place: s
 def test_default_rules_are_only_of_what_is_measured(file: File) -> None:
     found = rules(file, LABELS, REFERENCE, CONTROL, keys='measures = ["values"]')
 
-    assert not {"score_shift", "feature_shift", "control_group"}.intersection(found)
-    assert {"performance", "missing_values"} <= set(found)
+    assert "control_group" not in found
+    assert "performance" in found
+
+
+def test_a_rule_that_was_to_change_a_default_one_which_there_is_not_is_told_so(file: File) -> None:
+    by_name_only = '[[models.alerts]]\nname = "feature_shift"\nseverity = "warning"'
+
+    (fault,) = file.faults_of(model(tables=by_name_only))
+    (other,) = file.faults_of(model(tables=by_name_only.replace("feature_shift", "changed")))
+
+    assert fault == (
+        'models[0] "late".alerts[0].measure: required, but missing: '
+        'there is no default rule "feature_shift", and a rule of your own says what it measures'
+    )
+    assert other == 'models[0] "late".alerts[0].measure: required, but missing'
 
 
 def test_comparisons_that_go_on_need_no_window(file: File) -> None:
@@ -335,7 +344,6 @@ def test_the_shift_of_labels_is_judged_on_settled_ones_and_needs_them(file: File
     text = RULE.replace("score", "label") + "\nabove = 0.25"
 
     assert rules(file, LABELS, REFERENCE, text)["moved"].truth == "settled"
-    assert rules(file, LABELS, REFERENCE)["label_shift"].truth == "settled"
     (fault,) = file.faults_of(model(tables=text))
     assert 'alerts[0].measure: needs [models.labels]: got "stability_index"' in fault
 
@@ -358,25 +366,6 @@ def test_two_named_classes_are_compared_as_one(file: File) -> None:
     assert found.subject == ""
     assert found.condition.below is not None
     assert found.condition.below.amount == pytest.approx(0.05)
-
-
-@pytest.mark.parametrize(
-    ("windows", "horizon", "judged"),
-    [
-        ('["1d", "7d"]', "60d", "1d"),
-        ('["month"]', "60d", None),
-        ('["30d"]', "60d", None),
-        ('["30d"]', "99d", None),
-        ('["30d"]', "101d", "30d"),
-        ('["14d"]', "60d", "14d"),
-    ],
-)
-def test_volume_is_judged_where_the_horizon_holds_earlier_weeks(
-    file: File, windows: str, horizon: str, judged: str | None
-) -> None:
-    found = rules(file, keys=f'windows = {windows}\nhorizon = "{horizon}"')
-
-    assert (found["volume"].window if "volume" in found else None) == judged
 
 
 def test_a_log_that_comes_by_loads_has_stopped_later(file: File) -> None:
@@ -402,10 +391,3 @@ def test_labels_without_a_time_have_stopped_once_they_should_have_come(
     file: File, labels: str, keys: str, days: int
 ) -> None:
     assert rules(file, labels, keys=keys)["labels_stopped"].condition.above == Limit(days * 86_400.0)
-
-
-def test_without_the_family_of_shift_no_rule_reads_it(file: File) -> None:
-    found = rules(file, LABELS, REFERENCE, keys='measures = ["calibration"]')
-
-    assert {rule.measure for rule in found.values()}.isdisjoint({"stability_index"})
-    assert "missing_values" in found

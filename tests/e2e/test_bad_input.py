@@ -103,9 +103,7 @@ def test_predicted_classes_that_are_not_configured_are_unseen_and_such_labels_in
 
 
 @pytest.mark.parametrize("odd", ["abc", "2", "NaN", "n/a"])
-def test_labels_that_are_no_class_leave_performance_as_it_is_and_raise_an_alert(
-    bench: Bench, odd: str
-) -> None:
+def test_labels_that_are_no_class_leave_performance_as_it_is_and_are_counted(bench: Bench, odd: str) -> None:
     rows = clean()
     known = labels(rows, end=AS_OF)
     some = {at: odd for at in range(len(known)) if at % 100 < 72}
@@ -117,9 +115,6 @@ def test_labels_that_are_no_class_leave_performance_as_it_is_and_raise_an_alert(
     kept = [right[at] for at in range(600, min(900, len(known))) if at not in some]
     assert cycled.of("accuracy", truth=PROVISIONAL).value == sum(kept) / len(kept)
     assert cycled.of("invalid_labels", truth=PROVISIONAL).value == sum(at >= 600 for at in some)
-    with bench.app() as app:
-        firing = {one.series.rule for _, one in app.store.alerts("late") if one.state == "firing"}
-    assert "invalid_labels" in firing
 
 
 def test_an_empty_table_is_measured_once_rows_come(any_bench: Bench) -> None:

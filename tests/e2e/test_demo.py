@@ -208,13 +208,7 @@ def test_with_a_pace_the_daemon_moves_on_day_by_day(demo: Demo) -> None:
     assert min(row["as_of"] for row in demo.shown()) >= "2013-04-05"
 
 
-TOO_SHORT = (
-    "score_shift, prediction_shift, feature_shift and feature_far_off are not judged: "
-    "too few earlier periods of its season have been counted: wait, or give a longer horizon."
-)
-OF_SEASON = (
-    "Rules judge shift against the same phase of earlier weeks. What is drawn is against the reference."
-)
+OF_SEASON = "The season is the same phase of earlier weeks. What is drawn is against the reference."
 # What the pictured pages say of ten months and not of two days, or the other way round.
 OF_DATA = {
     *(
@@ -223,7 +217,7 @@ OF_DATA = {
     ),
     *("somebody is needed", "nothing to do", "settled", "▼", "Window", "Show", "← earlier", "later →"),
     *("Every rule is judged; what is in breach is pending, or for information alone.",),
-    *("cannot tell", TOO_SHORT, "Every rule is judged, and none is in breach."),
+    *("cannot tell", "Every rule is judged, and none is in breach."),
     *("changed", "performance", "performance_nowcast", "performance_changed"),
     *("nowcast", "nowcast: labels are still coming"),
     *("humid_pct", "origin_hour_load", "wind_mph", "areas are shares of the records"),

@@ -277,7 +277,7 @@ def test_with_a_season_pages_say_what_rules_judge(bench: Bench, tmp_path: Path) 
     text = seasonal.config.read_text(encoding="utf-8")
     reference = 'table = "reference"\n'
     seasonal.config.write_text(text.replace(reference, f'{reference}season = "week"\n', 1), encoding="utf-8")
-    said = "Rules judge shift against the same phase of earlier weeks."
+    said = "The season is the same phase of earlier weeks."
 
     with looking(seasonal) as pages:
         assert said in pages.at(AMOUNT).words

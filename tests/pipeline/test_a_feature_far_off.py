@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 from memory import MemorySource
+from shift_rules import feature_far_off, feature_shift, shift_rule
 from synthetic import READING, START, log_of, monitored_of, reference_rows
 
-from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.phrases import said
 from monitor.core.clock import DAY, HOUR, ticks
-from monitor.records.reading import Task
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -35,16 +34,7 @@ def test_one_feature_far_off_is_named_within_two_days(fresh_store: SqlStore) -> 
     fahrenheit = np.where(broken, 1.8 * celsius + 32, celsius)
     at = table.column_names.index("feature:temp")
     table = table.set_column(at, "feature:temp", pa.array(fahrenheit))
-    rules = default_rules(
-        Watched(
-            task=Task.BINARY,
-            windows=tuple((window.name, window.length, window.step) for window in WINDOWS),
-            score=True,
-            labels=False,
-            reference=True,
-            features=True,
-        )
-    )
+    rules = (shift_rule("score"), shift_rule("prediction"), feature_shift(), feature_far_off())
     monitored = monitored_of(
         MemorySource(table, log.labels),
         fresh_store,

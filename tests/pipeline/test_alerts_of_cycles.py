@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from memory import MemorySource
 from numpy.typing import NDArray
+from shift_rules import faulty_values, own_rules, volume_rule
 from synthetic import START, log_of, monitored_of, rows_of
 
 from monitor.alerts.backtest import backtest, newest, summaries
@@ -36,11 +37,12 @@ DEFAULT = default_rules(
         score=True,
         labels=True,
         reference=True,
-        features=True,
         horizon=20 * DAY,
     )
 )
-RULES = tuple(replace(rule, keep_firing_for=0) for rule in DEFAULT)  # the log is as short as they keep firing
+RULES = tuple(  # the log is as short as they keep firing
+    replace(rule, keep_firing_for=0) for rule in (*DEFAULT, *own_rules("1d"))
+)
 EACH = Rule(
     name="each",
     measure="stability_index",
@@ -219,8 +221,9 @@ def _life(alert: Alert) -> tuple[object, ...]:
 
 
 def test_a_log_that_falls_silent_after_busy_weeks_has_too_small_a_volume(fresh_store: SqlStore) -> None:
-    (rule,) = (rule for rule in RULES if rule.name == "volume")
-    monitored = monitored_of(log_of(16, per_day=480).source(), fresh_store, rules=(rule,), windows=DAILY)
+    monitored = monitored_of(
+        log_of(16, per_day=480).source(), fresh_store, rules=(volume_rule("1d"),), windows=DAILY
+    )
 
     monitored.cycle(START + 16 * DAY)
     _, rows = monitored.cycle(START + 17 * DAY)
@@ -236,7 +239,7 @@ def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStor
     log = log_of(DAYS, per_day=120)
     first = without(log.predictions, "temp", days_of(log.predictions) >= 4)  # from then on
     both = without(first, "carrier", days_of(first) == 7)
-    rules = tuple(rule for rule in DEFAULT if rule.name == "missing_values")
+    rules = (faulty_values("missing", window="1d"),)
     monitored = monitored_of(MemorySource(both, log.labels), fresh_store, rules=rules, windows=DAILY)
 
     states = {}

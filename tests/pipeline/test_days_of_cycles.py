@@ -43,7 +43,6 @@ RULES = tuple(
             score=True,
             labels=True,
             reference=True,
-            features=True,
         )
     )
     if rule.measure == EVIDENCE

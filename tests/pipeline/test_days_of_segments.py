@@ -43,7 +43,6 @@ OPTIONS: dict[str, Any] = {
                 score=True,
                 labels=True,
                 reference=True,
-                features=False,
             )
         )
         if rule.measure == EVIDENCE

@@ -13,7 +13,6 @@ from picking import only
 from scipy import stats
 from synthetic import READING, Monitored, labels_of, monitored_of, rows_of
 
-from monitor.alerts.defaults import ALL, default_rules
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
@@ -367,11 +366,3 @@ def test_a_replay_cycles_and_a_restart_keep_the_same_rows(
     kept, again = (rows_of(store)["snapshots"] for store in (fresh_store, other_store))
     assert [row for row in kept if SEASON in row]
     assert kept == again
-
-
-def test_default_rules_on_shift_judge_the_season_where_there_is_one() -> None:
-    rules = {rule.name: rule.against for rule in default_rules(replace(ALL, season=True))}
-
-    names = ("score_shift", "prediction_shift", "feature_shift", "feature_far_off", "label_shift")
-    assert [rules[name] for name in names] == [SEASON] * 4 + [""]
-    assert {rule.against for rule in default_rules(ALL) if rule.measure == "stability_index"} == {""}

@@ -10,6 +10,7 @@ import pytest
 from memory import MemorySource
 from picking import picked
 from scipy import special
+from shift_rules import shift_rule
 from synthetic import (
     READING,
     START,
@@ -21,13 +22,11 @@ from synthetic import (
     reference_rows,
 )
 
-from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import State
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.records.reading import Task
 from monitor.records.reference import counted_on
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
@@ -35,20 +34,7 @@ from monitor.windows.ends import window_of
 DAILY = (replace(window_of("1d", HOUR), step=DAY),)
 PER_DAY, CHANGE = 240, START + 4 * DAY
 READ = replace(READING, numeric=(), categorical=())
-RULES = tuple(
-    rule
-    for rule in default_rules(
-        Watched(
-            task=Task.BINARY,
-            windows=(("1d", DAY, DAY),),
-            score=True,
-            labels=True,
-            reference=True,
-            features=False,
-        )
-    )
-    if rule.name == "label_shift"
-)
+RULES = (shift_rule("label", window="1d"),)
 
 
 def source(days: int = 7, *, version: bool = False) -> MemorySource:
@@ -103,7 +89,7 @@ def test_it_is_measured_once_the_labels_are_settled(fresh_store: SqlStore) -> No
     assert [row.truth for _, _, row in fresh_store.history("late") if index([row])] == [Truth.SETTLED] * 7
 
 
-def test_the_default_rule_fires_when_base_rates_change(fresh_store: SqlStore) -> None:
+def test_a_rule_on_it_fires_when_base_rates_change(fresh_store: SqlStore) -> None:
     lived(model(source(), fresh_store, rules=RULES))
 
     ((_, alert),) = fresh_store.alerts("late")
@@ -112,7 +98,7 @@ def test_the_default_rule_fires_when_base_rates_change(fresh_store: SqlStore) ->
     assert alert.breach.cause is not None
 
 
-def test_the_default_rule_is_silent_while_base_rates_stay(fresh_store: SqlStore) -> None:
+def test_a_rule_on_it_is_silent_while_base_rates_stay(fresh_store: SqlStore) -> None:
     lived(model(log_of(6).source(), fresh_store, rules=RULES, settle_after=None), last=6)
 
     assert fresh_store.alerts("late", ended=True) == []

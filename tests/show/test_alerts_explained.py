@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from row_examples import firing
+from shift_rules import own_rules
 
 from monitor.alerts.defaults import ALL, default_rules
 from monitor.alerts.rules import Series
@@ -14,7 +15,7 @@ from monitor.core.measurement import Detail
 from monitor.measures.against import FIGURES, segment_columns
 from monitor.show.alerts import ShownAlert, alerts_as_table
 
-RULES = {rule.name: rule for rule in default_rules(ALL)}
+RULES = {rule.name: rule for rule in (*default_rules(ALL), *own_rules())}
 CELLS = Detail(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4837),))
 BREACH = Verdict(outcome=Outcome.BREACH, window_end=0, n=900)
 

@@ -48,7 +48,7 @@ class Features:
     """Page of the features of a model; `legend`: (class, what it means, features in it now).
 
     `limit`: share of the features that a rule allows to have moved, in words; empty: there is none. `season`:
-    what rules judge instead.
+    what it is; empty: there is none.
     """
 
     model: str

@@ -217,7 +217,7 @@ def _moved(known: Known) -> str:
 
 
 def _season(spec: ModelSpec, known: Known) -> str:
-    """How far the feature is from its season, which rules judge; empty: there is none."""
+    """How far the feature is from its season; empty: there is none."""
     index, critical = (known.get(name) for name in (INDEX, _CRITICAL))
     told = ""
     if index is not None and index.value is None:

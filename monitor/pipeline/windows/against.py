@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from monitor.alerts.defaults import main_measure
+from monitor.alerts.defaults import main_measure, main_window
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
@@ -19,7 +19,7 @@ from monitor.measures.against import (
     mixed,
     segment_contribution,
 )
-from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, mean_of, performance, quality, seasonal, shift
@@ -41,6 +41,7 @@ Figures: TypeAlias = Mapping[tuple[str, str], Measurement]
 """By measure and subject."""
 
 _OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
+_FAULTY = frozenset(measure.name for measure in CATALOGUE if measure.family is Family.QUALITY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +146,15 @@ def _of_segments(
 def quality_against_reference(
     target: Target, rows: Iterable[MeasurementRow], references: WindowReferences
 ) -> list[MeasurementRow]:
-    """Differences of faulty values from the reference's, of the windows in which a rule reads them.
+    """Differences of faulty values from the reference's: of the main window, and where a rule reads them.
 
     Of versions with references of their own, from what these lead one to expect. Cost: each reference is
     looked at once.
     """
-    place = (REFERENCE, target.window.name)
-    asked = {rule.measure for rule in target.model.spec.rules if (rule.against, rule.window) == place}
-    wanted = {name for name in asked if BY_NAME[name].family is Family.QUALITY}
+    spec, place = target.model.spec, (REFERENCE, target.window.name)
+    wanted = _FAULTY
+    if target.window.name != main_window([window.name for window in spec.windows]):
+        wanted &= {rule.measure for rule in spec.rules if (rule.against, rule.window) == place}
     if not wanted or references.default is None:
         return []
     shares = references.shares or ((1.0, references.default),)
