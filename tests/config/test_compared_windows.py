@@ -42,11 +42,10 @@ OWN = 'must be "reference" or one of the model\'s own against ("reference")'
 ALERT = '[[models.alerts]]\nname = "moved"\nagainst = "season"\nabove = 0.1\n'
 
 
-def test_a_season_is_part_of_the_reference_and_the_default_rules_on_shift_judge_it(file: File) -> None:
+def test_a_season_is_part_of_the_reference(file: File) -> None:
     spec = file.spec(model(tables=SEASONAL))
 
     assert spec.season == "week"
-    assert {rule.against for rule in spec.rules if rule.measure == "stability_index"} == {"season"}
     assert file.spec(model()).season == ""
 
 
