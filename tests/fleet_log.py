@@ -54,7 +54,14 @@ MODELS = (
         "{ ant = { ant = 1, bee = 0, cat = 0 }, bee = { ant = 0, bee = 1, cat = 0 }, "
         "cat = { ant = 0, bee = 0, cat = 1 } } }",
     ),
-    MODEL.format(name="basket", task="regression", outputs='prediction = "spend"', label="spent", more=""),
+    MODEL.format(
+        name="basket",
+        task="regression",
+        outputs='prediction = "spend"',
+        label="spent",
+        more="default_alerts = true\n"
+        'alerts = [{ name = "busy", measure = "records", window = "1d", above = 1.0 }]',
+    ),
 )
 
 

@@ -100,7 +100,7 @@ def _logs() -> tuple[Panel, ...]:
     wrong = tuple(
         (f"max by (model) ({names.family_name(measure)}{{{OF_MODELS}}})", f"{{{{model}}}} {spoken(measure)}")
         for measure in CATALOGUE
-        if measure.family is Family.LOG and measure.unit is Unit.RECORDS
+        if measure.family is Family.LOG and measure.unit in (Unit.RECORDS, Unit.RATIO)
     )
     waiting = names.family_name(BY_NAME["panes_waiting"]).removeprefix(OWN)
     return (

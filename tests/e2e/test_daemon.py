@@ -32,7 +32,7 @@ from monitor.exposition.names import family_name, has_truth
 from monitor.measures.catalogue import BY_NAME
 
 OF_THE_DAEMON = {
-    *("daemon_aside", "store_away"),
+    *("daemon_aside", "store_away", "clock_ahead_seconds"),
     *("build_info", "start_time_seconds"),
     *("config_last_reload_successful", "config_last_reload_success_timestamp_seconds"),
 }
