@@ -208,6 +208,7 @@ def test_with_a_pace_the_daemon_moves_on_day_by_day(demo: Demo) -> None:
     assert min(row["as_of"] for row in demo.shown()) >= "2013-04-05"
 
 
+FAR_SEASON = "most numbers of earlier periods lie beyond the reference's range, in cells without an end"
 OF_SEASON = "The season is the same phase of earlier weeks. What is drawn is against the reference."
 # What the pictured pages say of ten months and not of two days, or the other way round.
 OF_DATA = {
@@ -215,6 +216,7 @@ OF_DATA = {
         f"No stability_index of the season: {why(reason)}. {OF_SEASON}"
         for reason in ("out_of_range", "too_short")
     ),
+    f"No stability_index of the season: {FAR_SEASON}. {OF_SEASON}",
     *("somebody is needed", "nothing to do", "settled", "▼", "Window", "Show", "← earlier", "later →"),
     *("Every rule is judged; what is in breach is pending, or for information alone.",),
     *("cannot tell", "Every rule is judged, and none is in breach."),
