@@ -480,7 +480,7 @@ def test_a_reference_file_is_named_as_the_configuration_reads_it(
     assert found["reference"] == {"file": "../test.parquet"}
     assert found["features"] == {"categorical": ["branch"]}  # the income is not in the file
     assert (done.exit_code, "fault" in done.stderr) == (0, False)
-    assert "the reference has no labels: performance, " in checked()
+    assert "the reference has no labels: performance and " in checked()
     luck = np.where(columns["pd_estimate"] * rng.uniform(size=200) > 0.5, "DEFAULT", "PAID")
     pq.write_table(pa.table(columns | {"final_state": luck}), tmp_path / "test.parquet")
     assert "the reference" not in checked()
