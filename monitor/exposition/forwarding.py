@@ -71,8 +71,8 @@ class AlertingRule:
 def section_of(rule: str) -> str:
     """Section of the runbook about a rule of a model.
 
-    >>> section_of("volume"), section_of("my_own")
-    ('volume', 'a_rule_of_your_own')
+    >>> section_of("changed"), section_of("my_own")
+    ('changed', 'a_rule_of_your_own')
     """
     return rule if rule in NAMES else OWN_RULE
 
