@@ -41,7 +41,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
     assert made.run("migrate").exit_code == 0
     done = made.run("cycle", "--as-of", to_iso(made.end))
     assert done.exit_code == 0, done.output
-    assert "columns missing" in done.output
+    assert "Columns are missing" in done.output
     return made
 
 

@@ -28,7 +28,7 @@ from monitor.specs.protocols import MisdatedRows
 from monitor.specs.reads import audit_ranges, pane_ranges
 from monitor.specs.rows import Event, PaneFacts, WaitingPane
 
-MISDATED = "misdated_records"
+MISDATED, MISDATED_RATE = SINCE_AUDIT = "misdated_records", "misdated_rate"  # of rows since the audit before
 WRONG = "label_differences_wrong"  # kind of event
 DECIDED = "recounted"  # the kind that ends it
 
@@ -155,7 +155,7 @@ def _misdated(
         new = max(0, new - int(next(earlier, None) or 0))
         came = new + sum(rows for start, (rows, *_) in log.panes.items() if start >= since)
     share = rate(min(new, came), came, model.spec.level, Reason.NO_RECORDS)
-    return {MISDATED: _figure(found.misdated), "misdated_rate": share}
+    return {MISDATED: _figure(found.misdated), MISDATED_RATE: share}
 
 
 def _figure(count: int | None) -> Measurement:

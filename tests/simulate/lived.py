@@ -20,6 +20,7 @@ from monitor.config.load import settings_of
 from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow, Truth
+from monitor.pipeline.audit import SINCE_AUDIT
 from monitor.pipeline.model import Model
 from monitor.pipeline.windows.due import UNEVEN
 from monitor.pipeline.windows.log_rows import AGES, LATE, NEXT_SETTLING, SETTLING_AGE, WAITING
@@ -322,7 +323,7 @@ def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
         if row.window in windows and windows[row.window].start(row.window_end) >= since
         if row.measure not in ("volume_ratio", NEXT_SETTLING)  # whose earlier weeks may be frozen; history
     ]
-    own = (*LATE, *WAITING, *AGES, SETTLING_AGE)  # tell what cycles saw, not what the log holds
+    own = (*LATE, *WAITING, *AGES, *SINCE_AUDIT, SETTLING_AGE)  # tell what cycles saw, not what the log holds
     whole = (row for row in rows if row.window == "" and row.version is None)
     figures = [row for row in whole if row.measure not in own]
     return sorted([*newest, *figures], key=repr)
