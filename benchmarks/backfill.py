@@ -32,7 +32,7 @@ def main() -> None:
     model = watched.model(data.reference(directory), windows=("1d", "7d", "30d"), options=OPTIONS)
     with tempfile.TemporaryDirectory(dir=directory) as name:
         config = watched.configure(Path(name), source, model)
-        watched.opened(config).close()
+        watched.opened(config).close_all()
         span = "--from", to_iso(data.START + DAY), "--to", to_iso(data.START + days * DAY)
         command = [
             sys.executable,

@@ -44,7 +44,7 @@ import sqlalchemy as sa
 from loans import day, loans
 from sqlalchemy.pool import NullPool
 
-from monitor.demo.loading import load_logs
+from monitor.demo.load_flights import load_logs
 
 ROOT = Path(__file__).parents[1]
 PAGES = 60  # of a case that are looked at, HTML and JSON

@@ -30,11 +30,11 @@ import pyarrow.parquet as pq
 import watched
 from timing import child, save, tell
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App
+from monitor.app.application import App
+from monitor.app.model_cycles import cycle_once
 from monitor.cli.commands import NEW_OBJECTS
 from monitor.core.clock import DAY, HOUR
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 from monitor.specs.protocols import CycleReport
 
 AN_HOUR = 1_400
@@ -127,15 +127,15 @@ class Log:
         return int(found)
 
 
-def counted_now(app: App, as_of: int, part: Part) -> list[int]:
+def counted_now(app: App, as_of: int, part: PaneHalf) -> list[int]:
     """Starts of the panes whose part was counted as of this moment."""
-    facts = app.store.facts("scored", 0)
+    facts = app.store.read_pane_facts("scored", 0)
     return [one.start for one in facts if one.part is part and one.counted_as_of == as_of]
 
 
 def checked(app: App, log: Log, report: CycleReport, as_of: int) -> bool:
     """Whether the rows read are the records of the panes that changed, no more and no less."""
-    records, labels = (counted_now(app, as_of, part) for part in (Part.RECORDS, Part.LABELS))
+    records, labels = (counted_now(app, as_of, part) for part in (PaneHalf.RECORDS, PaneHalf.LABELS))
     newest = {as_of - HOUR, as_of}
     return (
         report.error is None

@@ -22,17 +22,17 @@ import watched
 from timing import in_turn, save, sizes
 
 from monitor.core.clock import DAY
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import expectation, performance, shift
-from monitor.measures.options import Options, Result
-from monitor.measures.shift.cells import Expected
-from monitor.pipeline.model import Model
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.evaluate import make_expected_cells, measure_performance, measure_shift
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.shift.shift_cells import ExpectedCells
+from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart, Part
+from monitor.records.pane import PaneHalf, PanePart
 
 DAYS_MEASURED = 5
-ASK = Options()
-HEADLINES = replace(ASK, resamples=0, whole=False, families=frozenset({Family.SHIFT}))
+ASK = MeasureOptions()
+HEADLINES = replace(ASK, resamples=0, whole=False, families=frozenset({MeasureFamily.SHIFT}))
 SAME = {
     "roc_auc": "roc_auc",
     "average_precision": "average_precision",
@@ -45,20 +45,26 @@ SAME = {
 
 
 def drift_of(
-    counting: Counting, expected: Expected, parts: Sequence[PanePart], starts: Sequence[int], options: Options
-) -> list[list[Result]]:
+    counting: Counting,
+    expected: ExpectedCells,
+    parts: Sequence[PanePart],
+    starts: Sequence[int],
+    options: MeasureOptions,
+) -> list[list[MeasureResult]]:
     """Drift of each day."""
-    return [shift(counting, expected, reading.merged(list(parts), start), options) for start in starts]
+    return [
+        measure_shift(counting, expected, reading.merged(list(parts), start), options) for start in starts
+    ]
 
 
 def performance_of(
-    counting: Counting, parts: Sequence[PanePart], starts: Sequence[int], options: Options
-) -> list[list[Result]]:
+    counting: Counting, parts: Sequence[PanePart], starts: Sequence[int], options: MeasureOptions
+) -> list[list[MeasureResult]]:
     """Performance of each day."""
-    return [performance(counting, reading.merged(list(parts), start), options) for start in starts]
+    return [measure_performance(counting, reading.merged(list(parts), start), options) for start in starts]
 
 
-def differing(ours: list[Result], scripts: script.Report) -> list[str]:
+def differing(ours: list[MeasureResult], scripts: script.Report) -> list[str]:
     """Measures of which both tell values that are further apart than the cells explain."""
     values = {one.measure: one.measurement for one in ours if one.subject == ""}
     wrong = []
@@ -71,14 +77,14 @@ def differing(ours: list[Result], scripts: script.Report) -> list[str]:
     return wrong
 
 
-def counted_log(directory: Path, rows: int, days: int) -> tuple[Model, dict[Part, list[PanePart]]]:
+def counted_log(directory: Path, rows: int, days: int) -> tuple[CycleModel, dict[PaneHalf, list[PanePart]]]:
     """The model, and its hours."""
     config = watched.configure(
         Path(tempfile.mkdtemp(dir=directory)),
         f"sqlite:///{data.sqlite(directory, rows, days)}",
         watched.model(data.reference(directory)),
     )
-    monitored = watched.opened(config).model("scored")
+    monitored = watched.opened(config).find_cycle_model("scored")
     return monitored, reading.counted(monitored, days, rows)
 
 
@@ -90,12 +96,12 @@ def main() -> int:
     monitored, found = counted_log(directory, rows, days)
     counting, reference = monitored.counting, monitored.reference
     assert reference is not None
-    expected = expectation(counting, reference.records)
+    expected = make_expected_cells(counting, reference.records)
     n = min(days, DAYS_MEASURED)
     starts = [data.START + at * DAY for at in range(n)]
     frames = list(script.by_day(pq.read_table(data.parquet(directory, rows, days)).to_pandas()).values())[:n]
 
-    ours = functools.partial(drift_of, counting, expected, found[Part.RECORDS], starts)
+    ours = functools.partial(drift_of, counting, expected, found[PaneHalf.RECORDS], starts)
     other = (
         "the script, in memory",
         lambda: [script.drift(known, one, data.NUMERIC, data.CATEGORICAL) for one in frames],
@@ -104,7 +110,7 @@ def main() -> int:
         in_turn("a day's drift, headline measures", lambda: ours(HEADLINES), other, pairs=3, bar=25, per=n),
         in_turn("a day's drift, all of them", lambda: ours(ASK), other, pairs=3, per=n),
     ]
-    by_labels = functools.partial(performance_of, counting, found[Part.LABELS], starts)
+    by_labels = functools.partial(performance_of, counting, found[PaneHalf.LABELS], starts)
     scripts = "the script, in memory", lambda: [script.performance(one) for one in frames]
     plain = replace(ASK, resamples=0)
     few = replace(plain, whole=False)

@@ -27,17 +27,17 @@ import sqlalchemy as sa
 import watched
 from timing import Run, child, save, tell, timed
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App
+from monitor.app.application import App
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.exposition.page import Exposition
-from monitor.exposition.selection import reads
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
+from monitor.exposition.series_selection import exposed_measures
 from monitor.specs.protocols import CycleReport
-from monitor.store.connections import writing
-from monitor.store.measurements.series import write_current, write_snapshots
+from monitor.store.measurements.series_rows import write_current, write_snapshots
+from monitor.store.store_connections import write_transaction
 from monitor.store.tables import METADATA, current, snapshots
-from monitor.web.server import Server, make_app
+from monitor.web.server import ThreadedServer, make_app
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -82,18 +82,18 @@ def cycles(app: App, names: Iterable[str], as_of: int, page: Exposition | None =
 
 def publish(app: App, name: str, page: Exposition, report: CycleReport) -> None:
     """Publish what the store has of a model."""
-    rows = [row for _, _, row in app.store.current(name, reads(app.spec(name)))]
-    page.publish(name, report.as_of, rows, [alert for _, alert in app.store.alerts(name)])
-    cursor = app.store.state(name).logged_cursor
-    page.observe(report, at=report.as_of / SECOND, newest_logged_at=cursor)
+    rows = [row for _, _, row in app.store.read_current(name, exposed_measures(app.find_spec(name)))]
+    page.publish_model(name, report.as_of, rows, [alert for _, alert in app.store.read_alerts(name)])
+    cursor = app.store.read_state(name).logged_cursor
+    page.observe_cycle(report, at=report.as_of / SECOND, newest_logged_at=cursor)
 
 
 def filled(config: Path, as_of: int) -> float:
     """Fill the store as if all models had had a cycle; CPU seconds of a first one."""
     with contextlib.closing(watched.opened(config)) as app:
-        names = app.names()
+        names = app.model_names()
         first = timed(lambda: cycles(app, names[:FIRST], as_of))
-        with writing(app.store.engine) as connection:
+        with write_transaction(app.store.engine) as connection:
             for at, name in enumerate(names[FIRST:], FIRST):
                 _copied(connection, names[at % FIRST], name)
     return first.cpu / min(FIRST, len(names))
@@ -119,7 +119,7 @@ def lived(directory: Path, models: int) -> dict[str, object]:
         first = filled(config, as_of)
         with contextlib.closing(watched.opened(config)) as app:
             page = Exposition(app.settings.models, SelfMetrics("0", 0.0))
-            names = app.names()
+            names = app.model_names()
             restored = timed(
                 lambda: [publish(app, one, page, CycleReport(model=one, as_of=as_of)) for one in names]
             )
@@ -148,23 +148,23 @@ def scraped(directory: Path) -> dict[str, object]:
         app = watched.opened(configured(directory, Path(name), 1))
         as_of = data.START + (LOG_DAYS - 1) * DAY
         with contextlib.closing(app):
-            cycles(app, app.names(), as_of)
-            rows, spec = [row for _, _, row in app.store.current()], app.spec("model-0000")
+            cycles(app, app.model_names(), as_of)
+            rows, spec = [row for _, _, row in app.store.read_current()], app.find_spec("model-0000")
     page = Exposition([spec], SelfMetrics("0", 0.0))
-    page.publish(spec.name, as_of, rows)
-    names = [f"other-{at:04}" for at in range(-(-SERIES // _series(page.render()[0])))]
+    page.publish_model(spec.name, as_of, rows)
+    names = [f"other-{at:04}" for at in range(-(-SERIES // _series(page.render_page()[0])))]
     page = Exposition([replace(spec, name=one) for one in names], SelfMetrics("0", 0.0))
     for one in names:
-        page.publish(one, as_of, rows)
-        page.observe(CycleReport(model=one, as_of=as_of), at=0.0)
-    found: dict[str, object] = {"series": _series(page.render()[0]), "models": len(names)}
-    commit = timed(lambda: page.publish(names[0], as_of, rows))
-    rendered, packed_cpu = timed(page.render), timed(page.render_gzip)
+        page.publish_model(one, as_of, rows)
+        page.observe_cycle(CycleReport(model=one, as_of=as_of), at=0.0)
+    found: dict[str, object] = {"series": _series(page.render_page()[0]), "models": len(names)}
+    commit = timed(lambda: page.publish_model(names[0], as_of, rows))
+    rendered, packed_cpu = timed(page.render_page), timed(page.render_gzip)
     with _served(page) as port:
         for packed in (False, True):
             fresh, again = [], []
             for _ in range(9):
-                page.publish(names[0], as_of, rows)
+                page.publish_model(names[0], as_of, rows)
                 fresh.append(_get(port, packed=packed))
                 again.append(_get(port, packed=packed))
             key = "gzip" if packed else "plain"
@@ -180,12 +180,12 @@ def _series(page: bytes) -> int:
 
 @contextlib.contextmanager
 def _served(page: Exposition) -> Iterator[int]:
-    server = Server(make_app(page, healthy=lambda: None, ready=lambda: None), port=0)
-    server.start()
+    server = ThreadedServer(make_app(page, healthy=lambda: None, ready=lambda: None), port=0)
+    server.start_serving()
     try:
         yield server.port
     finally:
-        server.stop()
+        server.stop_serving()
 
 
 def _get(port: int, path: str = "/metrics", *, packed: bool = False) -> tuple[float, int]:
@@ -248,7 +248,8 @@ def imports() -> dict[str, float]:
 
     nothing = took("pass")
     found = {
-        name: took(f"import {name}") - nothing for name in ("monitor", "monitor.cli", "monitor.app.serving")
+        name: took(f"import {name}") - nothing
+        for name in ("monitor", "monitor.cli", "monitor.app.daemon_wiring")
     }
     return found | {"python": nothing}
 

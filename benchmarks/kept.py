@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import servers
 
-from monitor.demo.loading import flights, load_logs
+from monitor.demo.load_flights import flights_directory, load_logs
 
 DAYS = 40
 UNTIL = "2013-04-10"
@@ -37,7 +37,7 @@ def main(directory: Path, kind: str = "sqlite", *segments: str) -> None:
     """Replay, and print the sizes."""
     directory.mkdir(parents=True, exist_ok=True)
     source = directory / "flights.db"
-    load_logs(f"sqlite:///{source}", flights())
+    load_logs(f"sqlite:///{source}", flights_directory())
     with _store(directory, kind) as url:
         environment = {"MONITOR_DEMO_STORE": url, "MONITOR_DEMO_SOURCE": f"sqlite:///{source}"}
         config = directory / "config.toml"
@@ -55,9 +55,9 @@ def main(directory: Path, kind: str = "sqlite", *segments: str) -> None:
 
 
 def _configuration(segments: tuple[str, ...]) -> str:
-    text = (flights().parent / "demo.toml").read_text(encoding="utf-8")
+    text = (flights_directory().parent / "demo.toml").read_text(encoding="utf-8")
     text = re.sub(r"windows = \[.*\]\n", f"windows = [{WINDOWS}]\n", text)
-    text = text.replace("reference.parquet", str(flights() / "reference.parquet"))
+    text = text.replace("reference.parquet", str(flights_directory() / "reference.parquet"))
     text = re.sub(r"revise_every = .*\n", "", text)
     if segments:
         listed = ", ".join(f'"{name}"' for name in segments)

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from timing import in_turn, save
 
 from monitor.core.clock import HOUR
-from monitor.records.values import numbers
-from monitor.states.grids import NumericGrid, feature_grid, lookup
+from monitor.records.column_values import parse_numbers
+from monitor.states.grids import NumericGrid, cached_lookup, feature_grid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -28,12 +28,12 @@ BAR = 6.0
 
 def ours(grid: NumericGrid, values: Floats) -> Ints:
     """Finite values by the lookup table."""
-    return np.bincount(lookup(grid.edges)(values), minlength=grid.regular)
+    return np.bincount(cached_lookup(grid.edges)(values), minlength=grid.regular)
 
 
 def ours_of_any(grid: NumericGrid, values: Floats, missing: npt.NDArray[np.bool_]) -> Ints:
     """All values, with cells for missing and invalid ones: what a pane counts."""
-    return np.bincount(grid.cells(values, missing), minlength=grid.size)
+    return np.bincount(grid.value_cells(values, missing), minlength=grid.size)
 
 
 def searched(grid: NumericGrid, values: Floats) -> Ints:
@@ -58,7 +58,7 @@ def cut(grid: NumericGrid, values: Floats) -> Ints:
 
 def hourly(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
     """Ours by hour: one count of hour and cell."""
-    keys = hour * grid.regular + lookup(grid.edges)(values)
+    keys = hour * grid.regular + cached_lookup(grid.edges)(values)
     return np.bincount(keys, minlength=(int(hour[-1]) + 1) * grid.regular)
 
 
@@ -119,7 +119,7 @@ def main() -> int:
     hour: Ints = (np.asarray(log["event_time"]) - data.START) // HOUR
     columns = []
     for name in data.NUMERIC:
-        column, before = numbers(log[name]), numbers(known[name])
+        column, before = parse_numbers(log[name]), parse_numbers(known[name])
         values = np.where(column.finite, column.values, 0.0)
         columns.append((feature_grid(before.values[before.finite]), values))
     nothing = np.zeros(rows, dtype=bool)

@@ -19,10 +19,10 @@ import watched
 from cycles import AN_HOUR, Log
 from timing import child, save, tell
 
-from monitor.app.running import cycle_once
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import HOUR
-from monitor.store.connections import writing
-from monitor.store.measurements.series import write_current, write_snapshots
+from monitor.store.measurements.series_rows import write_current, write_snapshots
+from monitor.store.store_connections import write_transaction
 from monitor.store.tables import METADATA, current, snapshots
 
 MODELS, HOURS = 100, 3
@@ -55,8 +55,8 @@ def counted(directory: Path, place: Path, models: int) -> dict[str, object]:
         while cycle_once(app, "model-000", log.end // HOUR * HOUR).rows_read:
             pass
         took = time.process_time() - began
-        with writing(app.store.engine) as connection:
-            for name in app.names()[1:]:
+        with write_transaction(app.store.engine) as connection:
+            for name in app.model_names()[1:]:
                 _copied(connection, "model-000", name)
     return {"rows": log.rows, "history_counted_cpu": took}
 
@@ -83,7 +83,7 @@ def lived(directory: Path, place: Path, models: int) -> dict[str, object]:
     ):
         for hour in range(HOURS):
             log.add(AN_HOUR)
-            for at, name in enumerate(app.names()):
+            for at, name in enumerate(app.model_names()):
                 began = time.process_time()
                 report = cycle_once(app, name, log.end // HOUR * HOUR)
                 cpu += time.process_time() - began if hour else 0.0

@@ -29,20 +29,23 @@ import watched
 from timing import Pair, Run, peak, save, timed
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.evaluate import expectation, performance, quality, shift
-from monitor.measures.options import Options, Result
-from monitor.pipeline.model import Model
-from monitor.records.pane import PanePart, Part
-from monitor.sources.source import SqlSource
-from monitor.specs.model import ModelSpec
+from monitor.measures.evaluate import make_expected_cells, measure_performance, measure_quality, measure_shift
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.sources.sql_source import SqlSource
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.counters import Counters
 
 PAIRS = 3
 STARTS = [data.START + at * DAY for at in range(10)]  # days of ours in a run
-PARTS = {"drift": Part.RECORDS, "performance": Part.LABELS}
+PARTS = {"drift": PaneHalf.RECORDS, "performance": PaneHalf.LABELS}
 HOW = {"headline": "headline measures", "all": "all", "rows": "all, rows counted"}
-HEADLINES = {"drift": days.HEADLINES, "performance": replace(days.HEADLINES, families=Options().families)}
+HEADLINES = {
+    "drift": days.HEADLINES,
+    "performance": replace(days.HEADLINES, families=MeasureOptions().families),
+}
 WIDE = 20  # levels, above which we merge some, and cells are not the same
 BY_CELL = ("chi_squared", "jensen_shannon_distance", "largest_share_distance")
 
@@ -110,21 +113,21 @@ PEERS = {
 class InMemory:
     """Rows of each day as the source hands them over, read before."""
 
-    monitored: Model
-    tables: dict[tuple[Part, int], pa.Table] = field(default_factory=dict)
+    monitored: CycleModel
+    tables: dict[tuple[PaneHalf, int], pa.Table] = field(default_factory=dict)
 
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The day's predictions."""
-        key = Part.RECORDS, ranges[0][0]
+        key = PaneHalf.RECORDS, ranges[0][0]
         if key not in self.tables:
-            self.tables[key] = self.monitored.source.records(model, ranges)
+            self.tables[key] = self.monitored.source.read_records(model, ranges)
         return self.tables[key]
 
     def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The same with their labels."""
-        key = Part.LABELS, ranges[0][0]
+        key = PaneHalf.LABELS, ranges[0][0]
         if key not in self.tables:
-            self.tables[key] = self.monitored.source.labelled(model, ranges)
+            self.tables[key] = self.monitored.source.read_labelled(model, ranges)
         return self.tables[key]
 
 
@@ -137,14 +140,16 @@ class Ours:
             f"sqlite:///{data.sqlite(directory)}",
             watched.model(data.reference(directory)),
         )
-        self.monitored = watched.opened(config).model("scored")
+        self.monitored = watched.opened(config).find_cycle_model("scored")
         reference = self.monitored.reference
         assert reference is not None
-        self.expected = expectation(self.monitored.counting, reference.records)
+        self.expected = make_expected_cells(self.monitored.counting, reference.records)
         self.rows = InMemory(self.monitored)
-        self.states = {part: {start: self._count(part, start) for start in STARTS} for part in Part}
+        self.states = {part: {start: self._count(part, start) for start in STARTS} for part in PaneHalf}
 
-    def measure(self, part: Part, options: Options, *, from_rows: bool = False) -> list[list[Result]]:
+    def measure(
+        self, part: PaneHalf, options: MeasureOptions, *, from_rows: bool = False
+    ) -> list[list[MeasureResult]]:
         """Measurements of each day."""
         states = self.states[part]
         hours = ((start, self._count(part, start) if from_rows else states[start]) for start in STARTS)
@@ -152,32 +157,34 @@ class Ours:
 
     def run(self, part: str, how: str) -> Run:
         """One run; seconds are of a day, the peak is that of this process."""
-        options = HEADLINES[part] if how == "headline" else Options()
+        options = HEADLINES[part] if how == "headline" else MeasureOptions()
         rows = how == "rows"
         found = timed(lambda: {"measurements": len(self.measure(PARTS[part], options, from_rows=rows)[-1])})
         return replace(_a_day(found, len(STARTS)), peak=peak())
 
-    def values(self) -> dict[tuple[str, str], Result]:
+    def values(self) -> dict[tuple[str, str], MeasureResult]:
         """Of the first day, by column and measure."""
-        found = [one for part in Part for one in self.measure(part, Options())[0]]
+        found = [one for part in PaneHalf for one in self.measure(part, MeasureOptions())[0]]
         by_name = {(one.subject.removeprefix("feature:"), one.measure): one for one in found}
         positive = {("", one.measure): one for one in found if one.subject == "class:1"}
         return positive | by_name
 
-    def _measured(self, part: Part, day: Counters, options: Options) -> list[Result]:
+    def _measured(self, part: PaneHalf, day: Counters, options: MeasureOptions) -> list[MeasureResult]:
         counting = self.monitored.counting
-        if part is Part.LABELS:
-            return performance(counting, day, options)
-        return [*shift(counting, self.expected, day, options), *quality(counting, day)]
+        if part is PaneHalf.LABELS:
+            return measure_performance(counting, day, options)
+        return [*measure_shift(counting, self.expected, day, options), *measure_quality(counting, day)]
 
-    def _count(self, part: Part, start: int) -> list[PanePart]:
+    def _count(self, part: PaneHalf, start: int) -> list[PanePart]:
         panes, end = np.arange(start, start + DAY, HOUR), STARTS[-1] + DAY
         spec, counting = self.monitored.spec, self.monitored.counting
         ranges = [(start, start + DAY)]
-        return list(SqlSource.counted(self.rows, spec, part, ranges, counting, panes=panes, as_of=end).parts)
+        return list(
+            SqlSource.count_panes(self.rows, spec, part, ranges, counting, panes=panes, as_of=end).parts
+        )
 
 
-def differences(ours: Mapping[tuple[str, str], Result], theirs: Values) -> dict[str, Any]:
+def differences(ours: Mapping[tuple[str, str], MeasureResult], theirs: Values) -> dict[str, Any]:
     """Values that both tell: how many, the largest difference, and those that our cells do not explain."""
     same: dict[str, list[float]] = {}
     wrong = []

@@ -28,19 +28,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from memory import MemorySource
 from synthetic import Monitored, monitored_of
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY
-from monitor.core.typing import Floats, Ints
-from monitor.measures.evaluate import performance
-from monitor.measures.nowcast import LEAST_SHARE, results, weighed
-from monitor.measures.options import Options
-from monitor.measures.rows import Truth
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.measurement_row import LabelTruth
+from monitor.measures.nowcast import LEAST_SHARE, nowcast_results, weight_labels
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.pane import Part
-from monitor.records.reading import Reading, Task
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
-from monitor.store.engine import migrate, open_store
-from monitor.windows.ends import window_of
+from monitor.store.store_database import migrate_store, open_store
+from monitor.windows.window_ends import window_of
 
 UNITS = (("event_time", "us"), ("logged_at", "us"), ("reported_at", "us"))
 OFF = 0.005  # a raw value that is off by more is to be improved
@@ -54,7 +54,7 @@ Errors = Mapping[tuple[str, str], Sequence[tuple[float, float, float, float, boo
 class Log:
     """A log and how it is read."""
 
-    reading: Reading
+    reading: ReadingOptions
     columns: dict[str, str]
     label: str
     windows: tuple[str, ...]
@@ -117,18 +117,20 @@ def _told(monitored: Monitored, bounds: list[tuple[int, int]], share: Floats, le
     counting, panes = monitored.model.counting, monitored.caches.panes
     used = share.min(axis=1) >= least
     sums = (
-        panes.window(Part.LABELS, *each, strata=False, kept=False).get(WHOLE)
+        panes.sum_window(PaneHalf.LABELS, *each, strata=False, kept=False).get(WHOLE)
         for each, keep in zip(bounds, used, strict=True)
         if keep
     )
-    pieces = [Counters.empty(counting.labels) if each is None else each for each in sums]
+    pieces = [Counters.make_empty(counting.labels) if each is None else each for each in sums]
     none = np.zeros((share.shape[1], share.shape[1]))
-    found = results(weighed(counting, pieces, share[used], none), Options())
+    found = nowcast_results(weight_labels(counting, pieces, share[used], none), MeasureOptions())
     return {(one.measure, one.subject): one.measurement.value for one in found}
 
 
 LEVELS = ("DM", "DO", "DS", "NL", "OL", "OT", "PE", "PF", "PP", "RM", "other")
-COMMON = Reading(task=Task.BINARY, classes=("0", "1"), labelled=True, time_units=UNITS, horizon=45 * DAY)
+COMMON = ReadingOptions(
+    task=ModelTask.BINARY, classes=("0", "1"), labelled=True, time_units=UNITS, horizon=45 * DAY
+)
 LOGS = {
     "flights": Log(
         replace(COMMON, has_score=True, score_range=(0.0, 1.0), threshold=0.3),
@@ -138,7 +140,7 @@ LOGS = {
         5 * DAY,
     ),
     "delays": Log(
-        replace(COMMON, task=Task.REGRESSION, classes=()),
+        replace(COMMON, task=ModelTask.REGRESSION, classes=()),
         {"prediction": "pred_delay_min"},
         "arr_delay_min",
         ("7d", "30d"),
@@ -147,7 +149,7 @@ LOGS = {
     "rodents": Log(
         replace(
             COMMON,
-            task=Task.MULTICLASS,
+            task=ModelTask.MULTICLASS,
             classes=LEVELS,
             probabilities=LEVELS,
             has_score=True,
@@ -173,7 +175,7 @@ def tables(directory: Path, log: Log) -> tuple[pa.Table, pa.Table]:
         made[name] = pa.array(predictions[name].astype("datetime64[us, UTC]").astype("int64"))
     for role, column in log.columns.items():
         made[role] = pa.array(predictions[column])
-    number = log.reading.task is Task.REGRESSION
+    number = log.reading.task is ModelTask.REGRESSION
     label = labels[log.label].astype(float) if number else labels[log.label].astype(str)
     return pa.table(made), pa.table(
         {
@@ -206,7 +208,7 @@ def replayed(directory: Path, log: Log) -> Errors:
     predictions, labels = tables(directory, log)
     with TemporaryDirectory() as place:
         url = f"sqlite:///{place}/store.db"
-        migrate(url)
+        migrate_store(url)
         store = open_store(url, "live")
         monitored = monitored_of(
             MemorySource(predictions, labels),
@@ -241,7 +243,7 @@ def compare(monitored: Monitored, predictions: pa.Table, labels: pa.Table, log: 
     starts = np.arange(first, last, pane, dtype=np.int64)
     paired = predictions.join(labels, "id", join_type="left outer")
     parts = {
-        part.start: part.strata.get(WHOLE, Counters.empty(counting.labels))
+        part.start: part.strata.get(WHOLE, Counters.make_empty(counting.labels))
         for part in count_labels(paired, counting, panes=starts, as_of=2**62)
     }
     finals: dict[tuple[int, int], Values] = {}
@@ -251,21 +253,21 @@ def compare(monitored: Monitored, predictions: pa.Table, labels: pa.Table, log: 
     for as_of in range(first + 60 * DAY, last, log.every):
         _, rows = monitored.cycle(as_of)
         plain = [row for row in rows if row.of_whole and not row.against]
-        raw = {(r.window, r.measure, r.subject): r for r in plain if r.truth is Truth.PROVISIONAL}
+        raw = {(r.window, r.measure, r.subject): r for r in plain if r.truth is LabelTruth.PROVISIONAL}
         truly: dict[tuple[int, int], tuple[Values, Values]] = {}
-        for row in (row for row in plain if row.truth is Truth.NOWCAST):
+        for row in (row for row in plain if row.truth is LabelTruth.NOWCAST):
             was = raw.get((row.window, row.measure, row.subject))
             ticks += 1
             early += row.measurement.value is None
             if row.measurement.value is None or was is None or was.measurement.value is None:
                 continue
             window = next(w for w in monitored.model.spec.windows if w.name == row.window)
-            span = (window.start(row.window_end), row.window_end)
+            span = (window.start_of(row.window_end), row.window_end)
             if span not in finals:
                 whole = Counters.merge_all(
                     counting.labels, [part for at, part in parts.items() if span[0] <= at < span[1]]
                 )
-                found = performance(counting, whole, Options(resamples=0))
+                found = measure_performance(counting, whole, MeasureOptions(resamples=0))
                 finals[span] = {(one.measure, one.subject): one.measurement.value for one in found}
             final = finals[span].get((row.measure, row.subject))
             if final is not None:

@@ -21,19 +21,19 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from playwright.sync_api import sync_playwright
 from serving import Bench, bench_in
 
-from monitor.app.demo import END as DEMO_END
-from monitor.app.pages.keeping import KeptPages
-from monitor.app.pages.reading import StoreData
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App, opened
+from monitor.app.application import App, open_application
+from monitor.app.demo_run import END as DEMO_END
+from monitor.app.model_cycles import cycle_once
+from monitor.app.pages.page_cache import KeptPages
+from monitor.app.pages.store_data import StoreData
 from monitor.cli.commands import NEW_OBJECTS
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.pages.report import report
-from monitor.pages.routes import answer
+from monitor.pages.model_report import report_html
+from monitor.pages.routes import answer_page
 from monitor.specs.settings import HttpSpec
 from monitor.web.guard import own_hosts
-from monitor.web.server import Server, make_app
+from monitor.web.server import ThreadedServer, make_app
 
 REQUESTS = 20
 _LOADED = """() => {
@@ -73,7 +73,7 @@ def main(directory: Path, demo: str = "monitor-demo/config.toml") -> None:
     config = Path(demo)
     if config.exists():
         print("the demo")
-        with opened(settings_of(config, {}), config.parent, keeps=False) as app:
+        with open_application(settings_of(config, {}), config.parent, keeps=False) as app:
             addresses = (
                 *("/", "/models/late", "/models/late?window=1d&range=1y"),
                 "/models/late/performance?window=month&end=2013-12-01",
@@ -144,7 +144,7 @@ def timed(app: App, now: int, addresses: Sequence[str]) -> None:
         path, _, query = address.partition("?")
         for _ in range(REQUESTS + 1):
             before = time.process_time()
-            found = answer(data, path, query)
+            found = answer_page(data, path, query)
             taken.append(1_000 * (time.process_time() - before))
         first, *others = taken
         packed = len(gzip.compress(found.body, 6))
@@ -160,7 +160,7 @@ def reported(app: App, now: int, model: str, window: str) -> None:
     data, taken = StoreData(app, lambda: now), []
     for _ in range(REQUESTS):
         before = time.process_time()
-        text = report(data, model, window, None, None)
+        text = report_html(data, model, window, None, None)
         taken.append(1_000 * (time.process_time() - before))
     print(f"  report {' ':41} median {np.median(taken):6.1f} ms, {len(text) / 1_000:6.1f} kB")
 
@@ -173,8 +173,8 @@ def browsed(app: App, now: int, addresses: Sequence[str]) -> None:
         return
     pages = KeptPages(StoreData(app, lambda: now))
     web = make_app(None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=own_hosts(HttpSpec()))
-    server = Server(web, port=0)
-    server.start()
+    server = ThreadedServer(web, port=0)
+    server.start_serving()
     with sync_playwright() as started:
         page = started.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
@@ -186,7 +186,7 @@ def browsed(app: App, now: int, addresses: Sequence[str]) -> None:
                 loaded.append(page.evaluate(_LOADED))
             nodes = page.locator("*").count()
             print(f"  {address:48} {nodes:5} nodes, loaded {np.median(loaded):4.0f} ms after")
-    server.stop()
+    server.stop_serving()
 
 
 if __name__ == "__main__":

@@ -16,15 +16,20 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.records.pane import Part
-from monitor.records.reading import Reading, Task
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.sources import open_source
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 
 START, DAYS = from_iso("2026-01-01"), 8
-READING = Reading(
-    task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), threshold=0.5, labelled=True
+READING = ReadingOptions(
+    task=ModelTask.BINARY,
+    classes=("0", "1"),
+    has_score=True,
+    score_range=(0.0, 1.0),
+    threshold=0.5,
+    labelled=True,
 )
 ROLES = tuple((name, name) for name in ("id", "event_time", "logged_at", "score"))
 
@@ -69,9 +74,9 @@ def measure(url: str, rows: int, features: int) -> None:
             panes = np.arange(START, START + DAYS * DAY, width)
             for _ in range(2):  # the first time reads the file
                 began = time.process_time()
-                found[engine] = source.counted(
+                found[engine] = source.count_panes(
                     replace(model, reading=wide.reading),
-                    Part.RECORDS,
+                    PaneHalf.RECORDS,
                     [(START, START + DAYS * DAY)],
                     wide,
                     panes=panes,

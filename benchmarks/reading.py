@@ -21,27 +21,27 @@ import watched
 from timing import Pair, child, save, sizes, tell
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.evaluate import expectation, performance, quality, shift
-from monitor.measures.options import Options
-from monitor.pipeline.count import MOST_ROWS
-from monitor.pipeline.model import Model
-from monitor.records.pane import PanePart, Part
+from monitor.measures.evaluate import make_expected_cells, measure_performance, measure_quality, measure_shift
+from monitor.measures.measure_options import MeasureOptions
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.pane_counting import MOST_ROWS
+from monitor.records.pane import PaneHalf, PanePart
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 
 BARS = {"SQLite": 4.0, "PostgreSQL": 5.0}
 
 
-def counted(monitored: Model, days: int, rows: int) -> dict[Part, list[PanePart]]:
+def counted(monitored: CycleModel, days: int, rows: int) -> dict[PaneHalf, list[PanePart]]:
     """Both parts of all hours, read as a backfill reads them."""
     step = max(1, MOST_ROWS * 24 * days // rows) * HOUR
-    found: dict[Part, list[PanePart]] = {part: [] for part in Part}
+    found: dict[PaneHalf, list[PanePart]] = {part: [] for part in PaneHalf}
     end = data.START + days * DAY
     for start in range(data.START, end, step):
         panes = np.arange(start, min(end, start + step), HOUR)
         ranges = [(start, min(end, start + step))]
-        for part in Part:
-            found[part] += monitored.source.counted(
+        for part in PaneHalf:
+            found[part] += monitored.source.count_panes(
                 monitored.spec, part, ranges, monitored.counting, panes=panes, as_of=end
             ).parts
     return found
@@ -54,31 +54,31 @@ def merged(parts: list[PanePart], start: int) -> Counters:
 
 
 def measured(
-    monitored: Model, found: dict[Part, list[PanePart]], days: int, options: Options
+    monitored: CycleModel, found: dict[PaneHalf, list[PanePart]], days: int, options: MeasureOptions
 ) -> Iterator[int]:
     """How many measurements each day has."""
     reference, counting = monitored.reference, monitored.counting
     assert reference is not None
-    expected = expectation(counting, reference.records)
+    expected = make_expected_cells(counting, reference.records)
     for at in range(days):
-        records, labels = (merged(found[part], data.START + at * DAY) for part in Part)
-        results = [*shift(counting, expected, records, options), *quality(counting, records)]
-        yield len(results) + len(performance(counting, labels, options))
+        records, labels = (merged(found[part], data.START + at * DAY) for part in PaneHalf)
+        results = [*measure_shift(counting, expected, records, options), *measure_quality(counting, records)]
+        yield len(results) + len(measure_performance(counting, labels, options))
 
 
 def ours(url: str, directory: Path, rows: int, days: int, what: str) -> Callable[[], object]:
     """Work of ours: "count" or "report"."""
     place = Path(tempfile.mkdtemp(dir=directory))
     app = watched.opened(watched.configure(place, url, watched.model(data.reference(directory))))
-    monitored = app.model("scored")
+    monitored = app.find_cycle_model("scored")
 
     def work() -> dict[str, object]:
         found = counted(monitored, days, rows)
-        states = [counters for part in found[Part.RECORDS] for counters in part.strata.values()]
-        told: dict[str, object] = {"records": sum(part.records for part in found[Part.RECORDS])}
+        states = [counters for part in found[PaneHalf.RECORDS] for counters in part.strata.values()]
+        told: dict[str, object] = {"records": sum(part.records for part in found[PaneHalf.RECORDS])}
         if what == "count":
             return told | {"bytes_of_a_pane": 16 * sum(len(one.index) for one in states) / len(states)}
-        return told | {"measurements_a_day": list(measured(monitored, found, days, Options()))[-1]}
+        return told | {"measurements_a_day": list(measured(monitored, found, days, MeasureOptions()))[-1]}
 
     return work
 

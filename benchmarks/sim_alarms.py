@@ -22,14 +22,21 @@ from sim_samples import (
 
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import challenge, expectation, performance, shift
-from monitor.measures.options import Options, Result
-from monitor.records.reading import Challenger, Reading, Task
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.evaluate import (
+    compare_challenger,
+    make_expected_cells,
+    measure_performance,
+    measure_shift,
+)
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.records.reading import ChallengerOutput, ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 
-ASK = Options()
-FEATURES = Reading(task=Task.REGRESSION, numeric=("even",), categorical=("eight", "thirty"), time_units=UNITS)
+ASK = MeasureOptions()
+FEATURES = ReadingOptions(
+    task=ModelTask.REGRESSION, numeric=("even",), categorical=("eight", "thirty"), time_units=UNITS
+)
 P_VALUES = ("ks_p_value", "chi_squared_p_value", "sign_test_p_value", "signed_rank_p_value")
 
 
@@ -43,11 +50,11 @@ def of_calibrated() -> Case:
             both = [pa.table({"score": score, "label": np.where(label, "1", "0")}) for label in labels]
             parts = zip(*(labels_parts(table, counting, size) for table in both), strict=True)
             for calibrated, idle in parts:
-                found = _alarms(performance(counting, calibrated, ASK))
+                found = _alarms(measure_performance(counting, calibrated, ASK))
                 del found["ks_separation"]
                 yield found | {
                     name: outcome
-                    for name, outcome in _alarms(performance(counting, idle, ASK)).items()
+                    for name, outcome in _alarms(measure_performance(counting, idle, ASK)).items()
                     if name == "ks_separation"
                 }
 
@@ -64,14 +71,14 @@ def of_calibrated() -> Case:
 
 def of_challenger_alarms() -> Case:
     """Two models that are equally good."""
-    reading = replace(BINARY, challenger=Challenger(column="challenger", threshold=0.3))
+    reading = replace(BINARY, challenger=ChallengerOutput(column="challenger", threshold=0.3))
     table = challenged(np.random.default_rng(10), REFERENCE, 0.0)
     counting = reference_of(table, reading).counting
 
     def simulate(rng: Rng, size: int, times: int) -> Iterator[dict[str, Outcome]]:
         for count in batches(size, times):
             for part in labels_parts(challenged(rng, size * count, 0.0), counting, size):
-                yield _alarms(challenge(counting, part, ASK))
+                yield _alarms(compare_challenger(counting, part, ASK))
 
     told = "P-values below 0.05 where both models are equally good."
     return Case("False alarms of a challenger", told, 0.2, simulate, alarms=True)
@@ -79,14 +86,14 @@ def of_challenger_alarms() -> Case:
 
 def of_shift(m: int) -> Case:
     """Features that have not shifted; each sample has a reference of its own."""
-    options = replace(ASK, families=frozenset({Family.SHIFT, Family.DISTANCES}))
+    options = replace(ASK, families=frozenset({MeasureFamily.SHIFT, MeasureFamily.DISTANCES}))
 
     def simulate(rng: Rng, size: int, times: int) -> Iterator[dict[str, Outcome]]:
         for _ in range(times):
             reference = reference_of(_features(rng, m), FEATURES)
-            expected = expectation(reference.counting, reference.records)
+            expected = make_expected_cells(reference.counting, reference.records)
             (window,) = records_parts(_features(rng, size), reference.counting, size)
-            yield _alarms(shift(reference.counting, expected, window, options))
+            yield _alarms(measure_shift(reference.counting, expected, window, options))
 
     told = (
         "Features drawn from the distribution of the reference: a normal number, eight equally frequent "
@@ -96,7 +103,7 @@ def of_shift(m: int) -> Case:
     return Case(f"False alarms of shift, {m:,} reference records", told, 1.0, simulate, alarms=True)
 
 
-def _alarms(results: Iterable[Result]) -> dict[str, Outcome]:
+def _alarms(results: Iterable[MeasureResult]) -> dict[str, Outcome]:
     """Whether measures stay below their critical values, and p-values above 0.05."""
     by_name = {name_of(result): result.measurement for result in results}
     found = {}

@@ -24,28 +24,28 @@ from sim_samples import (
     whole_of,
 )
 
-from monitor.measures.against import difference, is_comparable
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.estimates import error_results
 from monitor.measures.evaluate import (
-    challenge,
-    comparison,
-    estimates,
-    learned,
-    performance,
+    compare_arms,
+    compare_challenger,
+    learn_from_labels,
+    measure_estimates,
+    measure_performance,
 )
-from monitor.measures.options import Options, Result
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.measurement_comparison import is_comparable, measurement_difference
+from monitor.measures.score_estimates import error_results
 from monitor.records.counting import Counting
-from monitor.records.reading import Challenger, Reading, Task
+from monitor.records.reading import ChallengerOutput, ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.states.counters import Counters
 
 UNIVERSE = 400_000  # records of a population
-ASK, HEADLINES = Options(), Options(resamples=0, whole=False)
+ASK, HEADLINES = MeasureOptions(), MeasureOptions(resamples=0, whole=False)
 AMOUNTS = {("1", "1"): 4.0, ("0", "1"): -1.0, ("1", "0"): -2.0}
-NUMBERS = Reading(task=Task.REGRESSION, labelled=True, time_units=UNITS)
+NUMBERS = ReadingOptions(task=ModelTask.REGRESSION, labelled=True, time_units=UNITS)
 LETTERS = ("a", "b", "c")
-CLASSES = replace(BINARY, task=Task.MULTICLASS, classes=LETTERS, probabilities=LETTERS, threshold=None)
+CLASSES = replace(BINARY, task=ModelTask.MULTICLASS, classes=LETTERS, probabilities=LETTERS, threshold=None)
 LEFT_OUT = ("class:a", "class:b")
 
 
@@ -120,9 +120,9 @@ def of_differences() -> Case:
         for count in batches(size, times):
             windows = (labels_parts(taken(table, rng, size * count), counting, size) for _ in range(2))
             for before, now in zip(*windows, strict=True):
-                sides = (performance(counting, part, HEADLINES) for part in (now, before))
+                sides = (measure_performance(counting, part, HEADLINES) for part in (now, before))
                 found = [
-                    replace(one, measurement=difference(one.measurement, other.measurement))
+                    replace(one, measurement=measurement_difference(one.measurement, other.measurement))
                     for one, other in zip(*sides, strict=True)
                     if is_comparable(BY_NAME[one.measure])
                 ]
@@ -134,10 +134,13 @@ def of_differences() -> Case:
 
 def of_challenger() -> Case:
     """A better challenger."""
-    reading, universe = replace(BINARY, challenger=Challenger(column="challenger", threshold=0.3)), UNIVERSE
+    reading, universe = (
+        replace(BINARY, challenger=ChallengerOutput(column="challenger", threshold=0.3)),
+        UNIVERSE,
+    )
     table = challenged(np.random.default_rng(7), universe, 0.4)
     counting = reference_of(table.slice(0, REFERENCE), reading).counting
-    measured = partial(challenge, counting, options=ASK)
+    measured = partial(compare_challenger, counting, options=ASK)
     truth = _values(measured(whole_of(counting, table)))
     simulate = partial(_of_samples, table, counting, measured, truth)
     told = "Two scores of the same records, 20 % positive; the challenger's is the better one."
@@ -164,30 +167,30 @@ def of_estimated_errors() -> Case:
     return _estimates("Estimates before labels, numbers", told, table, NUMBERS, 1.0)
 
 
-def _performance(name: str, told: str, table: pa.Table, reading: Reading, rarest: float) -> Case:
+def _performance(name: str, told: str, table: pa.Table, reading: ReadingOptions, rarest: float) -> Case:
     counting = reference_of(table.slice(0, REFERENCE), reading).counting
     options = replace(ASK, profit=AMOUNTS) if reading is BINARY else ASK
-    measured = partial(performance, counting, options=options)
+    measured = partial(measure_performance, counting, options=options)
     truth = _values(measured(whole_of(counting, table)))
     simulate = partial(_of_samples, table, counting, measured, truth)
     return Case(name, told, rarest, simulate, truth)
 
 
-def _arms(name: str, told: str, tables: list[pa.Table], reading: Reading, rarest: float) -> Case:
+def _arms(name: str, told: str, tables: list[pa.Table], reading: ReadingOptions, rarest: float) -> Case:
     counting = reference_of(tables[0].slice(0, REFERENCE), reading).counting
     control, treatment = (whole_of(counting, table) for table in tables)
-    truth = _values(comparison(counting, control, treatment, ASK))
+    truth = _values(compare_arms(counting, control, treatment, ASK))
 
     def simulate(rng: Rng, size: int, times: int) -> Iterator[dict[str, Outcome]]:
         for count in batches(size, times):
             arms = [labels_parts(taken(table, rng, size * count), counting, size) for table in tables]
             for control, treatment in zip(*arms, strict=True):
-                yield _covered(comparison(counting, control, treatment, ASK), truth)
+                yield _covered(compare_arms(counting, control, treatment, ASK), truth)
 
     return Case(name, told, rarest, simulate, truth)
 
 
-def _estimates(name: str, told: str, table: pa.Table, reading: Reading, rarest: float) -> Case:
+def _estimates(name: str, told: str, table: pa.Table, reading: ReadingOptions, rarest: float) -> Case:
     counting = reference_of(table.slice(0, REFERENCE), reading).counting
 
     def simulate(rng: Rng, size: int, times: int) -> Iterator[dict[str, Outcome]]:
@@ -199,8 +202,8 @@ def _estimates(name: str, told: str, table: pa.Table, reading: Reading, rarest: 
                 records_parts(now, counting, size),
             )
             for taught, labels, records in zip(*sides, strict=True):
-                found = estimates(counting, learned(counting, taught), records, ASK)
-                errors = error_results(found, performance(counting, labels, HEADLINES))
+                found = measure_estimates(counting, learn_from_labels(counting, taught), records, ASK)
+                errors = error_results(found, measure_performance(counting, labels, HEADLINES))
                 yield _covered(errors, dict.fromkeys((one.measure for one in errors), 0.0))
 
     return Case(name, told, rarest, simulate)
@@ -209,7 +212,7 @@ def _estimates(name: str, told: str, table: pa.Table, reading: Reading, rarest: 
 def _of_samples(
     table: pa.Table,
     counting: Counting,
-    measured: Callable[[Counters], list[Result]],
+    measured: Callable[[Counters], list[MeasureResult]],
     truth: Mapping[str, float],
     rng: Rng,
     size: int,
@@ -220,7 +223,7 @@ def _of_samples(
             yield _covered(measured(part), truth)
 
 
-def _covered(results: Iterable[Result], truth: Mapping[str, float]) -> dict[str, Outcome]:
+def _covered(results: Iterable[MeasureResult], truth: Mapping[str, float]) -> dict[str, Outcome]:
     """Whether intervals hold the truth."""
     found = {}
     for result in results:
@@ -230,7 +233,7 @@ def _covered(results: Iterable[Result], truth: Mapping[str, float]) -> dict[str,
     return found
 
 
-def _holds(result: Result, truth: float | None) -> bool | None:
+def _holds(result: MeasureResult, truth: float | None) -> bool | None:
     """Whether an interval holds the true value, which for a total is that of as many records."""
     interval = result.measurement.interval
     if interval is None or truth is None:
@@ -239,7 +242,7 @@ def _holds(result: Result, truth: float | None) -> bool | None:
     return interval.lower <= value <= interval.upper
 
 
-def _values(results: Iterable[Result]) -> dict[str, float]:
+def _values(results: Iterable[MeasureResult]) -> dict[str, float]:
     found = ((name_of(result), result.measurement.value) for result in results)
     return {name: value for name, value in found if value is not None}
 

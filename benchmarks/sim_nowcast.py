@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, logit
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement
-from monitor.core.typing import Floats, Ints
-from monitor.measures.evaluate import performance
-from monitor.measures.nowcast import LEAST_RECORDS, LEAST_SHARE, class_totals, results, weighed
-from monitor.measures.options import Options, Result
-from monitor.pipeline.delays import DelayCounts, delays_of
-from monitor.pipeline.windows.weights import covariance, shares_of
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.nowcast import LEAST_RECORDS, LEAST_SHARE, class_totals, nowcast_results, weight_labels
+from monitor.pipeline.delay_counts import DelayCounts, delays_of
+from monitor.pipeline.windows.nowcast_weights import shares_of, total_covariance
 from monitor.records.counting import DELAY_EDGES, LOSSES, Counting
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import counting_without_reference
 from monitor.states import sums
 from monitor.states.counters import Counters
@@ -73,10 +73,10 @@ hold hardly any bias to take away. Of a flights' day 28 % of the labels are in.
 Rng = np.random.Generator
 PANE, DAYS, WINDOW, HORIZON = 12 * HOUR, 150, 30, 60
 AMOUNTS = {("1", "1"): 4.0, ("0", "1"): -1.0, ("1", "0"): -2.0}
-ASK = Options(profit=AMOUNTS)
+ASK = MeasureOptions(profit=AMOUNTS)
 UNITS = (("event_time", "us"), ("reported_at", "us"))
-READING = Reading(
-    task=Task.BINARY,
+READING = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("0", "1"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -152,8 +152,8 @@ class Case:
         ever = np.isfinite(PACES[self.pace](rng, rng.random(2 * n) * 7 + 70, kind)).reshape(2, n).mean(axis=1)
         [whole] = counters_of(counting, np.zeros_like(kind), kind, score, 1)
         weights = np.asarray([1 - self.rate, self.rate]) * ever
-        counts = weighed(counting, [whole], 1 / weights[None], np.zeros((2, 2)))
-        return values(results(counts, ASK))
+        counts = weight_labels(counting, [whole], 1 / weights[None], np.zeros((2, 2)))
+        return values(nowcast_results(counts, ASK))
 
     def _scores(self, rng: Rng, n: int) -> tuple[Ints, Floats]:
         kind = (rng.random(n) < self.rate).astype(np.int64)
@@ -180,7 +180,7 @@ class Case:
         [all_in] = counters_of(
             counting, np.zeros(int(last.sum()), dtype=np.int64), kind[last], score[last], 1
         )
-        final = values(performance(counting, all_in, Options(resamples=0, profit=AMOUNTS)))
+        final = values(measure_performance(counting, all_in, MeasureOptions(resamples=0, profit=AMOUNTS)))
         if told is None:
             return False
         raw, weighed_results = told
@@ -195,7 +195,7 @@ class Case:
         return True
 
 
-def values(found: Iterable[Result]) -> dict[str, float]:
+def values(found: Iterable[MeasureResult]) -> dict[str, float]:
     """Values by name, of the positive class."""
     return {
         one.measure: one.measurement.value
@@ -226,7 +226,7 @@ def counters_of(
     added = [np.ones(len(pane), dtype=np.int64)] * len(keys)
     width = len(LOSSES) * 2
     for term, numbers in enumerate((brier, brier**2, loss, loss**2)):
-        hi, lo, _ = sums.halves(numbers)
+        hi, lo, _ = sums.split_halves(numbers)
         for row, part in ((0, np.ones(len(pane), dtype=np.int64)), (2, hi), (3, lo)):
             keys.append(pane * layout.size + off["losses"] + row * width + term * 2 + kind)
             added.append(part)
@@ -251,9 +251,11 @@ def nowcast_of(
     of_pane = dict(zip(starts.tolist(), parts, strict=True))
     held = [(start, *delays_of(part)) for start, part in of_pane.items()]
     at = np.repeat([start for start, _, _ in held], [len(index) for _, index, _ in held])
-    delays.move(at, np.concatenate([each[1] for each in held]), np.concatenate([each[2] for each in held]))
+    delays.add_delays(
+        at, np.concatenate([each[1] for each in held]), np.concatenate([each[2] for each in held])
+    )
     ages = settling_ages(
-        delays.shown(starts, heard - starts - PANE, of_pane.__getitem__),
+        delays.observable_delays(starts, heard - starts - PANE, of_pane.__getitem__),
         np.asarray(DELAY_EDGES),
         horizon=HORIZON * DAY,
         share=0.95,
@@ -267,7 +269,7 @@ def nowcast_of(
         return None
     pieces = [part for part, keep in zip(parts[first:], used, strict=True) if keep]
     kept = type(shares)(shares.share[used], shares.variance[used])
-    spread = covariance(
+    spread = total_covariance(
         ages.curves,
         delays,
         kept,
@@ -275,10 +277,10 @@ def nowcast_of(
         heard=heard,
         window=(int(starts[first]), heard),
     )
-    counts = weighed(counting, pieces, kept.share, spread)
+    counts = weight_labels(counting, pieces, kept.share, spread)
     return (
-        values(performance(counting, raw, Options(resamples=0, profit=AMOUNTS))),
-        {one.measure: one.measurement for one in results(counts, ASK) if one.subject == ""},
+        values(measure_performance(counting, raw, MeasureOptions(resamples=0, profit=AMOUNTS))),
+        {one.measure: one.measurement for one in nowcast_results(counts, ASK) if one.subject == ""},
     )
 
 

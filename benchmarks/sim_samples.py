@@ -9,19 +9,19 @@ import pyarrow as pa
 from scipy.special import expit
 
 from monitor.core.clock import HOUR
-from monitor.measures.options import Result
+from monitor.measures.measure_options import MeasureResult
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 
 REFERENCE = 10_000
 AT_ONCE = 200_000  # records counted together
 UNITS = (("event_time", "us"),)
-BINARY = Reading(
-    task=Task.BINARY,
+BINARY = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("0", "1"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -64,7 +64,7 @@ class Case:
     alarms: bool = False
 
 
-def name_of(result: Result) -> str:
+def name_of(result: MeasureResult) -> str:
     return f"{result.measure} {result.subject}".strip()
 
 

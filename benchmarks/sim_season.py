@@ -13,25 +13,25 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from monitor.core.typing import Floats
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import seasonal
-from monitor.measures.options import Options
-from monitor.measures.shift.season import expected_mean
-from monitor.measures.statistics.intervals import Moments
+from monitor.core.array_types import Floats
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.evaluate import measure_seasonal_shift
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.shift.seasonal_shift import expected_mean
+from monitor.measures.statistics.intervals import SampleMoments
 from monitor.records.counting import Counting
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.states.counters import Counters
 
-RUNS, OPTIONS = 1_000, Options(families=frozenset({Family.SHIFT}))
+RUNS, OPTIONS = 1_000, MeasureOptions(families=frozenset({MeasureFamily.SHIFT}))
 KINDS = ("none", "tilt", "tilt, t4", "each cell")
 
 
 def counting_of(cells: int) -> Counting:
     """One feature on so many cells: levels, or the numbers 0, 1, …."""
     values = np.repeat(np.arange(cells), 10).astype(float)
-    reading = Reading(task=Task.BINARY, classes=("0", "1"), numeric=("x",), labelled=False)
+    reading = ReadingOptions(task=ModelTask.BINARY, classes=("0", "1"), numeric=("x",), labelled=False)
     rows = pa.table({"feature:x": values, "prediction": ["0", "1"] * (len(values) // 2)})
     return reference_of(rows, reading).counting
 
@@ -65,11 +65,11 @@ def run(
         dense = np.zeros(layout.size, dtype=np.int64)
         start = layout.offsets["feature:x"]
         dense[start : start + len(counts)] = counts
-        parts.append(Counters.of(layout, dense))
+        parts.append(Counters.from_dense(layout, dense))
         mean = float(counts @ scores) / n
-        moments.append(Moments(n, mean, float(counts @ (scores - mean) ** 2) / (n - 1)))
+        moments.append(SampleMoments(n, mean, float(counts @ (scores - mean) ** 2) / (n - 1)))
     *earlier, now = parts
-    results = seasonal(counting, earlier, now, OPTIONS, "")
+    results = measure_seasonal_shift(counting, earlier, now, OPTIONS, "")
     found = {one.measure: one.measurement.value or 0.0 for one in results if one.subject == "feature:x"}
     band = expected_mean(moments[-1], moments[:-1], grid, 0.95, "").interval
     assert band is not None

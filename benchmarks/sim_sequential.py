@@ -13,10 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from monitor.core.typing import Ints
-from monitor.measures.comparison.arms import Rate
+from monitor.core.array_types import Ints
+from monitor.measures.comparison.arm_outcomes import ArmRate
 from monitor.measures.comparison.challenger import discordant_evidence
-from monitor.measures.comparison.sequential import arm_of, log_share_evidence, outcome_evidence, p_value_of
+from monitor.measures.comparison.sequential_tests import (
+    arm_of,
+    log_share_evidence,
+    outcome_evidence,
+    p_value_of,
+)
 
 LEVEL = 0.05
 DETECT = 0.01
@@ -84,7 +89,9 @@ def of_outcomes(rng: np.random.Generator, times: int) -> Iterator[Promise]:
 
 def differs(positive: int, other: int, n: int) -> bool:
     """Whether the always-valid test finds a difference at one look."""
-    return p_value_of(outcome_evidence(arm_of(Rate(positive, n)), arm_of(Rate(other, n)), DETECT)) <= LEVEL
+    return (
+        p_value_of(outcome_evidence(arm_of(ArmRate(positive, n)), arm_of(ArmRate(other, n)), DETECT)) <= LEVEL
+    )
 
 
 def naive(positive: Ints, other: Ints, n: Ints) -> bool:

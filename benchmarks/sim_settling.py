@@ -15,17 +15,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.clock import DAY
-from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.counting import DELAY_EDGES
 from monitor.windows.next_settling import next_settling
 from monitor.windows.settling import (
-    Ages,
-    Delays,
     LabelledPanes,
-    Settled,
+    ObservableDelays,
+    SettledState,
+    SettlingAges,
     SettlingRule,
-    settled,
+    judge_settled,
     settling_ages,
     usual_coverage,
 )
@@ -181,8 +181,8 @@ def simulated(world: World, seed: int = 1) -> Found:
         panes, ages, rule, usual = _known(world, events, as_of, first)
         for end in [end for end in waiting if end <= as_of]:
             span = round((end - world.window) * DAY), round(end * DAY)
-            said = settled(span, round(as_of * DAY), panes, ages, rule, usual)
-            if said is not Settled.NO:
+            said = judge_settled(span, round(as_of * DAY), panes, ages, rule, usual)
+            if said is not SettledState.NO:
                 waiting.remove(end)
                 found.ends.append(end)
                 found.settled_at.append(as_of)
@@ -202,7 +202,7 @@ def foretold(world: World, as_of: float, seed: int = 1) -> float:
 
 def _known(
     world: World, events: Events, as_of: float, first: float
-) -> tuple[LabelledPanes, Ages, SettlingRule, float]:
+) -> tuple[LabelledPanes, SettlingAges, SettlingRule, float]:
     start: Ints = np.arange(round(first * DAY), round(as_of * DAY), round(world.pane * DAY))
     start = start - start % round(world.pane * DAY)
     known = (events.at >= start[0] / DAY) & (events.at < as_of)
@@ -233,7 +233,7 @@ def _known(
         pane=round(world.pane * DAY),
         heard=heard,
     )
-    ages = settling_ages(Delays(count, shown), EDGES, horizon=rule.horizon, share=SHARE)
+    ages = settling_ages(ObservableDelays(count, shown), EDGES, horizon=rule.horizon, share=SHARE)
     return panes, ages, rule, usual_coverage(panes, ages, rule)
 
 

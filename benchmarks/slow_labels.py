@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App, opened
-from monitor.config.load import settings_of
+from monitor.app.application import App, open_application
+from monitor.app.model_cycles import cycle_once
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 from monitor.specs.protocols import CycleReport
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 START = from_iso("2024-01-01")
 DAYS, MONTHS = 5 * DAY, 90 * DAY
@@ -152,20 +152,20 @@ def _lived(directory: Path, case: Case) -> Read:
     config = config.replace("{settling}", str(case.spread * 95 // 100 // HOUR))
     (directory / "config.toml").write_text(config, encoding="utf-8")
     settings = settings_of(directory / "config.toml", {})
-    migrate(settings.store_url)
+    migrate_store(settings.store_url)
     read, first, last = Read(case), START + HOUR, START + HOUR + case.spread + SLACK
     shown = set(range(first, last + 1, max(HOUR, case.spread // STEPS // HOUR * HOUR)))
-    with opened(settings, directory) as app:
+    with open_application(settings, directory) as app:
         counted_first = _cycle(app, first)
         assert counted_first.label_rows_read >= case.rows
         # the pane of the row that the log goes on with is counted when its hour comes
         _cycle(app, first + HOUR)
-        fetched = app.usage()["log"].rows
+        fetched = app.source_usage()["log"].rows
         for as_of in range(first + 2 * HOUR, last + 1, HOUR):
             report = _cycle(app, as_of)
             read.counts += report.label_rows_read >= case.rows
             read.rows = (
-                app.usage()["log"].rows - fetched - (as_of - first) // HOUR
+                app.source_usage()["log"].rows - fetched - (as_of - first) // HOUR
             )  # the log's last row, each time
             if as_of in shown or as_of == last:
                 _progress(app, read, as_of)
@@ -180,8 +180,8 @@ def _cycle(app: App, as_of: int) -> CycleReport:
 
 
 def _progress(app: App, read: Read, as_of: int) -> None:
-    facts = app.store.facts("slow", START)
-    (read.labels,) = (one.labelled for one in facts if one.start == START and one.part is Part.LABELS)
+    facts = app.store.read_pane_facts("slow", START)
+    (read.labels,) = (one.labelled for one in facts if one.start == START and one.part is PaneHalf.LABELS)
     day = (as_of - START) / DAY
     print(
         f"  day {day:4.1f}: {read.labels:9,} labels counted, {read.counts:3} whole counts of the pane, "

@@ -25,18 +25,18 @@ from spark_servers import cluster
 
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart, Part
-from monitor.records.reading import Reading, Task
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.sources import open_source
-from monitor.sources.source import SqlSource
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.sources.sql_source import SqlSource
+from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 
 START, DAYS = from_iso("2026-01-01"), 30
 AS_OF = START + 60 * DAY
 NUMBERS, NAMES = tuple(f"x{at}" for at in range(10)), ("color", "shape")
-READING = Reading(
-    task=Task.BINARY,
+READING = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("0", "1"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -148,11 +148,11 @@ def by_spark(directory: Path, workers: int) -> dict[str, object]:
         source = open_source(SourceSpec(name="files", url=running.url, engine="spark"))
         result: dict[str, object] = {"workers": workers}
         sessions = [one.pid for one in running.workers]
-        for part in Part:
+        for part in PaneHalf:
             for days in (1, DAYS):  # the first one warms the cluster up
                 panes = np.arange(START, START + days * DAY, HOUR)
                 began, used = time.monotonic(), cpu_seconds(sessions)
-                found = source.counted(
+                found = source.count_panes(
                     spec, part, [(START, START + days * DAY)], grids, panes=panes, as_of=AS_OF
                 )
                 seconds, used = time.monotonic() - began, cpu_seconds(sessions) - used
@@ -180,11 +180,11 @@ def by_local(directory: Path) -> dict[str, object]:
     """The same here, a day at a time."""
     grids, spec = counting(), model(directory)
     result: dict[str, object] = {"workers": 0}
-    for part in Part:
+    for part in PaneHalf:
         began, used, rows, parts = time.monotonic(), time.process_time(), 0, list[PanePart]()
         for day in range(DAYS):
             span = (START + day * DAY, START + (day + 1) * DAY)
-            found = SqlSource.counted(
+            found = SqlSource.count_panes(
                 Files(directory), spec, part, [span], grids, panes=np.arange(*span, HOUR), as_of=AS_OF
             )
             rows, parts = rows + found.rows, [*parts, *found.parts]
@@ -219,7 +219,7 @@ def main() -> None:
             results.append(json.loads(subprocess.check_output(child, text=True).splitlines()[-1]))
             shown = {key: value for key, value in results[-1].items() if not key.endswith("states")}
             print(json.dumps(shown), flush=True)
-    for part in Part:
+    for part in PaneHalf:
         assert results[0][f"{part.value} states"] == results[1][f"{part.value} states"]
         assert results[0][f"{part.value} states"] == results[2][f"{part.value} states"]
         speeds = [one[f"{part.value} rows"] / one[part.value] for one in results]

@@ -12,13 +12,13 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from monitor.core.array_types import Floats
 from monitor.core.clock import HOUR
 from monitor.core.measurement import Measurement
-from monitor.core.typing import Floats
-from monitor.measures.evaluate import expectation, shift
-from monitor.measures.options import Options
+from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.measure_options import MeasureOptions
 from monitor.records.count_records import count_records
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.states.strata import WHOLE
 
@@ -101,15 +101,17 @@ def ours(data: Data) -> tuple[str, str]:
     """The monitor's index and its critical value."""
     numeric, categorical = (("x",), ()) if data.numeric else ((), ("x",))
     units = (("event_time", "us"),)
-    reading = Reading(task=Task.REGRESSION, numeric=numeric, categorical=categorical, time_units=units)
+    reading = ReadingOptions(
+        task=ModelTask.REGRESSION, numeric=numeric, categorical=categorical, time_units=units
+    )
     reference = reference_of(_columns(data.reference), reading)
     (part,) = count_records(
         _columns(data.window), reference.counting, panes=np.zeros(1, np.int64), as_of=HOUR
     )[:1]
-    expected = expectation(reference.counting, reference.records)
+    expected = make_expected_cells(reference.counting, reference.records)
     found = {
         result.measure: result.measurement
-        for result in shift(reference.counting, expected, part.strata[WHOLE], Options())
+        for result in measure_shift(reference.counting, expected, part.strata[WHOLE], MeasureOptions())
         if result.subject == "feature:x"
     }
     index, critical = found["stability_index"], found["stability_index_critical"]

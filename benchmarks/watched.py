@@ -5,9 +5,9 @@ from pathlib import Path
 
 import data
 
-from monitor.app.wiring import App
-from monitor.config.load import settings_of
-from monitor.store.engine import migrate, open_store
+from monitor.app.application import App
+from monitor.config.config_loading import settings_of
+from monitor.store.store_database import migrate_store, open_store
 
 MODEL = """
 [[models]]
@@ -77,5 +77,5 @@ def configure(directory: Path, source: str, *models: str, head: str = "") -> Pat
 def opened(config: Path) -> App:
     """The monitor on a configuration, its store migrated."""
     settings = settings_of(config, {})
-    migrate(settings.store_url)
+    migrate_store(settings.store_url)
     return App(settings, config.parent, open_store(settings.store_url, "live"))

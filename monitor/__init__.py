@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from monitor.app.exports.files import read_snapshots
+    from monitor.app.exports.export_files import read_snapshots
     from monitor.notebook.evaluation import Evaluation, evaluate
     from monitor.notebook.opened_store import OpenedStore
     from monitor.notebook.opened_store import open_kept as open  # noqa: A004 -- it is `monitor.open`
@@ -18,7 +18,7 @@ _HOMES = {
     "OpenedStore": ("monitor.notebook.opened_store", "OpenedStore"),
     "evaluate": ("monitor.notebook.evaluation", "evaluate"),
     "open": ("monitor.notebook.opened_store", "open_kept"),
-    "read_snapshots": ("monitor.app.exports.files", "read_snapshots"),
+    "read_snapshots": ("monitor.app.exports.export_files", "read_snapshots"),
 }
 
 

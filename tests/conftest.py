@@ -12,8 +12,8 @@ from hypothesis import Phase, settings
 from serving import Bench, Monitor
 
 from monitor.core import secrets
-from monitor.store.adapter import SqlStore
-from monitor.store.engine import migrate, open_store
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_database import migrate_store, open_store
 
 pytest_plugins = ["source_fixtures"]
 
@@ -88,7 +88,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def store(store_url: str) -> Iterator[SqlStore]:
     """Store of the run "live" in a fresh database."""
-    migrate(store_url)
+    migrate_store(store_url)
     opened = open_store(store_url, "live")
     yield opened
     opened.close()
@@ -98,7 +98,7 @@ def store(store_url: str) -> Iterator[SqlStore]:
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file: copying it is quicker than migrating."""
     path = tmp_path_factory.mktemp("store") / "empty.db"
-    migrate(f"sqlite:///{path}")
+    migrate_store(f"sqlite:///{path}")
     return path
 
 
@@ -145,7 +145,7 @@ def monitor(bench: Bench) -> Monitor:
 def sqlite_store(tmp_path: Path) -> Iterator[SqlStore]:
     """Store of the run "live" in a fresh file of SQLite."""
     url = f"sqlite:///{tmp_path / 'monitor.db'}"
-    migrate(url)
+    migrate_store(url)
     opened = open_store(url, "live")
     yield opened
     opened.close()

@@ -16,12 +16,12 @@ from picking import labels_as_read
 from serving import Bench, Database, model
 
 from monitor.app.clocks import system_clock
-from monitor.app.running import cycle_once
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, to_iso
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 from monitor.store import tables
-from monitor.store.adapter import SqlStore
-from monitor.store.engine import migrate
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_database import migrate_store
 
 EVERY = 10 * MINUTE
 REPLAY = "again"
@@ -102,12 +102,12 @@ def _compared(table: sa.Table) -> list[sa.Column[Any]]:
 
 def _of_history(table: sa.Table, run: str) -> sa.ColumnElement[bool]:
     of_run = table.c.run == run
-    return of_run if table is not tables.panes else of_run & (table.c.part == Part.RECORDS.value)
+    return of_run if table is not tables.panes else of_run & (table.c.part == PaneHalf.RECORDS.value)
 
 
 def _labels(store: SqlStore) -> list[str]:
     (key,) = store.reference_keys("late")
-    reference = store.reference(key)
+    reference = store.read_reference(key)
     assert reference is not None
     return labels_as_read(store, reference.counting)
 
@@ -161,7 +161,7 @@ class Crashes:
     def undisturbed(self, until: int) -> Contents:
         """What a process that nobody disturbs leaves; asked again it goes on."""
         with self.bench.app() as app:
-            done = app.store.state("late").as_of
+            done = app.store.read_state("late").as_of
             for tick in range(self.first if done is None else done + EVERY, until + 1, EVERY):
                 report = cycle_once(app, "late", tick)
                 assert report.error is None, report.error
@@ -186,7 +186,7 @@ class Crashes:
         """What a replay leaves that is stopped, goes on, is stopped again, and comes to its end at last."""
         start = floor_to(self.first - DAY, every) - 5 * HOUR
         options = ["--from", to_iso(start), "--to", to_iso(until), "--every", f"{every // MINUTE}m"]
-        migrate(self.store_url)
+        migrate_store(self.store_url)
         for stop in (*stops, None):
             while (done := self._replay(options, stop, start + every * (stop.ticks if stop else 0))) == 1:
                 time.sleep(0.2)  # the lease of one that was killed is not over yet

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monitor.records.labels.differences import NO_REPORT, Differences, differences_of
+from monitor.records.labels.label_differences import NO_REPORT, LabelDifferences, differences_of
 from monitor.records.pane import PanePart
 
 
@@ -13,7 +13,7 @@ def differing(
     pairs: Sequence[tuple[PanePart, PanePart]],
     facts: Sequence[tuple[int, int, int, int | None]],
     as_of: int,
-) -> Differences:
+) -> LabelDifferences:
     """What panes get that held the first of a pair, and hold the second: ascending by start.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 from serving import Bench, bench_in
 
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, to_iso
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 NAMES = ("ant", "bee", "cat")
 TYPES = {"score": "REAL", "pred": "TEXT", "other": "REAL", "version": "TEXT", "arm": "TEXT", "region": "TEXT"}
@@ -121,5 +121,5 @@ def fleet(directory: Path, now: int, port: int) -> Bench:
     config = directory / "config.toml"
     text = f'[http]\nport = {port}\n[log]\nformat = "json"\n' + config.read_text(encoding="utf-8")
     config.write_text(text, encoding="utf-8")
-    migrate(bench.store_url)
+    migrate_store(bench.store_url)
     return bench

@@ -11,14 +11,14 @@ from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
-from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
-from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.model_spec import ModelSpec, Relation
 
 START = from_iso("2013-03-01")
 AS_OF = from_iso("2013-04-01")
-READING = Reading(
-    task=Task.BINARY,
+READING = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("0", "1"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -58,15 +58,18 @@ LABELS = Relation(
 
 
 def model_of(
-    *, reading: Reading = READING, predictions: Relation = PREDICTIONS, labels: Relation | None = LABELS
+    *,
+    reading: ReadingOptions = READING,
+    predictions: Relation = PREDICTIONS,
+    labels: Relation | None = LABELS,
 ) -> ModelSpec:
     """A binary model on the tables `predictions` and `labels`."""
     return ModelSpec(name="late", source="source", reading=reading, predictions=predictions, labels=labels)
 
 
-def grouped(reading: Reading = READING) -> Reading:
+def grouped(reading: ReadingOptions = READING) -> ReadingOptions:
     """Reading with control and treatment in a column named as SQL's keyword."""
-    return replace(reading, arms=Arms(column="group", control="control", treatment="treatment"))
+    return replace(reading, arms=ComparedArms(column="group", control="control", treatment="treatment"))
 
 
 def iso(us: int, text: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
@@ -88,7 +91,7 @@ def rows_of(n: int, **columns: list[Any]) -> list[tuple[Any, ...]]:
     return list(zip(*(usual | columns).values(), strict=True))
 
 
-def counting_of(reading: Reading = READING) -> Counting:
+def counting_of(reading: ReadingOptions = READING) -> Counting:
     """Grids of a small reference."""
     reference = pa.table(
         {
@@ -103,12 +106,14 @@ def counting_of(reading: Reading = READING) -> Counting:
     return replace(reference_of(reference, plain).counting, reading=reading)
 
 
-def counted(table: pa.Table, reading: Reading = READING, *, hours: int = 24 * 7) -> list[PanePart]:
+def counted(table: pa.Table, reading: ReadingOptions = READING, *, hours: int = 24 * 7) -> list[PanePart]:
     """Records part of every pane of a week."""
     return count_records(table, counting_of(reading), panes=panes(hours), as_of=AS_OF)
 
 
-def counted_labels(table: pa.Table, reading: Reading = READING, *, hours: int = 24 * 7) -> list[PanePart]:
+def counted_labels(
+    table: pa.Table, reading: ReadingOptions = READING, *, hours: int = 24 * 7
+) -> list[PanePart]:
     """Labels part of every pane of a week."""
     return count_labels(table, counting_of(reading), panes=panes(hours), as_of=AS_OF)
 

@@ -28,7 +28,9 @@ def counters(draw: st.DrawFn, most: int = 3) -> list[Counters]:
     parts = parts[: len(PANES)] if records else parts[len(PANES) :]
     found = [state for part in parts for state in part.strata.values()]
     layout = log.counting.records if records else log.counting.labels
-    return draw(st.lists(st.sampled_from([*found, Counters.empty(layout)]), min_size=most, max_size=most))
+    return draw(
+        st.lists(st.sampled_from([*found, Counters.make_empty(layout)]), min_size=most, max_size=most)
+    )
 
 
 def together(many: Iterable[Strata]) -> dict[Stratum, Counters]:
@@ -36,7 +38,7 @@ def together(many: Iterable[Strata]) -> dict[Stratum, Counters]:
     merged: dict[Stratum, Counters] = {}
     for strata in many:
         for stratum, state in strata.items():
-            merged[stratum] = merged[stratum].merge(state) if stratum in merged else state
+            merged[stratum] = merged[stratum].merge_with(state) if stratum in merged else state
     return merged
 
 
@@ -50,17 +52,17 @@ def visible_from(row: strategies.Row) -> int:
 @given(counters())
 def test_merging_with_nothing_changes_nothing(many: list[Counters]) -> None:
     state = many[0]
-    nothing = Counters.empty(state.layout)
+    nothing = Counters.make_empty(state.layout)
 
-    assert state.merge(nothing) == state
-    assert nothing.merge(state) == state
+    assert state.merge_with(nothing) == state
+    assert nothing.merge_with(state) == state
     assert Counters.merge_all(state.layout, []) == nothing
 
 
 @briefly
 @given(counters())
 def test_merging_is_commutative(many: list[Counters]) -> None:
-    assert many[0].merge(many[1]) == many[1].merge(many[0])
+    assert many[0].merge_with(many[1]) == many[1].merge_with(many[0])
 
 
 @briefly
@@ -68,7 +70,7 @@ def test_merging_is_commutative(many: list[Counters]) -> None:
 def test_merging_is_associative(many: list[Counters]) -> None:
     first, second, third = many
 
-    assert first.merge(second).merge(third) == first.merge(second.merge(third))
+    assert first.merge_with(second).merge_with(third) == first.merge_with(second.merge_with(third))
 
 
 @briefly
@@ -76,7 +78,7 @@ def test_merging_is_associative(many: list[Counters]) -> None:
 def test_merging_many_at_once_is_merging_one_by_one_in_any_order(
     many: list[Counters], order: list[int]
 ) -> None:
-    one_by_one = reduce(Counters.merge, many)
+    one_by_one = reduce(Counters.merge_with, many)
 
     assert Counters.merge_all(many[0].layout, [many[at] for at in order]) == one_by_one
 
@@ -86,7 +88,7 @@ def test_merging_many_at_once_is_merging_one_by_one_in_any_order(
 def test_merging_leaves_its_inputs_alone(many: list[Counters]) -> None:
     before = [(state.index.copy(), state.value.copy()) for state in many]
 
-    many[0].merge(many[1])
+    many[0].merge_with(many[1])
     Counters.merge_all(many[0].layout, many)
 
     for state, (index, value) in zip(many, before, strict=True):
@@ -99,8 +101,8 @@ def test_merging_leaves_its_inputs_alone(many: list[Counters]) -> None:
 def test_there_is_one_form_of_equal_counts(many: list[Counters]) -> None:
     state = many[0]
 
-    assert Counters.of(state.layout, state.dense()) == state
-    assert hash(Counters.of(state.layout, state.dense())) == hash(state)
+    assert Counters.from_dense(state.layout, state.dense_counts()) == state
+    assert hash(Counters.from_dense(state.layout, state.dense_counts())) == hash(state)
     assert np.all(np.diff(state.index) > 0)
     assert np.all(state.value != 0)
 
@@ -158,8 +160,8 @@ def test_every_stratum_of_a_kind_sums_to_the_whole(log: Log) -> None:
             whole = ("moments", "log_delays", "unusual_names")
             outputs = [name for name in layout if name not in whole and not name.startswith("feature:")]
             for block in outputs if part.strata else ():
-                total = sum(state.block(block) for state in strata)
-                assert np.array_equal(part.strata[Stratum()].block(block), total)
+                total = sum(state.dense_block(block) for state in strata)
+                assert np.array_equal(part.strata[Stratum()].dense_block(block), total)
 
 
 @briefly

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.core.typing import Ints
+from monitor.core.array_types import Ints
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes, Part
-from monitor.records.rows import Batches
-from monitor.sources.source import SqlSource
-from monitor.specs.model import ModelSpec
+from monitor.records.pane import CountedPanes, PaneHalf
+from monitor.records.winning_rows import Batches
+from monitor.sources.sql_source import SqlSource
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import MisdatedRows
 
 Range = tuple[int, int]
@@ -28,14 +28,18 @@ class MemorySource:
     predictions: pa.Table
     labels: pa.Table | None = None
 
-    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
+    def read_changed_records(
+        self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range
+    ) -> Batches:
         table = _between(self.predictions, "event_time", bounds)
         if since is not None and "logged_at" in table.column_names:
             logged = pc.coalesce(table["logged_at"], table["event_time"])
             table = table.filter(pc.greater_equal(logged, since))
         yield from _halves(table, "logged_at")
 
-    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
+    def read_changed_labels(
+        self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range
+    ) -> Batches:
         assert self.labels is not None
         labels = self.labels
         if since is not None and "reported_at" in labels.column_names:
@@ -46,7 +50,7 @@ class MemorySource:
         )
         yield from _halves(joined, "reported_at")
 
-    def relabelled(
+    def read_relabelled(
         self, model: ModelSpec, *, since: int, cursor: int, as_of: int, bounds: Range
     ) -> Iterator[tuple[Range, pa.Table]]:
         assert self.labels is not None
@@ -61,10 +65,10 @@ class MemorySource:
         dated = self.labels is not None and "reported_at" in self.labels.column_names
         return "" if dated else "no column reported_at"
 
-    def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    def read_records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         return _within(self.predictions, ranges)
 
-    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         table = _within(self._narrow(), ranges)
         return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
 
@@ -76,28 +80,28 @@ class MemorySource:
         ]
         return self.predictions.select(names)
 
-    def counted(
+    def count_panes(
         self,
         model: ModelSpec,
-        part: Part,
+        part: PaneHalf,
         ranges: Sequence[Range],
         counting: Counting,
         *,
         panes: Ints,
         as_of: int,
     ) -> CountedPanes:
-        count = SqlSource.counted  # of rows, wherever they come from
+        count = SqlSource.count_panes  # of rows, wherever they come from
         return count(self, model, part, ranges, counting, panes=panes, as_of=as_of)  # type: ignore[arg-type]
 
-    def without_rows(self, model: ModelSpec, part: Part) -> str:
-        table = self.predictions if part is Part.RECORDS else self.labels
+    def without_rows(self, model: ModelSpec, part: PaneHalf) -> str:
+        table = self.predictions if part is PaneHalf.RECORDS else self.labels
         return "" if table is None or table.num_rows else part.value
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         visible = self.predictions.filter(pc.less_equal(_logged(self.predictions), as_of))
         return bool(_between(visible, "event_time", bounds).num_rows)
 
-    def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
+    def count_orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         if self.labels is None:
             return 0
         if "reported_at" not in self.labels.column_names:
@@ -106,7 +110,7 @@ class MemorySource:
         known = self.predictions.filter(pc.less(_logged(self.predictions), bounds[1]))
         return int(labels.join(known.select(["id"]), "id", join_type="left anti").num_rows)
 
-    def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
+    def count_strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         table = self.predictions
         event, logged = table["event_time"], _logged(table)
         nameless = pc.and_(table["id"].is_null(), pc.less_equal(logged, as_of))
@@ -127,7 +131,7 @@ class MemorySource:
             table = table.filter(pc.less_equal(_logged(table), as_of))
         return MisdatedRows(_outside(table, ever))
 
-    def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
+    def count_repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
         table = _between(self.predictions, "event_time", bounds)
         table = table.filter(pc.and_(table["id"].is_valid(), pc.less_equal(_logged(table), as_of)))
         key = [name for name in ("id", "version") if name in table.column_names]
@@ -135,7 +139,7 @@ class MemorySource:
         panes = table.append_column("pane", pane).group_by(key).aggregate([("pane", "count_distinct")])
         return int(pc.sum(pc.greater(panes["pane_count_distinct"], 1)).as_py() or 0)
 
-    def columns(self, model: ModelSpec) -> Mapping[str, str]:
+    def list_columns(self, model: ModelSpec) -> Mapping[str, str]:
         return {name: str(self.predictions.schema.field(name).type) for name in self.predictions.column_names}
 
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.model import Model
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart, Part
+from monitor.records.pane import PaneHalf, PanePart
 from monitor.specs.protocols import Store
-from monitor.specs.rows import PaneFacts
+from monitor.specs.stored_rows import PaneFacts
 
 _WHOLE = {"version": None, "segment": None, "subject": "", "against": ""}
 
@@ -18,7 +18,7 @@ def picked(rows: Iterable[MeasurementRow], measure: str, **fields: Any) -> list[
     """Rows of a measure: of the whole, no subject, against nothing, no nowcasts, unless asked for."""
     wanted = _WHOLE | fields | {"measure": measure}
     asked = [row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())]
-    return [row for row in asked if row.truth is not Truth.NOWCAST or "truth" in fields]
+    return [row for row in asked if row.truth is not LabelTruth.NOWCAST or "truth" in fields]
 
 
 def only(rows: Iterable[MeasurementRow], measure: str, **fields: Any) -> MeasurementRow:
@@ -27,12 +27,12 @@ def only(rows: Iterable[MeasurementRow], measure: str, **fields: Any) -> Measure
     return row
 
 
-def facts_of(store: Store, start: int, model: str = "late") -> dict[Part, PaneFacts]:
+def facts_of(store: Store, start: int, model: str = "late") -> dict[PaneHalf, PaneFacts]:
     """What is stored of a pane, without its counters, by part."""
-    return {fact.part: fact for fact in store.facts(model, start) if fact.start == start}
+    return {fact.part: fact for fact in store.read_pane_facts(model, start) if fact.start == start}
 
 
-def pane_of(model: Model, start: int, part: Part) -> PanePart:
+def pane_of(model: CycleModel, start: int, part: PaneHalf) -> PanePart:
     """A stored part of a pane, of the layout that the model counts on."""
     return model.store.load_panes(model.name, part, [start], model.counting)[start]
 
@@ -42,8 +42,12 @@ def labels_as_read(store: Store, counting: Counting) -> list[str]:
 
     Labels of panes whose difference was cut short are counted whole by the next process.
     """
-    facts = [replace(each, counted_as_of=0) for each in store.facts("late", 0) if each.part is Part.LABELS]
-    parts = store.load_panes("late", Part.LABELS, [each.start for each in facts], counting)
+    facts = [
+        replace(each, counted_as_of=0)
+        for each in store.read_pane_facts("late", 0)
+        if each.part is PaneHalf.LABELS
+    ]
+    parts = store.load_panes("late", PaneHalf.LABELS, [each.start for each in facts], counting)
     assert len(parts) == len(facts)
     strata = [sorted(parts[each.start].strata.items(), key=str) for each in facts]
     held = [[(name, each.index.tobytes(), each.value.tobytes()) for name, each in one] for one in strata]

@@ -3,16 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from monitor.alerts.lifecycle import Alert, State
-from monitor.alerts.rules import Series, Severity
+from monitor.alerts.alert_rules import AlertedSeries, Severity
+from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.verdicts import Verdict
 from monitor.core.measurement import Measurement
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 
 WHOLE_WEEK = MeasurementRow(
     window="7d",
     window_end=0,
-    truth=Truth.NONE,
+    truth=LabelTruth.NONE,
     version=None,
     segment=None,
     measure="",
@@ -26,12 +26,12 @@ def row_of(measure: str, measurement: Measurement, **others: Any) -> Measurement
     return replace(WHOLE_WEEK, measure=measure, measurement=measurement, **others)
 
 
-def firing(series: Series, verdict: Verdict, at: int, **others: Any) -> Alert:
+def firing(series: AlertedSeries, verdict: Verdict, at: int, **others: Any) -> Alert:
     """An alert that fires since a moment, by a verdict of then; `others` are its other columns."""
     alert = Alert(
         series=series,
         severity=Severity.WARNING,
-        state=State.FIRING,
+        state=AlertState.FIRING,
         since=at,
         judged_at=at,
         verdict=verdict,

@@ -11,15 +11,15 @@ import sqlalchemy as sa
 from click.testing import CliRunner, Result
 from sqlalchemy.pool import NullPool
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App, opened
+from monitor.app.application import App, open_application
+from monitor.app.model_cycles import cycle_once
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import HOUR, SECOND, from_iso, to_iso
 from monitor.core.measurement import Measurement
-from monitor.measures.rows import Truth
+from monitor.measures.measurement_row import LabelTruth
 from monitor.specs.protocols import CycleReport
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 Row = dict[str, Any]
 Monitor = Callable[..., Result]
@@ -227,7 +227,7 @@ class Bench:
     def warnings(self, window: str) -> set[str]:
         """Warnings of the current rows of a window, and of its model's versions and segments."""
         with self.app() as app:
-            rows = [row for _, _, row in app.store.current() if row.measure != "next_settling"]
+            rows = [row for _, _, row in app.store.read_current() if row.measure != "next_settling"]
             return {row.warning for row in rows if row.window == window}
 
     def columns(self, table: str) -> set[str]:
@@ -238,17 +238,17 @@ class Bench:
     @contextmanager
     def app(self) -> Iterator[App]:
         """The monitor, opened on the configuration."""
-        migrate(self.store_url)
-        with opened(settings_of(self.config, {}), self.directory) as app:
+        migrate_store(self.store_url)
+        with open_application(settings_of(self.config, {}), self.directory) as app:
             yield app
 
     def cycle(self, as_of: int) -> "Cycled":
         """Run a cycle of every model; what it reports and what is current then."""
         with self.app() as app:
-            reports = {name: cycle_once(app, name, as_of) for name in app.names()}
+            reports = {name: cycle_once(app, name, as_of) for name in app.model_names()}
             measured = {
                 (model, row.window, row.measure, row.subject, row.truth): row.measurement
-                for model, _, row in app.store.current()
+                for model, _, row in app.store.read_current()
                 if row.version is None and row.segment is None and not row.against
             }
         return Cycled(reports, measured)
@@ -272,7 +272,7 @@ class Cycled:
     """Reports by model, and current measurements of whole models."""
 
     reports: Mapping[str, CycleReport]
-    measured: Mapping[tuple[str, str, str, str, Truth], Measurement]
+    measured: Mapping[tuple[str, str, str, str, LabelTruth], Measurement]
 
     @property
     def error(self) -> str | None:
@@ -287,7 +287,7 @@ class Cycled:
         *,
         model: str = "late",
         window: str = "1d",
-        truth: Truth = Truth.NONE,
+        truth: LabelTruth = LabelTruth.NONE,
     ) -> Measurement:
         """One measurement."""
         return self.measured[model, window, measure, subject, truth]

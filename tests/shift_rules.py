@@ -1,12 +1,12 @@
 """Rules on shift, values and volume as a user writes them: none of them is a default."""
 
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
+from monitor.alerts.alert_rules import BreachCondition, JudgedBound, LimitBase, Rule, RuleLimit, Severity
 from monitor.core.clock import DAY
-from monitor.measures.rows import Truth
+from monitor.measures.measurement_row import LabelTruth
 
 KEPT = 7 * DAY
-MOVED = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1))
-FAR_OFF = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.25))
+MOVED = BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL), and_above=RuleLimit(0.1))
+FAR_OFF = BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL), and_above=RuleLimit(0.25))
 
 
 def shift_rule(subject: str, *, window: str = "7d", against: str = "") -> Rule:
@@ -18,7 +18,7 @@ def shift_rule(subject: str, *, window: str = "7d", against: str = "") -> Rule:
         severity=Severity.INFO,
         subject=subject,
         window=window,
-        truth=Truth.SETTLED if subject == "label" else "",
+        truth=LabelTruth.SETTLED if subject == "label" else "",
         against="" if subject == "label" else against,
         keep_firing_for=KEPT,
         unknown_after=DAY,
@@ -68,7 +68,7 @@ def faulty_values(fault: str, *, window: str = "7d") -> Rule:
     return Rule(
         name=f"{fault}_values",
         measure=f"{fault}_rate",
-        condition=Condition(above=Limit(0.05), bound=Bound.LOWER),
+        condition=BreachCondition(above=RuleLimit(0.05), bound=JudgedBound.LOWER),
         severity=Severity.INFO,
         subject="feature:*",
         window=window,
@@ -86,7 +86,7 @@ def volume_rule(window: str) -> Rule:
     return Rule(
         name="volume",
         measure="volume_ratio",
-        condition=Condition(above=Limit(2.0), below=Limit(0.5), bound=Bound.LOWER),
+        condition=BreachCondition(above=RuleLimit(2.0), below=RuleLimit(0.5), bound=JudgedBound.LOWER),
         severity=Severity.INFO,
         window=window,
         keep_firing_for=KEPT,

@@ -11,19 +11,19 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy import make_url
 
-from monitor.core.errors import SourceUnavailable, Trouble
-from monitor.records.rows import Batches
+from monitor.core.errors import DatabaseTrouble, SourceUnavailable
+from monitor.records.winning_rows import Batches
 from monitor.sources import SqlSource, open_source
-from monitor.sources.engines.engine import Engine, Reader
-from monitor.sources.sql.statements import Session, Statement, concat
-from monitor.specs.model import SourceSpec
+from monitor.sources.engines.engine import Engine, RowReader
+from monitor.sources.sql.statements import ReadSession, Statement, concat_mixed_tables
+from monitor.specs.model_spec import SourceSpec
 
 _OF_MARIADB = {"text": "varchar(191)", "timestamp": "datetime(6)"}  # which an index and a microsecond fit
 
 
 def whole(batches: Batches) -> pa.Table:
     """All rows of some batches."""
-    return concat(list(batches))
+    return concat_mixed_tables(list(batches))
 
 
 @dataclass
@@ -101,7 +101,7 @@ def _fill_mariadb(url: str, statements: Sequence[str], table: str, rows: Sequenc
 class WatchedReader:
     """A reader that keeps its SQL; a test may step in before each statement that reads rows."""
 
-    reader: Reader
+    reader: RowReader
     before: Callable[[int], None] = lambda _read: None  # is given how many such statements came before
     seen: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)  # those of `seen` that read rows
@@ -111,8 +111,8 @@ class WatchedReader:
         return self.reader.engine
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
-        with self.reader.session() as session:
+    def open_session(self) -> Iterator[ReadSession]:
+        with self.reader.open_session() as session:
             yield _WatchedSession(session, self)
 
     def close(self) -> None:
@@ -121,31 +121,31 @@ class WatchedReader:
 
 @dataclass
 class _WatchedSession:
-    session: Session
+    session: ReadSession
     watched: WatchedReader
 
-    def read(self, statement: Statement) -> pa.Table:
+    def read_table(self, statement: Statement) -> pa.Table:
         self._note(statement)
-        return self.session.read(statement)
+        return self.session.read_table(statement)
 
-    def batches(self, statement: Statement) -> Batches:
+    def read_batches(self, statement: Statement) -> Batches:
         self._note(statement)
-        return self.session.batches(statement)
+        return self.session.read_batches(statement)
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+    def read_rows(self, sql: str) -> list[tuple[Any, ...]]:
         self.watched.seen.append(sql)
-        return self.session.rows(sql)
+        return self.session.read_rows(sql)
 
-    def described(self, sql: str) -> dict[str, object]:
+    def describe_query(self, sql: str) -> dict[str, object]:
         self.watched.seen.append(sql)
-        return self.session.described(sql)
+        return self.session.describe_query(sql)
 
-    def settle(self, sql: str) -> None:
-        self.session.settle(sql)
+    def run_setting(self, sql: str) -> None:
+        self.session.run_setting(sql)
 
     def _note(self, statement: Statement) -> None:
-        self.watched.seen.append(statement.text())
-        self.watched.read.append(statement.text())
+        self.watched.seen.append(statement.sql_text())
+        self.watched.read.append(statement.sql_text())
         self.watched.before(len(self.watched.read) - 1)
 
 
@@ -156,7 +156,7 @@ def recorded(database: Database) -> tuple[SqlSource, list[str]]:
     return SqlSource(reader), reader.seen
 
 
-def ended_by(troubles: list[Trouble | None]) -> Callable[[int], None]:
+def ended_by(troubles: list[DatabaseTrouble | None]) -> Callable[[int], None]:
     """Ends a statement by the first of these that is left, if that is any, and takes it off."""
 
     def end(_read: int) -> None:

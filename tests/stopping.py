@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
-WRITES = ("note_waiting", "save_panes", "add_differences", "fold_panes", "commit")
+WRITES = ("note_waiting", "save_panes", "add_differences", "fold_panes", "commit_cycle")
 
 
 class Crash(Exception):  # noqa: N818 -- no error of ours

@@ -9,20 +9,20 @@ import numpy as np
 from row_examples import row_of
 from sqlalchemy import event
 
-from monitor.alerts.messages import Notice
+from monitor.alerts.alert_messages import Notice
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Interval, Measurement, Reason
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
-from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
 from monitor.records.reference import Reference
-from monitor.specs.protocols import Commit
-from monitor.specs.rows import Entry, ModelState, Provenance, WindowState
-from monitor.states.counters import Counters, Layout
+from monitor.specs.protocols import CycleCommit
+from monitor.specs.stored_rows import LedgerEntry, ModelState, Provenance, WindowState
+from monitor.states.counters import CounterLayout, Counters
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.strata import WHOLE, Stratum
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
 START = 10_000 * DAY
 BEHIND = Provenance(
@@ -35,8 +35,8 @@ BEHIND = Provenance(
     newest_logged_at=START - 1,
     newest_reported_at=None,
 )
-READING = Reading(
-    task=Task.BINARY,
+READING = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("0", "1"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -44,7 +44,7 @@ READING = Reading(
     numeric=("temp",),
     categorical=("carrier",),
     versioned=True,
-    arms=Arms(column="group", control="a", treatment="b"),
+    arms=ComparedArms(column="group", control="a", treatment="b"),
     labelled=True,
     time_units=(("event_time", "ms"),),
 )
@@ -62,15 +62,15 @@ COUNTING = Counting(
 OTHER_COUNTING = replace(COUNTING, score=NumericGrid((0.5,), (), 0.0, 1.0))
 
 
-def counters(layout: Layout, seed: int, filled: int = 12) -> Counters:
+def counters(layout: CounterLayout, seed: int, filled: int = 12) -> Counters:
     """Counters with some random cells filled."""
     random = np.random.default_rng(seed)
     dense = np.zeros(layout.size, dtype=np.int64)
     dense[random.choice(layout.size, filled, replace=False)] = random.integers(1, 500, filled)
-    return Counters.of(layout, dense)
+    return Counters.from_dense(layout, dense)
 
 
-def pane(start: int, seed: int = 0, layout: Layout = COUNTING.records) -> PanePart:
+def pane(start: int, seed: int = 0, layout: CounterLayout = COUNTING.records) -> PanePart:
     """A counted part of a pane."""
     strata = {WHOLE: counters(layout, seed), Stratum(None, "carrier=AA"): counters(layout, seed + 1)}
     return PanePart(
@@ -95,14 +95,14 @@ def row(
     value: float | None = 0.75,
     *,
     end: int = START,
-    truth: Truth = Truth.PROVISIONAL,
+    truth: LabelTruth = LabelTruth.PROVISIONAL,
     **others: Any,
 ) -> MeasurementRow:
     """A measurement of one window; without a value it is absent."""
     found = (
         Measurement(value=value, n=40, interval=Interval(value - 0.1, value + 0.1), resolution=1e-4)
         if value is not None
-        else Measurement.absent(Reason.ONE_CLASS, n=3)
+        else Measurement.without_value(Reason.ONE_CLASS, n=3)
     )
     usual = {"subject": "score", "coverage": 0.5, "warning": "partial"}
     return row_of(measure, found, window_end=end, truth=truth, **(usual | others))
@@ -114,12 +114,12 @@ def commit(
     current: tuple[MeasurementRow, ...] = (row(),),
     snapshots: tuple[MeasurementRow, ...] = (row(),),
     windows: tuple[WindowState, ...] = (),
-    entries: tuple[Entry, ...] = (),
+    entries: tuple[LedgerEntry, ...] = (),
     notices: tuple[Notice, ...] = (),
-) -> Commit:
+) -> CycleCommit:
     """All that a cycle writes."""
     state = ModelState(as_of=as_of, first_as_of=START)
-    return Commit(
+    return CycleCommit(
         state=state,
         current=current,
         provenance=replace(BEHIND, as_of=as_of),

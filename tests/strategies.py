@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.typing import Ints
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
-from monitor.records.reading import Arms, Challenger, Reading, Task
+from monitor.records.reading import ChallengerOutput, ComparedArms, ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 
 AS_OF = 400_000 * HOUR
@@ -43,17 +43,21 @@ _OUTPUTS = {
 
 
 _CHALLENGERS = {
-    "challenged": Challenger(column="other", threshold=0.3),
-    "classes": Challenger(column="other"),
+    "challenged": ChallengerOutput(column="other", threshold=0.3),
+    "classes": ChallengerOutput(column="other"),
 }
 
 
-def reading_of(kind: str) -> Reading:
+def reading_of(kind: str) -> ReadingOptions:
     """How a kind of model is read: a task, and where its predictions come from."""
-    task = {"regression": Task.REGRESSION, "multiclass": Task.MULTICLASS, "classes": Task.MULTICLASS}
+    task = {
+        "regression": ModelTask.REGRESSION,
+        "multiclass": ModelTask.MULTICLASS,
+        "classes": ModelTask.MULTICLASS,
+    }
     names = {"multiclass": ("0", "1", "DM"), "classes": ("0", "1", "DM"), "regression": ()}
-    return Reading(
-        task=task.get(kind, Task.BINARY),
+    return ReadingOptions(
+        task=task.get(kind, ModelTask.BINARY),
         classes=names.get(kind, ("0", "1")),
         has_score=kind in ("binary", "threshold", "challenged", "worded", "multiclass", "unlabelled"),
         score_range=(-np.inf, np.inf) if kind == "regression" else (0.0, 1.0),
@@ -65,7 +69,7 @@ def reading_of(kind: str) -> Reading:
         numeric=("width",),
         categorical=("color",),
         versioned=True,
-        arms=Arms(column="group", control="control", treatment="treatment"),
+        arms=ComparedArms(column="group", control="control", treatment="treatment"),
         labelled=kind != "unlabelled",
         time_units=tuple((role, "us") for role in _TYPES),
         names=(("logged_at", "logged_at"),),

@@ -9,26 +9,26 @@ import numpy as np
 import pyarrow as pa
 from memory import MemorySource
 
-from monitor.app.running import replay_model
-from monitor.app.wiring import App
+from monitor.app.application import App
+from monitor.app.model_cycles import replay_model
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.core.typing import Ints
-from monitor.measures.rows import MeasurementRow
-from monitor.pipeline.caches import Caches
-from monitor.pipeline.cycle import Tick, run_cycle
-from monitor.pipeline.model import Model
-from monitor.records.reading import Reading, Task
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.pipeline.caches import ModelCaches
+from monitor.pipeline.cycle import CycleTick, run_cycle
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import Reference, counting_without_reference, reference_of
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 from monitor.specs.protocols import CycleReport, Source, Store
 from monitor.specs.settings import HttpSpec, LogSpec, Settings
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 from monitor.store.tables import METADATA, VIEWS
-from monitor.windows.ends import window_of
+from monitor.windows.window_ends import window_of
 
 START = from_iso("2024-01-01")
-READING = Reading(
-    task=Task.BINARY,
+READING = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("0", "1"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -149,9 +149,9 @@ SPEC = ModelSpec(
 class Monitored:
     """A model on a log in memory, with its caches, as an application holds them."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: CycleModel) -> None:
         self.model = model
-        self.caches = Caches.of(model)
+        self.caches = ModelCaches.from_model(model)
 
     def change(self, **fields: Any) -> None:
         """Go on with another source, or other options, and the caches as they are."""
@@ -163,7 +163,7 @@ class Monitored:
 
     def cycle(self, as_of: int, **options: Any) -> tuple[CycleReport, list[MeasurementRow]]:
         """Run one cycle: what it did, and its rows."""
-        return run_cycle(self.model, self.caches, Tick(as_of, **options))
+        return run_cycle(self.model, self.caches, CycleTick(as_of, **options))
 
     def reports(self, start: int, end: int, every: int) -> Iterator[CycleReport]:
         """Cycles of `monitor replay`, as they are asked for; each must succeed."""
@@ -187,7 +187,7 @@ class _MemoryApp(App):
         super().__init__(settings, Path(), store)
         self._monitored = monitored
 
-    def prepared(self, name: str, as_of: int | None = None) -> tuple[Model, Caches]:  # noqa: ARG002 -- as in App
+    def prepare_model(self, name: str, as_of: int | None = None) -> tuple[CycleModel, ModelCaches]:  # noqa: ARG002 -- as in App
         return self._monitored.model, self._monitored.caches
 
 
@@ -196,7 +196,7 @@ def monitored_of(
     store: Store,
     *,
     reference: bool = True,
-    reading: Reading = READING,
+    reading: ReadingOptions = READING,
     table: pa.Table | None = None,
     audit_every: int = 1_000 * DAY,
     retention: int | None = None,
@@ -207,7 +207,7 @@ def monitored_of(
     if reference:
         made = reference_of(reference_rows() if table is None else table, reading)
     counting = made.counting if made else counting_without_reference(reading)
-    model = Model(
+    model = CycleModel(
         spec=replace(SPEC, reading=counting.reading, **options),
         counting=counting,
         reference=made,

@@ -17,7 +17,7 @@ import yaml
 from sqlalchemy.engine import make_url
 
 from monitor.core.version import DISTRIBUTION, VERSION
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 ROOT = Path(__file__).parent.parent
 DOCKER = ROOT / "docker"
@@ -189,7 +189,7 @@ def test_the_role_of_grafana_reads_what_its_board_asks_for_and_nothing_else(
         }
         script = ROOT / "docker" / "store" / "reader.sh"
         subprocess.run(["sh", str(script)], env={**os.environ, **of_server}, check=True)
-        migrate(url)
+        migrate_store(url)
         plain = server.set(drivername="postgresql").render_as_string(hide_password=False)
         with psycopg.connect(plain, autocommit=True) as owner:
             found = owner.execute(

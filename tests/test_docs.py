@@ -23,19 +23,19 @@ from row_examples import row_of
 from store_examples import BEHIND
 
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.core.version import DISTRIBUTION
-from monitor.exposition.forwarding import Forwarding
-from monitor.exposition.names import PREFIX, family_name
-from monitor.exposition.selection import exposed_as
+from monitor.exposition.forwarding import AlertForwarding
+from monitor.exposition.metric_names import PREFIX, family_name
+from monitor.exposition.series_selection import exposed_as
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.specs.protocols import Commit
-from monitor.specs.rows import ModelState
-from monitor.store.connections import connect
-from monitor.store.engine import migrate, open_store
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.specs.protocols import CycleCommit
+from monitor.specs.stored_rows import ModelState
+from monitor.store.store_connections import make_store_engine
+from monitor.store.store_database import migrate_store, open_store
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -161,7 +161,7 @@ def test_every_example_scrapes_the_job_that_the_rules_speak_of() -> None:
         for job in re.findall(r"job_name: *[\"']?([\w-]+)", path.read_text(encoding="utf-8"))
     }
 
-    assert set(jobs) == {Forwarding().job}
+    assert set(jobs) == {AlertForwarding().job}
 
 
 def test_extras_in_the_pages_are_those_of_the_distribution() -> None:
@@ -212,9 +212,9 @@ def sqlite_url(tmp_path: Path) -> str:
 def store(request: pytest.FixtureRequest) -> Iterator[tuple[str, sa.Engine]]:
     name = str(request.param)
     url = request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[name])
-    migrate(url)
+    migrate_store(url)
     _fill(url)
-    engine = connect(url)
+    engine = make_store_engine(url)
     yield name, engine
     engine.dispose()
 
@@ -297,11 +297,11 @@ def _fill(url: str) -> None:
     march, april = from_iso("2013-04-01"), from_iso("2013-05-01")
     store = open_store(url, "live")
     first = [
-        _row(march, "roc_auc", 0.77, n=700, truth=Truth.PROVISIONAL, coverage=0.7),
+        _row(march, "roc_auc", 0.77, n=700, truth=LabelTruth.PROVISIONAL, coverage=0.7),
         _row(march, "stability_index", 0.02, subject="feature:temp_f"),
     ]
-    second = [_row(march, "roc_auc", 0.75, n=1000, truth=Truth.SETTLED, coverage=0.9641)]
-    third = [_row(april, "roc_auc", 0.74, n=900, truth=Truth.PROVISIONAL, coverage=0.8)]
+    second = [_row(march, "roc_auc", 0.75, n=1000, truth=LabelTruth.SETTLED, coverage=0.9641)]
+    third = [_row(april, "roc_auc", 0.74, n=900, truth=LabelTruth.PROVISIONAL, coverage=0.8)]
     current = [
         *third,
         _row(april, "stability_index", 0.4, subject="feature:temp_f"),
@@ -312,9 +312,9 @@ def _fill(url: str) -> None:
         _row(april, "stability_index_critical", 0.01, subject="score"),
     ]
     for as_of, snapshots in ((march, first), (march + 7 * DAY, second), (april, third)):
-        store.commit(
+        store.commit_cycle(
             "late",
-            Commit(
+            CycleCommit(
                 state=ModelState(as_of=as_of),
                 current=current,
                 provenance=replace(BEHIND, as_of=as_of),
@@ -331,9 +331,9 @@ def _row(
     value: float,
     *,
     n: int = 1000,
-    truth: Truth = Truth.NONE,
+    truth: LabelTruth = LabelTruth.NONE,
     **others: Any,
 ) -> MeasurementRow:
-    interval = Interval(value - 0.05, value + 0.05, 0.95) if truth is not Truth.NONE else None
+    interval = Interval(value - 0.05, value + 0.05, 0.95) if truth is not LabelTruth.NONE else None
     measurement = Measurement(value, n=n, interval=interval)
     return row_of(measure, measurement, window="month", window_end=end, truth=truth, **others)

@@ -20,19 +20,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from row_examples import firing, row_of
 
-from monitor.alerts.rules import ACKNOWLEDGED, Series, Severity
+from monitor.alerts.alert_rules import ACKNOWLEDGED, AlertedSeries, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.app.exports.files import _batch, _Csv
+from monitor.app.exports.export_files import _CsvWriter, _make_batch
 from monitor.cli import main
 from monitor.core.clock import DAY, to_iso
-from monitor.core.measurement import Detail, Measurement
+from monitor.core.measurement import DetailTable, Measurement
 from monitor.core.text import double_quoted
-from monitor.daemon.log import LogFormat, configure
-from monitor.measures.rows import MeasurementRow
-from monitor.show.alerts import Decided, ShownAlert, alerts_as_csv, alerts_as_json, alerts_as_table
-from monitor.show.details import with_details
-from monitor.show.plain import as_csv, as_json
-from monitor.show.table import as_table
+from monitor.daemon.log_setup import LogFormat, configure_logging
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.show.alert_tables import (
+    AlertDecision,
+    ShownAlert,
+    alerts_as_csv,
+    alerts_as_json,
+    alerts_as_table,
+)
+from monitor.show.detail_tables import with_details
+from monitor.show.measurement_tables import as_table
+from monitor.show.plain_rows import as_csv, as_json
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +126,10 @@ def test_faults_of_a_configuration_are_quiet(hostile: Hostile) -> None:
 
 
 def test_warnings_and_failures_that_nobody_expected_are_quiet() -> None:
-    said = f"from monitor.show.words import tell_python; tell_python(); name = 'x\\x1b[2J\\n{FORGED}\\u202e'"
+    said = (
+        "from monitor.show.terminal_words import tell_python; tell_python(); name = "
+        f"'x\\x1b[2J\\n{FORGED}\\u202e'"
+    )
     for fails in ("import warnings; warnings.warn(name)", "raise KeyError(name)", "raise ValueError(name)"):
         done = subprocess.run(
             [sys.executable, "-c", f"{said}; {fails}"], capture_output=True, text=True, check=False
@@ -152,7 +161,7 @@ def assert_no_formulas(rows: Iterable[dict[str, str]]) -> None:
 
 def rows_of(text: str, other: str) -> list[tuple[str, int, MeasurementRow]]:
     """Rows as an old store may have them: everything that is text is hostile."""
-    detail = Detail((text, "share", other), ((other, 0.5, text), (text, None, "-1")))
+    detail = DetailTable((text, "share", other), ((other, 0.5, text), (text, None, "-1")))
     whole = Measurement(-0.25, 10, detail=detail)
     row = row_of(
         "stability_index",
@@ -186,11 +195,13 @@ def test_rows_of_an_old_store_are_shown_quietly_and_as_json_exactly(text: str, o
 @given(text=HOSTILE, other=HOSTILE)
 @settings(max_examples=150)
 def test_alerts_of_an_old_store_are_told_quietly_and_as_json_exactly(text: str, other: str) -> None:
-    cause = Detail((text, other + "'"), ((other, text), (-1.0, None)))
+    cause = DetailTable((text, other + "'"), ((other, text), (-1.0, None)))
     verdict = Verdict(outcome=Outcome.BREACH, window_end=DAY, value=-0.2, n=9, limit=0.05, cause=cause)
-    series = Series("moved", version=text, segment=f"{other}={text}", window="1d", subject=f"feature:{other}")
+    series = AlertedSeries(
+        "moved", version=text, segment=f"{other}={text}", window="1d", subject=f"feature:{other}"
+    )
     alert = firing(series, verdict, 0, severity=Severity.INFO, judged_at=DAY)
-    seen = Decided(DAY, ACKNOWLEDGED, text, other)
+    seen = AlertDecision(DAY, ACKNOWLEDGED, text, other)
     told = [ShownAlert("late", alert, decisions=(seen,))]
 
     for shown in (alerts_as_table(told, explain=True), alerts_as_csv(told), alerts_as_json(told)):
@@ -210,9 +221,9 @@ def test_an_export_of_an_old_store_is_quiet_in_csv_and_exact_in_parquet(names: l
     rows = [
         ("late", DAY, "1d", DAY, "", name, name, "psi", name, name, *numbers, name, detail) for name in names
     ]
-    batch, out = _batch("live", rows), io.BytesIO()
+    batch, out = _make_batch("live", rows), io.BytesIO()
 
-    with _Csv(out) as writer:
+    with _CsvWriter(out) as writer:
         writer.write_batch(batch)
 
     assert_quiet(out.getvalue().decode())
@@ -239,7 +250,7 @@ def log() -> Iterator[io.StringIO]:
 def test_what_is_logged_is_a_line_each_and_no_traceback_passes_for_lines(
     form: LogFormat, log: io.StringIO
 ) -> None:
-    configure(form, stream=log)
+    configure_logging(form, stream=log)
     for name in (*CONTROLS, *FORMULAS):
         ours = structlog.stdlib.get_logger("monitor")
         ours.warning(

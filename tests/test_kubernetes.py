@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from monitor.cli import main
 from monitor.core.errors import ConfigurationError
 from monitor.core.version import VERSION
-from monitor.exposition.forwarding import Forwarding
+from monitor.exposition.forwarding import AlertForwarding
 from monitor.specs.settings import HttpSpec
-from monitor.web.files import secrets
+from monitor.web.server_files import reloaded_secrets
 
 ROOT = Path(__file__).parent.parent / "docker" / "kubernetes"
 VERSIONS = ("1.31", "1.34", "1.37")  # of Kubernetes; the newest is the newest whose schemas are installed
@@ -134,7 +134,7 @@ def test_what_is_named_in_one_manifest_stands_in_another() -> None:
 
 def test_the_operator_calls_the_job_like_the_service_which_the_rules_ask_for() -> None:
     assert "jobLabel" not in MANIFESTS["ServiceMonitor"]["spec"]
-    assert MANIFESTS["Service"]["metadata"]["name"] == Forwarding().job
+    assert MANIFESTS["Service"]["metadata"]["name"] == AlertForwarding().job
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_the_ports_secret_that_anybody_can_read_here_is_refused(tmp_path: Path) 
     file.write_text(SECRETS["port-secret"], encoding="utf-8")
 
     with pytest.raises(ConfigurationError, match="16 characters"):
-        secrets(HttpSpec(secret_file=file.name), tmp_path)
+        reloaded_secrets(HttpSpec(secret_file=file.name), tmp_path)
 
 
 def test_the_rules_are_those_that_the_command_prints(config: Path) -> None:

@@ -11,8 +11,8 @@ from monitor.evidence.change_sizes import change_size
 from monitor.evidence.day_values import day_values
 from monitor.evidence.judging import AlertBudget
 from monitor.evidence.watch import Watch, make_watch
-from monitor.records.pane import Part
-from monitor.windows.fold import fold
+from monitor.records.pane import PaneHalf
+from monitor.windows.strata_folding import fold_strata
 
 QUIET = 44  # days before the first incident
 APART = 27  # days from one incident to the next
@@ -27,7 +27,7 @@ class Told:
     day: int
     subject: str
     what: str
-    part: Part = Part.RECORDS
+    part: PaneHalf = PaneHalf.RECORDS
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ def alerts(
     of: Counted, unusual: frozenset[int] = frozenset(), budget: AlertBudget = BUDGET
 ) -> Iterator[Told]:
     """Alerts of both parts, on the days on which they are told."""
-    for part in Part:
+    for part in PaneHalf:
         for day, _, _, said in judged(of, part, budget, unusual):
             yield from (Told(day, one.subject, one.change.kind, part) for one in said if one.begins)
 
 
 def about(told: Told, incident: Incident, age: int) -> bool:
     """Whether an alert may be about an incident."""
-    last = incident.first + incident.length + AFTER + (age if told.part is Part.LABELS else 0)
+    last = incident.first + incident.length + AFTER + (age if told.part is PaneHalf.LABELS else 0)
     return told.subject in incident.touched | incident.also and incident.first <= told.day < last
 
 
@@ -99,15 +99,17 @@ def delay(incident: Incident, told: Sequence[Told], age: int) -> int | None:
 
 def largest(clean: Counted, dirty: Counted, incident: Incident) -> float:
     """Size of an incident's whole, of the subjects touched: largest multiple of the smallest size told."""
-    parts = [part for part in Part for name in incident.touched if name in _watch(clean, part).subjects]
+    parts = [part for part in PaneHalf for name in incident.touched if name in _watch(clean, part).subjects]
     return max((_multiple(clean, dirty, incident, part) for part in set(parts)), default=0.0)
 
 
-def _multiple(clean: Counted, dirty: Counted, incident: Incident, part: Part) -> float:
+def _multiple(clean: Counted, dirty: Counted, incident: Incident, part: PaneHalf) -> float:
     watch, at = _watch(clean, part), slice(incident.first, incident.first + incident.length)
-    layout = clean.counting.layout(part)
+    layout = clean.counting.layout_of(part)
     before, after = (
-        day_values(watch, clean.counting, fold(layout, [one.strata for one in _parts(each, part)[at]]), 0)
+        day_values(
+            watch, clean.counting, fold_strata(layout, [one.strata for one in _parts(each, part)[at]]), 0
+        )
         for each in (clean, dirty)
     )
     touched = np.isin(np.asarray(watch.subjects), list(incident.touched))
@@ -124,13 +126,13 @@ def _multiple(clean: Counted, dirty: Counted, incident: Incident, part: Part) ->
     return float(max(of_series, more[touched[watch.fault_subject]].max(initial=0.0)))
 
 
-def _parts(of: Counted, part: Part) -> list:
-    return of.records if part is Part.RECORDS else of.labels
+def _parts(of: Counted, part: PaneHalf) -> list:
+    return of.records if part is PaneHalf.RECORDS else of.labels
 
 
-def _watch(of: Counted, part: Part) -> Watch:
-    layout = of.counting.layout(part)
-    return make_watch(of.counting, part, fold(layout, [one.strata for one in _parts(of, part)[:28]]))
+def _watch(of: Counted, part: PaneHalf) -> Watch:
+    layout = of.counting.layout_of(part)
+    return make_watch(of.counting, part, fold_strata(layout, [one.strata for one in _parts(of, part)[:28]]))
 
 
 def drawn(rng: np.random.Generator, runs: int, each: int) -> list[list[str]]:

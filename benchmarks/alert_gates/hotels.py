@@ -11,7 +11,7 @@ import pandas as pd
 from alert_gates.logs import FLIGHTS, Counted, Log, counted, counting_from
 
 from monitor.core.clock import DAY, SECOND
-from monitor.records.reading import Task
+from monitor.records.reading import ModelTask
 
 ENOUGH = 56  # first days, of which the grids are made
 NUMERIC = (
@@ -27,7 +27,7 @@ HOTELS = Log(
     "hotels",
     replace(
         FLIGHTS.reading,
-        task=Task.REGRESSION,
+        task=ModelTask.REGRESSION,
         classes=(),
         has_score=False,
         score_range=None,

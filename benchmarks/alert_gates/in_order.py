@@ -16,7 +16,7 @@ from monitor.core.clock import DAY, from_iso
 from monitor.evidence.describing import SubjectVerdict
 from monitor.evidence.judging import AlertBudget
 from monitor.evidence.watch import SubjectGroup
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 
 HOLIDAYS = ("2013-05-27", "2013-07-04", "2013-09-02", "2013-11-28", "2013-12-25", "2014-01-01")
 _STORMS = "storms from 5 to 10 December: up to a fifth of the flights cancelled, 43 to 71 % late"
@@ -161,6 +161,6 @@ def judged(series: Series) -> float:
 def _said(series: Series, known: frozenset[int]) -> list[tuple[int, list[SubjectVerdict]]]:
     return [
         (day, said)
-        for part in Part
+        for part in PaneHalf
         for day, _, _, said in logs.judged(series.days(), part, AlertBudget(), known)
     ]

@@ -15,21 +15,21 @@ from monitor.evidence.day_values import day_values
 from monitor.evidence.describing import DayContext, SubjectVerdict, describe_subjects
 from monitor.evidence.judging import AlertBudget, JudgedDay, judge_day
 from monitor.evidence.watch import Watch, make_watch
-from monitor.measures.statistics.delays import within
+from monitor.measures.statistics.label_delays import delay_quantile
 from monitor.records.count_records import count_records
 from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.pane import PanePart, Part
-from monitor.records.reading import Reading, Task
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.states.views import DelayTable
-from monitor.windows.fold import fold
+from monitor.windows.strata_folding import fold_strata
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 UNITS = (("event_time", "us"), ("logged_at", "us"), ("reported_at", "us"))
 FIRST = 19_726 * DAY  # Thursday, 4 January 2024
-_COMMON = Reading(
-    task=Task.BINARY,
+_COMMON = ReadingOptions(
+    task=ModelTask.BINARY,
     has_score=True,
     score_range=(0.0, 1.0),
     labelled=True,
@@ -48,7 +48,7 @@ class Log:
     """A log: how it is read, its columns by role, and how many rows a day are dealt."""
 
     name: str
-    reading: Reading
+    reading: ReadingOptions
     columns: tuple[tuple[str, str], ...]
     label: str
     per_day: int
@@ -86,7 +86,7 @@ RODENTS = Log(
     "rodents",
     replace(
         _COMMON,
-        task=Task.MULTICLASS,
+        task=ModelTask.MULTICLASS,
         classes=_SPECIES,
         probabilities=_SPECIES,
         numeric=("hindfoot_mm", "weight_g"),
@@ -198,12 +198,17 @@ def counted(
 
 
 def judged(
-    of: Counted, part: Part, budget: AlertBudget, unusual: frozenset[int] = frozenset(), *, learn: int = 28
+    of: Counted,
+    part: PaneHalf,
+    budget: AlertBudget,
+    unusual: frozenset[int] = frozenset(),
+    *,
+    learn: int = 28,
 ) -> Iterator[tuple[int, Watch, JudgedDay, list[SubjectVerdict]]]:
     """Judge the days of a part, one after the other; the day is that on which it is judged."""
-    parts = of.records if part is Part.RECORDS else of.labels
+    parts = of.records if part is PaneHalf.RECORDS else of.labels
     watch = make_watch(
-        of.counting, part, fold(of.counting.layout(part), [one.strata for one in parts[:learn]])
+        of.counting, part, fold_strata(of.counting.layout_of(part), [one.strata for one in parts[:learn]])
     )
     history = []
     for number, one in enumerate(parts):
@@ -211,14 +216,14 @@ def judged(
         known = of.first + number in unusual
         found = judge_day(watch, history[-56:], values, budget=budget, unusual=known)
         history.append(found.record)
-        late = 0 if part is Part.RECORDS else of.age
+        late = 0 if part is PaneHalf.RECORDS else of.age
         yield number + late, watch, found, describe_subjects(watch, found, budget, DayContext(unusual=known))
 
 
 def _age(made: pd.DataFrame) -> int:
     delays = (made["reported_at"] - made["event_time"]).dropna().to_numpy() / 1e6
     cells = np.searchsorted(DELAY_EDGES, delays[: len(delays) // 3], side="right")
-    usual = within(
+    usual = delay_quantile(
         DelayTable(DELAY_EDGES, np.bincount(cells, minlength=len(DELAY_EDGES) + 1)), _COMING, Reason.NO_LABELS
     )
     return 1 if usual.value is None else max(1, int(np.ceil(usual.value * SECOND / DAY)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.typing import Floats
+from monitor.core.array_types import Floats
 from monitor.evidence.day_record import DayRecord, DayValues
 from monitor.evidence.judging import AlertBudget, JudgedDay, judge_day
 from monitor.evidence.watch import (
@@ -22,7 +22,7 @@ from monitor.evidence.watch import (
     WatchedFault,
     WatchedSeries,
 )
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 
 SUMS = 19
 LEVELS = 5  # of a category
@@ -103,7 +103,7 @@ def watch(features: int) -> Watch:
     names = [f"feature:{at}" for at in range(features)]
     groups = [SubjectGroup.FEATURE] * features
     return Watch(
-        Part.RECORDS,
+        PaneHalf.RECORDS,
         (*names, "score", "performance", "records"),
         (*groups, SubjectGroup.SCORE, SubjectGroup.PERFORMANCE, SubjectGroup.RECORDS),
         tuple(series),

@@ -12,18 +12,18 @@ import scipy
 from alert_gates.found import Told
 from alert_gates.logs import Counted
 
-from monitor.core.typing import Floats, Ints
+from monitor.core.array_types import Floats, Ints
 from monitor.evidence.day_record import DayValues
 from monitor.evidence.day_values import day_values
 from monitor.evidence.watch import DailyStatistic, Watch, make_watch
-from monitor.records.pane import PanePart, Part
+from monitor.records.pane import PaneHalf, PanePart
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.strata import WHOLE
-from monitor.windows.fold import fold
+from monitor.windows.strata_folding import fold_strata
 
 LEARN = 28
 _SHAPED = (DailyStatistic.SPREAD, DailyStatistic.SKEW, DailyStatistic.SHAPE)
-Value = tuple[int, str, Part, float]  # day, subject, how far it is from the first days
+Value = tuple[int, str, PaneHalf, float]  # day, subject, how far it is from the first days
 Distance = Callable[[Ints, Ints, Grid], float]
 
 
@@ -38,7 +38,7 @@ def told(values: list[Value], limit: float, age: int) -> list[Told]:
     breached = {(day, subject, part) for day, subject, part, value in values if value > limit}
     return sorted(
         (
-            Told(day + (age if part is Part.LABELS else 0), subject, "", part)
+            Told(day + (age if part is PaneHalf.LABELS else 0), subject, "", part)
             for day, subject, part in breached
             if (day - 1, subject, part) not in breached
         ),
@@ -64,13 +64,13 @@ def _of_outputs(distance: Distance) -> Callable[[Counted], Iterator[Value]]:
             first = np.sum(days[:LEARN], axis=0)
             for day, counts in enumerate(days[LEARN:], LEARN):
                 if min(counts.sum(), first.sum()):
-                    yield day, name, Part.RECORDS, distance(first, counts, grid)
+                    yield day, name, PaneHalf.RECORDS, distance(first, counts, grid)
 
     return values
 
 
 def _block(part: PanePart, name: str, size: int) -> Ints:
-    return part.strata[WHOLE].block(name) if WHOLE in part.strata else np.zeros(size, dtype=np.int64)
+    return part.strata[WHOLE].dense_block(name) if WHOLE in part.strata else np.zeros(size, dtype=np.int64)
 
 
 def _p_value(first: Ints, counts: Ints, grid: Grid) -> float:
@@ -121,7 +121,7 @@ def _smoothed(counts: Ints, group: Ints) -> Floats:
 
 def _deviations(of: Counted) -> Iterator[Value]:
     """Means, shares, counts and performance, in standard deviations of the first days'."""
-    for part in Part:
+    for part in PaneHalf:
         watch, days = _values(of, part)
         values = np.stack([day.values for day in days]).astype(np.float64)
         farthest: dict[tuple[int, str], float] = defaultdict(float)
@@ -137,10 +137,10 @@ def _deviations(of: Counted) -> Iterator[Value]:
         yield from ((day, subject, part, value) for (day, subject), value in farthest.items())
 
 
-def _values(of: Counted, part: Part) -> tuple[Watch, list[DayValues]]:
-    parts = of.records if part is Part.RECORDS else of.labels
+def _values(of: Counted, part: PaneHalf) -> tuple[Watch, list[DayValues]]:
+    parts = of.records if part is PaneHalf.RECORDS else of.labels
     watch = make_watch(
-        of.counting, part, fold(of.counting.layout(part), [one.strata for one in parts[:LEARN]])
+        of.counting, part, fold_strata(of.counting.layout_of(part), [one.strata for one in parts[:LEARN]])
     )
     return watch, [day_values(watch, of.counting, one.strata, of.first + at) for at, one in enumerate(parts)]
 

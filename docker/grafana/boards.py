@@ -24,11 +24,11 @@ from model_boards import model_board
 from more_boards import alerts, comparisons
 from own_board import itself
 
-from monitor.alerts.defaults import MAIN
-from monitor.exposition import names
+from monitor.alerts.default_rules import MAIN
+from monitor.exposition import metric_names
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Measure
-from monitor.records.reading import Task
+from monitor.records.reading import ModelTask
 
 OF_ONE = "/models/${__field.labels.model:percentencode}"
 FLEET = f'model=~"$model", {WHOLE}, window="$window"'
@@ -44,14 +44,14 @@ UP = 'up{job="monitor"}'
 
 def boards() -> tuple[Board, ...]:
     """All dashboards."""
-    models = tuple(model_board(task) for task in Task)
+    models = tuple(model_board(task) for task in ModelTask)
     return (fleet(), *models, shifts(), comparisons(), alerts(), itself(), history())
 
 
 def fleet() -> Board:
     """All models at a glance."""
-    every = Variable("model", names.AS_OF, everything=".+")
-    windows = Variable("window", f'{names.WINDOW_END}{{window!="cumulative"}}', first="7d")
+    every = Variable("model", metric_names.AS_OF, everything=".+")
+    windows = Variable("window", f'{metric_names.WINDOW_END}{{window!="cumulative"}}', first="7d")
     text = "Which model needs a look?"
     rows = (Row("Now", _fleet_now()), Row("Over time", _fleet_over_time()))
     return Board("monitor-fleet", "Fleet", text, (every, windows), rows)
@@ -59,20 +59,20 @@ def fleet() -> Board:
 
 def _fleet_now() -> tuple[Panel, ...]:
     firing = f"max without (instance, job) (model_monitor_alert_firing{{{OF_MODELS}}})"
-    models = f"count(max by (model) ({names.AS_OF}{{{OF_MODELS}}}))"
+    models = f"count(max by (model) ({metric_names.AS_OF}{{{OF_MODELS}}}))"
     failures = f'sum(increase(model_monitor_cycles_total{{{OF_MODELS}, outcome="failure"}}[1d]))'
     late = f"time() - max by (model) (model_monitor_last_success_timestamp_seconds{{{OF_MODELS}}})"
     settled, provisional = f'{FLEET}, truth="settled"', f'{FLEET}, truth="provisional"'
-    next_one = f"max by (model) ({names.family_name(BY_NAME['next_settling'])}{{{OF_MODELS}}})"
-    waits = f"{next_one} - max by (model) ({names.AS_OF}{{{OF_MODELS}}})"
-    mains = "|".join(names.family_name(BY_NAME[name]) for name in MAIN.values())
+    next_one = f"max by (model) ({metric_names.family_name(BY_NAME['next_settling'])}{{{OF_MODELS}}})"
+    waits = f"{next_one} - max by (model) ({metric_names.AS_OF}{{{OF_MODELS}}})"
+    mains = "|".join(metric_names.family_name(BY_NAME[name]) for name in MAIN.values())
     of_features = f'{OF_MODELS}, {WHOLE}, subject=~"feature:.+"'
     measured = (
-        (names.WINDOW_RECORDS, f'{FLEET}, truth=""', "records"),
-        (names.WINDOW_COVERAGE, provisional, "coverage, newest window"),
-        (names.WINDOW_COVERAGE, settled, "coverage, settled"),
-        (names.family_name(INDEX), f'{FLEET}, subject=~"score|prediction"', "shift of outputs"),
-        (names.family_name(INDEX), of_features, "most shifted feature"),
+        (metric_names.WINDOW_RECORDS, f'{FLEET}, truth=""', "records"),
+        (metric_names.WINDOW_COVERAGE, provisional, "coverage, newest window"),
+        (metric_names.WINDOW_COVERAGE, settled, "coverage, settled"),
+        (metric_names.family_name(INDEX), f'{FLEET}, subject=~"score|prediction"', "shift of outputs"),
+        (metric_names.family_name(INDEX), of_features, "most shifted feature"),
     )
     columns = (
         *(Query(f"max by (model) ({lasting(family, of)})", name) for family, of, name in measured),
@@ -109,7 +109,9 @@ def _stat(title: str, text: str, expr: str, steps: tuple[tuple[float | None, str
 
 
 def _main(family: str) -> Panel:
-    measure = next(one for one in map(BY_NAME.__getitem__, MAIN.values()) if names.family_name(one) == family)
+    measure = next(
+        one for one in map(BY_NAME.__getitem__, MAIN.values()) if metric_names.family_name(one) == family
+    )
     (unit, decimals), settled = unit_of(measure), f'{FLEET}, truth="settled", subject=""'
     query = Query(newest(family, settled), "{{model}}")
     title = f"{spoken(measure)}, settled"
@@ -117,9 +119,9 @@ def _main(family: str) -> Panel:
 
 
 def _fleet_over_time() -> tuple[Panel, ...]:
-    index = spanned(names.family_name(INDEX), f'{FLEET}, subject=~"score|prediction"')
+    index = spanned(metric_names.family_name(INDEX), f'{FLEET}, subject=~"score|prediction"')
     shifted = Query(f"max by (model) ({index})", "{{model}}")
-    volume = newest(names.family_name(BY_NAME["volume_ratio"]), f"{OF_MODELS}, {WHOLE}")
+    volume = newest(metric_names.family_name(BY_NAME["volume_ratio"]), f"{OF_MODELS}, {WHOLE}")
     ratio = Query(volume, "{{model}} {{window}}")
     firing = Query(f"count by (severity) ({newest('model_monitor_alert_firing', OF_MODELS)})", "{{severity}}")
     none = "Nothing is drawn while none fires."
@@ -149,7 +151,7 @@ def _fleet_over_time() -> tuple[Panel, ...]:
 
 def shifts() -> Board:
     """Shift of what the model says and of what it is fed."""
-    index = names.family_name(INDEX)
+    index = metric_names.family_name(INDEX)
     of_model = f'{index}{{model="$model", subject=~"feature:.+"}}'
     variables = (
         Variable("model", index),
@@ -165,13 +167,13 @@ def _now() -> tuple[Panel, ...]:
     """Outputs beside what chance gives, features beside the usual limits."""
     outputs = f'{ONE}, subject!~"feature:.+"'
     index = tuple(
-        Query(newest(names.family_name(measure), outputs), legend)
+        Query(newest(metric_names.family_name(measure), outputs), legend)
         for measure, legend in ((INDEX, "{{subject}}"), (CRITICAL, "{{subject}} critical"))
     )
     text = f"{told(INDEX)} Above its critical value it is more than chance; whether it is large, is not said."
     title = "Stability index and its critical value"
-    cells = _of_features(newest(names.family_name(INDEX), FEATURES))
-    most = f"sort_desc(topk(10, {_of_features(lasting(names.family_name(INDEX), FEATURES))}))"
+    cells = _of_features(newest(metric_names.family_name(INDEX), FEATURES))
+    most = f"sort_desc(topk(10, {_of_features(lasting(metric_names.family_name(INDEX), FEATURES))}))"
     return (
         Panel(Kind.LINES, title, text, index, NUMBER, 3, 12, 8, page=PAGE),
         _bars("Most shifted now", "The ten largest indices.", most, height=8),
@@ -181,7 +183,7 @@ def _now() -> tuple[Panel, ...]:
 
 def _besides() -> tuple[Panel, ...]:
     outputs = f'{ONE}, subject!~"feature:.+"'
-    over = f"{names.family_name(INDEX)}{{{FEATURES}}}[$__range]"
+    over = f"{metric_names.family_name(INDEX)}{{{FEATURES}}}[$__range]"
     spread = f"max without (instance, job) (max_over_time({over}) - min_over_time({over}))"
     moved = f"sort_desc(topk(10, {_of_features(spread)}))"
     text = "By how much the index moved in the time shown."
@@ -189,7 +191,7 @@ def _besides() -> tuple[Panel, ...]:
     rates = (
         _cells(
             BY_NAME[name],
-            _of_features(newest(names.family_name(BY_NAME[name]), FEATURES)),
+            _of_features(newest(metric_names.family_name(BY_NAME[name]), FEATURES)),
             f"{spoken(BY_NAME[name])} of features",
             SHARE,
             1,

@@ -4,8 +4,8 @@ import zlib
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from monitor.exposition import names
-from monitor.measures.catalogue.measure import Measure, Unit, Yardstick
+from monitor.exposition import metric_names
+from monitor.measures.catalogue.measure import ChanceYardstick, Measure, MeasureUnit
 
 WHOLE = 'version="", segment=""'
 ONE = f'model="$model", {WHOLE}, window="$window"'
@@ -134,10 +134,10 @@ def lasting(family: str, matchers: str) -> str:
 
 def unit_of(measure: Measure) -> tuple[str, int | None]:
     """Grafana's unit of a measure, and decimals."""
-    if measure.unit is Unit.RATIO:
-        percent = measure.percent and measure.yardstick is not Yardstick.P_VALUE
+    if measure.unit is MeasureUnit.RATIO:
+        percent = measure.percent and measure.yardstick is not ChanceYardstick.P_VALUE
         return (SHARE, 1) if percent else (NUMBER, 3)
-    return (SECONDS, None) if measure.unit is Unit.SECONDS else (NUMBER, None)
+    return (SECONDS, None) if measure.unit is MeasureUnit.SECONDS else (NUMBER, None)
 
 
 def spoken(measure: Measure) -> str:
@@ -157,15 +157,17 @@ def band(
     measure: Measure, matchers: str, legend: str, *, width: int = 8, height: int = 7, page: str = ""
 ) -> Panel:
     """A measure with its interval as a band, and the reference's own value where there is one."""
-    family, (unit, decimals) = names.family_name(measure), unit_of(measure)
+    family, (unit, decimals) = metric_names.family_name(measure), unit_of(measure)
     queries = [Query(newest(family, matchers), legend)]
     if measure.certainty:
         queries += [
             Query(newest(f"{family}_{end}", matchers), f"{legend} {end}") for end in ("lower", "upper")
         ]
-    if names.has_reference(measure):
-        reference = f"max without (instance, job, truth) ({spanned(f'{family}_{names.REFERENCE}', matchers)})"
-        queries.append(Query(reference, names.REFERENCE))
+    if metric_names.has_reference(measure):
+        reference = (
+            f"max without (instance, job, truth) ({spanned(f'{family}_{metric_names.REFERENCE}', matchers)})"
+        )
+        queries.append(Query(reference, metric_names.REFERENCE))
     return Panel(
         Kind.LINES, spoken(measure), told(measure), tuple(queries), unit, decimals, width, height, page=page
     )
@@ -174,5 +176,5 @@ def band(
 def lines(measure: Measure, matchers: str, legend: str, *, width: int = 8, page: str = "") -> Panel:
     """A measure's values alone."""
     unit, decimals = unit_of(measure)
-    query = Query(newest(names.family_name(measure), matchers), legend)
+    query = Query(newest(metric_names.family_name(measure), matchers), legend)
     return Panel(Kind.LINES, spoken(measure), told(measure), (query,), unit, decimals, width, page=page)

@@ -21,31 +21,35 @@ from describing import (
     unit_of,
 )
 
-from monitor.alerts.defaults import MAIN
-from monitor.exposition import names
-from monitor.exposition.selection import exposed_as
+from monitor.alerts.default_rules import MAIN
+from monitor.exposition import metric_names
+from monitor.exposition.series_selection import exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.daily import CHANGE, DETECTABLE, EVIDENCE
-from monitor.measures.catalogue.measure import Exposure, Family, Measure
-from monitor.records.reading import Task
+from monitor.measures.catalogue.daily_measures import CHANGE, DETECTABLE, EVIDENCE
+from monitor.measures.catalogue.measure import Measure, MeasureExposure, MeasureFamily
+from monitor.records.reading import ModelTask
 
-TITLES = {Task.BINARY: "two classes", Task.MULTICLASS: "several classes", Task.REGRESSION: "numbers"}
+TITLES = {
+    ModelTask.BINARY: "two classes",
+    ModelTask.MULTICLASS: "several classes",
+    ModelTask.REGRESSION: "numbers",
+}
 MARKS = {  # series that only models of the task have
-    Task.BINARY: '__name__=~"model_monitor_specificity_ratio|model_monitor_ks_separation_ratio"',
-    Task.MULTICLASS: '__name__="model_monitor_recall_ratio", subject=~"class:.+"',
-    Task.REGRESSION: '__name__="model_monitor_root_mean_squared_error"',
+    ModelTask.BINARY: '__name__=~"model_monitor_specificity_ratio|model_monitor_ks_separation_ratio"',
+    ModelTask.MULTICLASS: '__name__="model_monitor_recall_ratio", subject=~"class:.+"',
+    ModelTask.REGRESSION: '__name__="model_monitor_root_mean_squared_error"',
 }
 ESTIMATES = {
-    Task.BINARY: "estimated_roc_auc",
-    Task.MULTICLASS: "estimated_accuracy",
-    Task.REGRESSION: "estimated_mean_absolute_error",
+    ModelTask.BINARY: "estimated_roc_auc",
+    ModelTask.MULTICLASS: "estimated_accuracy",
+    ModelTask.REGRESSION: "estimated_mean_absolute_error",
 }
 PAGE = "/models/${model:percentencode}"
 WINDOWS = f"{PAGE}/performance?window=${{window:percentencode}}"
 ALERTS = f"{PAGE}/alerts"
 
 
-def model_board(task: Task) -> Board:
+def model_board(task: ModelTask) -> Board:
     """Everything about one model of a task."""
     main = BY_NAME[MAIN[task]]
     return Board(
@@ -61,22 +65,28 @@ def model_board(task: Task) -> Board:
     )
 
 
-def choices(task: Task) -> list[str]:
+def choices(task: ModelTask) -> list[str]:
     """Families of a task's measures that may be chosen."""
-    families = (Family.PERFORMANCE, Family.ESTIMATE, Family.LABELS, Family.VOLUME, Family.QUALITY)
+    families = (
+        MeasureFamily.PERFORMANCE,
+        MeasureFamily.ESTIMATE,
+        MeasureFamily.LABELS,
+        MeasureFamily.VOLUME,
+        MeasureFamily.QUALITY,
+    )
     return [
         exposed_as(measure)
         for measure in CATALOGUE
         if measure.family in families
         and task in measure.tasks
         and exposed_as(measure)
-        and Exposure.WINDOW not in measure.exposed
+        and MeasureExposure.WINDOW not in measure.exposed
     ]
 
 
-def _variables(task: Task, main: Measure) -> tuple[Variable, ...]:
-    family = names.family_name(main)
-    windows = f'{names.WINDOW_END}{{model="$model", window!="cumulative"}}'
+def _variables(task: ModelTask, main: Measure) -> tuple[Variable, ...]:
+    family = metric_names.family_name(main)
+    windows = f'{metric_names.WINDOW_END}{{model="$model", window!="cumulative"}}'
     some = f'__name__=~"{"|".join(choices(task))}"'
     return (
         Variable("model", f"{{{MARKS[task]}}}"),
@@ -88,24 +98,24 @@ def _variables(task: Task, main: Measure) -> tuple[Variable, ...]:
 
 
 def _now(main: Measure) -> Iterator[Panel]:
-    settled, family = f'{ONE}, truth="settled"', names.family_name(main)
+    settled, family = f'{ONE}, truth="settled"', metric_names.family_name(main)
     unit, decimals = unit_of(main)
     value = Query(lasting(family, settled), "settled")
     yield Panel(
         Kind.STAT, f"{spoken(main)}, settled", told(main), (value,), unit, decimals, 4, 4, page=WINDOWS
     )
     text = "Labelled share of the window's records."
-    coverage = Query(lasting(names.WINDOW_COVERAGE, f'{ONE}, truth!=""'), "{{truth}}")
+    coverage = Query(lasting(metric_names.WINDOW_COVERAGE, f'{ONE}, truth!=""'), "{{truth}}")
     yield Panel(Kind.STAT, "Coverage", text, (coverage,), SHARE, 1, 4, 4, page=WINDOWS)
     text = "How long before the last cycle the newest settled window ended: labels take that long."
-    as_of = lasting(names.AS_OF, 'model="$model"')
-    ages = Query(f"{as_of} - on (model) group_right () {lasting(names.WINDOW_END, settled)}", "age")
+    as_of = lasting(metric_names.AS_OF, 'model="$model"')
+    ages = Query(f"{as_of} - on (model) group_right () {lasting(metric_names.WINDOW_END, settled)}", "age")
     yield Panel(Kind.STAT, "Age of the settled window", text, (ages,), SECONDS, None, 4, 4, page=WINDOWS)
     text = "How long after its end a window settles: enough labels of each class are in by then."
-    family_of_age = names.family_name(BY_NAME["settling_age"])
+    family_of_age = metric_names.family_name(BY_NAME["settling_age"])
     age = Query(f'max by (model) ({family_of_age}{{model="$model"}})', "settling age")
     yield Panel(Kind.STAT, "Settling age", text, (age,), SECONDS, None, 4, 4, page=PAGE)
-    records = Query(lasting(names.WINDOW_RECORDS, f'{ONE}, truth=""'), "records")
+    records = Query(lasting(metric_names.WINDOW_RECORDS, f'{ONE}, truth=""'), "records")
     yield Panel(
         Kind.STAT, "Records", "Records of the newest window.", (records,), NUMBER, 0, 4, 4, page=WINDOWS
     )
@@ -121,7 +131,7 @@ def _as_it_was(main: Measure) -> Iterator[Panel]:
     better = ', truth!="provisional"' if main.nowcast else ""
     yield band(main, f'{ONE}, subject=""{better}', "{{truth}}", width=12, height=9, page=WINDOWS)
     judged = 'model="$model", window="cumulative"'
-    evidence = names.family_name(BY_NAME[EVIDENCE])
+    evidence = metric_names.family_name(BY_NAME[EVIDENCE])
     moving = Query(f"{newest(evidence, judged)} > 0.1", "{{subject}}")
     text = "Evidence that a subject has changed, as a share of what an alert needs; performance has no name."
     yield Panel(Kind.LINES, "Evidence of change", text, (moving,), NUMBER, 2, 12, 9, page=ALERTS)
@@ -129,26 +139,29 @@ def _as_it_was(main: Measure) -> Iterator[Panel]:
 
 def _before_labels(estimate: Measure) -> Iterator[Panel]:
     yield band(estimate, f'{ONE}, subject=""', "estimate", page=WINDOWS)
-    coverage = Query(newest(names.WINDOW_COVERAGE, f'{ONE}, truth!=""'), "{{truth}}")
+    coverage = Query(newest(metric_names.WINDOW_COVERAGE, f'{ONE}, truth!=""'), "{{truth}}")
     text = "Labelled share of the window's records. Settled windows have what will come."
     yield Panel(Kind.LINES, "Coverage by truth", text, (coverage,), SHARE, 1, page=WINDOWS)
     queries = tuple(
-        Query(newest(names.family_name(BY_NAME[name]), f'{ONE}, truth="provisional"'), name.replace("_", " "))
+        Query(
+            newest(metric_names.family_name(BY_NAME[name]), f'{ONE}, truth="provisional"'),
+            name.replace("_", " "),
+        )
         for name in sorted(
             measure.name
             for measure in CATALOGUE
-            if Exposure.WHOLE in measure.exposed and measure.family is Family.LABELS
+            if MeasureExposure.WHOLE in measure.exposed and measure.family is MeasureFamily.LABELS
         )
     )
     text = "Labels of the newest window that were replaced, taken back, no values, early or stale."
     yield Panel(Kind.LINES, "What is wrong with labels", text, queries, NUMBER, 0, page=PAGE)
     judged = 'model="$model", window="cumulative"'
-    size = newest(names.family_name(BY_NAME[CHANGE]), judged)
-    smallest = newest(names.family_name(BY_NAME[DETECTABLE]), judged)
+    size = newest(metric_names.family_name(BY_NAME[CHANGE]), judged)
+    smallest = newest(metric_names.family_name(BY_NAME[DETECTABLE]), judged)
     ratio = Query(f"{size} / {smallest} > 0.5", "{{subject}}")
     text = "Size of each change, as a share of the smallest one that would be found within 7 days."
     yield Panel(Kind.LINES, "Size of changes", text, (ratio,), NUMBER, 2, 12, page=ALERTS)
-    records = Query(newest(names.WINDOW_RECORDS, f'{ONE}, truth=""'), "records")
+    records = Query(newest(metric_names.WINDOW_RECORDS, f'{ONE}, truth=""'), "records")
     yield Panel(Kind.LINES, "Records of the window", "Each id once.", (records,), NUMBER, 0, 12, page=WINDOWS)
 
 
@@ -164,14 +177,17 @@ def _chosen() -> Panel:
         Query(series(ending), "{{truth}}{{subject}}" + ending.replace("_", " "))
         for ending in ("", "_lower", "_upper")
     )
-    reference = series(f"_{names.REFERENCE}")
-    queries = (*queries, Query(f"max without (truth) ({reference})", f"{names.REFERENCE}{{{{subject}}}}"))
+    reference = series(f"_{metric_names.REFERENCE}")
+    queries = (
+        *queries,
+        Query(f"max without (truth) ({reference})", f"{metric_names.REFERENCE}{{{{subject}}}}"),
+    )
     text = "The measure chosen at the top: performance, estimates, labels, volume. See docs/measures.md."
     return Panel(Kind.LINES, "$measure", text, queries, NUMBER, None, 24, 9, page=WINDOWS)
 
 
 def _parts(main: Measure) -> Iterator[Panel]:
-    family, (unit, decimals) = names.family_name(main), unit_of(main)
+    family, (unit, decimals) = metric_names.family_name(main), unit_of(main)
     for label, matchers in (
         ("version", 'model="$model", version=~"$version", segment="", window="$window"'),
         ("segment", 'model="$model", version="", segment=~"$segment", window="$window"'),

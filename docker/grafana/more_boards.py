@@ -16,12 +16,12 @@ from describing import (
     told,
 )
 
-from monitor.exposition import names
-from monitor.exposition.selection import exposed_as
+from monitor.exposition import metric_names
+from monitor.exposition.series_selection import exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.daily import ALERTS as ALERTS_30D
-from monitor.measures.catalogue.daily import BUDGET
-from monitor.measures.catalogue.measure import Family
+from monitor.measures.catalogue.daily_measures import ALERTS as ALERTS_30D
+from monitor.measures.catalogue.daily_measures import BUDGET
+from monitor.measures.catalogue.measure import MeasureFamily
 
 ANY, SOME = ".*", ".+"
 ALERTS = ", ".join(f'{label}=~"${label}"' for label in ("model", "version", "segment", "window", "severity"))
@@ -43,9 +43,9 @@ BAD = ((None, "green"), (1.0, "red"))
 def comparisons() -> Board:
     """Control against treatment, challenger against champion."""
     compared = (
-        measure for measure in CATALOGUE if measure.family is Family.COMPARISON and exposed_as(measure)
+        measure for measure in CATALOGUE if measure.family is MeasureFamily.COMPARISON and exposed_as(measure)
     )
-    found = f'__name__=~"{"|".join(names.family_name(measure) for measure in compared)}"'
+    found = f'__name__=~"{"|".join(metric_names.family_name(measure) for measure in compared)}"'
     variables = (
         Variable("model", f"{{{found}}}"),
         Variable("window", f'{{{found}, model="$model", window!="cumulative"}}', first="7d"),
@@ -105,7 +105,7 @@ def _pair(name: str, matchers: str, legend: str, *, width: int = 8) -> Panel:
 
 def _either(name: str, matchers: str, legend: str) -> tuple[Query, ...]:
     """Value and bounds of a measure of rates or of means, whichever the model has."""
-    families = [names.family_name(BY_NAME[name.format(kind)]) for kind in ("rate", "mean")]
+    families = [metric_names.family_name(BY_NAME[name.format(kind)]) for kind in ("rate", "mean")]
     classes = 'label_replace({}, "subject", " $1", "subject", "class:(.+)")'
     return tuple(
         Query(
@@ -121,7 +121,7 @@ def _either(name: str, matchers: str, legend: str) -> tuple[Query, ...]:
 def alerts() -> Board:
     """What fires, what is pending, how rules judge."""
     cycles = "model_monitor_as_of_seconds"
-    ends = f"{names.WINDOW_END}{{{OF_MODELS}}}"
+    ends = f"{metric_names.WINDOW_END}{{{OF_MODELS}}}"
     variables = (
         Variable("model", cycles, everything=SOME),
         Variable("version", ends, everything=ANY),
@@ -143,7 +143,7 @@ def alerts() -> Board:
     series = newest(RULE_SERIES, OF_MODELS)
     spent = tuple(
         Query(
-            newest(names.family_name(BY_NAME[name]), f'{OF_MODELS}, window="cumulative"'),
+            newest(metric_names.family_name(BY_NAME[name]), f'{OF_MODELS}, window="cumulative"'),
             f"{{{{model}}}} {spoken(BY_NAME[name]).lower()}",
         )
         for name in (ALERTS_30D, BUDGET)

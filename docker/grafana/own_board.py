@@ -2,14 +2,14 @@
 
 from describing import NUMBER, SECONDS, Board, Kind, Panel, Query, Row, Variable, spoken
 
-from monitor.exposition import names
+from monitor.exposition import metric_names
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.measure import Family, Unit
+from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
 
 HERE = 'instance=~"$instance"'
 OF_MODELS = f'{HERE}, model=~"$model"'
 RATE = "$__rate_interval"
-OWN = names.PREFIX
+OWN = metric_names.PREFIX
 GOOD = ((None, "red"), (1.0, "green"))
 BAD = ((None, "green"), (1.0, "red"))
 
@@ -98,11 +98,14 @@ def _cycles() -> tuple[Panel, ...]:
 
 def _logs() -> tuple[Panel, ...]:
     wrong = tuple(
-        (f"max by (model) ({names.family_name(measure)}{{{OF_MODELS}}})", f"{{{{model}}}} {spoken(measure)}")
+        (
+            f"max by (model) ({metric_names.family_name(measure)}{{{OF_MODELS}}})",
+            f"{{{{model}}}} {spoken(measure)}",
+        )
         for measure in CATALOGUE
-        if measure.family is Family.LOG and measure.unit in (Unit.RECORDS, Unit.RATIO)
+        if measure.family is MeasureFamily.LOG and measure.unit in (MeasureUnit.RECORDS, MeasureUnit.RATIO)
     )
-    waiting = names.family_name(BY_NAME["panes_waiting"]).removeprefix(OWN)
+    waiting = metric_names.family_name(BY_NAME["panes_waiting"]).removeprefix(OWN)
     return (
         _lines(
             "Age of the newest row and label",
@@ -156,9 +159,9 @@ def _logs() -> tuple[Panel, ...]:
 
 
 def _served() -> tuple[Panel, ...]:
-    absent = f"max by (model, reason) ({names.ABSENT}{{{OF_MODELS}}})"
-    dropped = f"max by (model) ({names.DROPPED}{{{OF_MODELS}}})"
-    first_seen = names.family_name(BY_NAME["version_first_seen_timestamp"])
+    absent = f"max by (model, reason) ({metric_names.ABSENT}{{{OF_MODELS}}})"
+    dropped = f"max by (model) ({metric_names.DROPPED}{{{OF_MODELS}}})"
+    first_seen = metric_names.family_name(BY_NAME["version_first_seen_timestamp"])
     seen = f"time() - max by (model, version) ({first_seen}{{{OF_MODELS}}})"
     return (
         _lines(

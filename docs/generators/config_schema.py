@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from monitor.config.places import keys_of, tables
+from monitor.config.file_places import config_tables, keys_of
 from monitor.config.schema import Configuration
 from monitor.core.clock import format_duration
 
@@ -49,8 +49,8 @@ def json_schema(described: Mapping[tuple[str, str], str]) -> dict[str, Any]:
 
 def meanings(example: str) -> dict[tuple[str, str], str]:
     """What each key means: the comments of the example, by the schema's name of the table and the key."""
-    names = {path: table.__name__ for path, table in tables()}
-    known = {table.__name__: set(keys_of(table)) for _, table in tables()}
+    names = {path: table.__name__ for path, table in config_tables()}
+    known = {table.__name__: set(keys_of(table)) for _, table in config_tables()}
     found: dict[tuple[str, str], str] = {}
     at = names[()]
     for line in example.splitlines():

@@ -4,8 +4,15 @@ from collections.abc import Callable, Mapping
 
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, Direction, Family, Measure, Unit
-from monitor.records.reading import Task
+from monitor.measures.catalogue.measure import (
+    ALWAYS,
+    DEFAULT_FAMILIES,
+    BetterDirection,
+    Measure,
+    MeasureFamily,
+    MeasureUnit,
+)
+from monitor.records.reading import ModelTask
 
 _HEAD = """# Measures
 
@@ -110,40 +117,40 @@ _REASONS: Mapping[Reason, str] = {
     Reason.SELECTIVE_LABELS: "labels come for some predictions only, and it compares them with all: see "
     "[labels that only some records get](concepts.md#labels-that-only-some-records-get)",
 }
-_TITLES: Mapping[Family, tuple[str, str]] = {
-    Family.PERFORMANCE: (
+_TITLES: Mapping[MeasureFamily, tuple[str, str]] = {
+    MeasureFamily.PERFORMANCE: (
         "Performance: once labels are in",
         "How good the predictions were. Records that have a label and a prediction, or a score.",
     ),
-    Family.AVERAGES: (
+    MeasureFamily.AVERAGES: (
         "Averages over classes",
         (
             "One number for many classes: *macro* counts each class alike, *weighted* by its records, "
             "*micro* each record alike."
         ),
     ),
-    Family.GAINS: (
+    MeasureFamily.GAINS: (
         "What the highest scores hold",
         (
             "For models whose highest scores are acted upon: how many of the positives are found there, "
             "and what that is worth."
         ),
     ),
-    Family.CALIBRATION: (
+    MeasureFamily.CALIBRATION: (
         "Calibration: are the scores probabilities?",
         (
             "Of records with a score of 0.2 a fifth should be positive. A model may rank well and be off "
             "here, and the other way round."
         ),
     ),
-    Family.ESTIMATE: (
+    MeasureFamily.ESTIMATE: (
         "Estimates of performance: before labels are in",
         (
             "What labels will probably give, from the scores or predictions alone. Estimates, not "
             "measurements, blind to a change of what scores mean: [when they fail](estimates.md)."
         ),
     ),
-    Family.SHIFT: (
+    MeasureFamily.SHIFT: (
         "Shift against the reference",
         (
             "Whether what the model is fed, or says, is still distributed as it was; once labels are "
@@ -151,19 +158,19 @@ _TITLES: Mapping[Family, tuple[str, str]] = {
             "Other conventions on the same data: [the stability index](stability-index.md)."
         ),
     ),
-    Family.DISTANCES: (
+    MeasureFamily.DISTANCES: (
         "Further distances from the reference",
         "The same question by other yardsticks, for those who are used to them.",
     ),
-    Family.VALUES: (
+    MeasureFamily.VALUES: (
         "Where the numbers lie",
         "Mean, spread and ends of scores, predictions and numeric features.",
     ),
-    Family.QUALITY: (
+    MeasureFamily.QUALITY: (
         "Quality of the data",
         "Broken feeds show here first.",
     ),
-    Family.COMPARISON: (
+    MeasureFamily.COMPARISON: (
         "Comparisons: control and treatment, champion and challenger",
         (
             "*Always valid* ones may be looked at, and stopped at, at any time: they stand on all settled "
@@ -171,40 +178,44 @@ _TITLES: Mapping[Family, tuple[str, str]] = {
             "at a window that was chosen beforehand."
         ),
     ),
-    Family.LABELS: (
+    MeasureFamily.LABELS: (
         "Labels",
         "How many are there, how late they came, and what was odd about them.",
     ),
-    Family.VOLUME: (
+    MeasureFamily.VOLUME: (
         "Volume",
         "How many records there are, and what was odd about their rows.",
     ),
-    Family.DAILY: (
+    MeasureFamily.DAILY: (
         "Days against what was expected of them",
         (
             "What the default alerts judge: each day once, against the 56 days before it, within the budget "
             "of false alerts ([how](alerts.md))."
         ),
     ),
-    Family.LOG: (
+    MeasureFamily.LOG: (
         "The log as a whole",
         "What no window has, counted by the daily audit within two horizons.",
     ),
 }
 _UNITS = {
-    Unit.RATIO: "ratio",
-    Unit.SECONDS: "s",
-    Unit.RECORDS: "records",
-    Unit.PLAIN: "",
-    Unit.LABEL: "label",
-    Unit.LABEL_SQUARED: "label²",
-    Unit.AMOUNT: "amount",
+    MeasureUnit.RATIO: "ratio",
+    MeasureUnit.SECONDS: "s",
+    MeasureUnit.RECORDS: "records",
+    MeasureUnit.PLAIN: "",
+    MeasureUnit.LABEL: "label",
+    MeasureUnit.LABEL_SQUARED: "label²",
+    MeasureUnit.AMOUNT: "amount",
 }
 _BACK = (
     "[How to read them](../measures.md#how-to-read-a-measure), and why there may be "
     "[no value](../measures.md#where-there-is-no-value)."
 )
-_BETTER = {Direction.HIGHER: ", higher is better", Direction.LOWER: ", lower is better", Direction.NONE: ""}
+_BETTER = {
+    BetterDirection.HIGHER: ", higher is better",
+    BetterDirection.LOWER: ", lower is better",
+    BetterDirection.NONE: "",
+}
 
 
 def pages(metric: Callable[[Measure], str]) -> dict[str, str]:
@@ -219,7 +230,7 @@ def pages(metric: Callable[[Measure], str]) -> dict[str, str]:
     head = _HEAD.replace(
         "{nowcasts}", ", ".join(f"`{name}`" for name in sorted(one.name for one in CATALOGUE if one.nowcast))
     )
-    families = [family for family in Family if _of(family)]
+    families = [family for family in MeasureFamily if _of(family)]
     listed = "\n".join(_listed(family) for family in families)
     text = "\n".join([head.replace("{families}", listed) + reasons, _FOOT, _PUBLISHED.strip(), ""])
     return {"docs/measures.md": text} | {
@@ -227,24 +238,24 @@ def pages(metric: Callable[[Measure], str]) -> dict[str, str]:
     }
 
 
-def _of(family: Family) -> list[Measure]:
+def _of(family: MeasureFamily) -> list[Measure]:
     return [measure for measure in CATALOGUE if measure.family is family]
 
 
-def _listed(family: Family) -> str:
+def _listed(family: MeasureFamily) -> str:
     page = f"measures/{family}.md"
     names = ", ".join(f"[`{measure.name}`]({page}#{measure.name})" for measure in _of(family))
     return f"| [{_TITLES[family][0]}]({page}) | {names} |"
 
 
-def _page(family: Family, metric: Callable[[Measure], str]) -> str:
+def _page(family: MeasureFamily, metric: Callable[[Measure], str]) -> str:
     title, text = _TITLES[family]
     text = text.replace("](", "](../")
     told = [_told(measure, metric(measure)) for measure in _of(family)]
     return "\n\n".join([f"# {title}", f"{text} {_default(family)}".strip(), _BACK, *told]) + "\n"
 
 
-def _default(family: Family) -> str:
+def _default(family: MeasureFamily) -> str:
     """Which models have an optional family without asking."""
     if family in ALWAYS:
         return ""
@@ -259,7 +270,7 @@ def _default(family: Family) -> str:
 def _told(measure: Measure, metric: str) -> str:
     """A measure: its facts, its definition, how sure it is and where it is from."""
     unit = f"{_UNITS[measure.unit]}{_BETTER[measure.direction]}".removeprefix(", ")
-    tasks = "all models" if measure.tasks == frozenset(Task) else ", ".join(sorted(measure.tasks))
+    tasks = "all models" if measure.tasks == frozenset(ModelTask) else ", ".join(sorted(measure.tasks))
     interval = measure.certainty + ("" if measure.smooth else "; none by days")
     facts = [tasks, unit, f"in Prometheus `{metric}`" if metric else ""]
     parts = [f"## `{measure.name}`", f"*{' · '.join(filter(None, facts))}*", measure.definition]

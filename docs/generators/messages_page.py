@@ -7,15 +7,15 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from monitor.alerts.defaults import ALL, default_rules
-from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.messages import Recipient, notices
-from monitor.alerts.rules import Base, Condition, Limit, Rule, Series
+from monitor.alerts.alert_messages import Recipient, make_notices
+from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, LimitBase, Rule, RuleLimit
+from monitor.alerts.default_rules import ALL, default_rules
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.core.measurement import Detail
-from monitor.measures.against import segment_columns
+from monitor.core.measurement import DetailTable
+from monitor.measures.measurement_comparison import segment_columns
 
 _HEAD = """# What the messages of alerts look like
 
@@ -72,11 +72,11 @@ class _Figures:
     n: int = 0
     limit: float | None = None
     beside: float | None = None
-    cause: Detail | None = None
+    cause: DetailTable | None = None
     change: Change | None = None
 
 
-_CELLS = Detail(
+_CELLS = DetailTable(
     ("cell", "expected", "actual", "contribution"),
     (
         ("0.612 to 0.744", 0.1, 0.1871, 0.0546),
@@ -84,7 +84,7 @@ _CELLS = Detail(
         ("below 0.081", 0.1, 0.0618, 0.0184),
     ),
 )
-_SEGMENTS = Detail(
+_SEGMENTS = DetailTable(
     segment_columns("accuracy"),
     (
         ("origin=EWR", -0.0312, 0.6318, 0.7105, 0.3621, 0.3604),
@@ -93,7 +93,7 @@ _SEGMENTS = Detail(
 )
 
 
-_UNIT = Detail(
+_UNIT = DetailTable(
     _CELLS.columns,
     (("below 71.2", 0.1, 0.3914, 0.3976), ("71.2 to 78.9", 0.1, 0.0655, 0.0146)),
 )
@@ -150,7 +150,7 @@ _OWN = (
     Rule(
         name="score_shift",
         measure="stability_index",
-        condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)),
+        condition=BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL), and_above=RuleLimit(0.1)),
         subject="score",
         window="7d",
         annotations=(
@@ -161,7 +161,7 @@ _OWN = (
     Rule(
         name="feature_far_off",
         measure="stability_index",
-        condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.25)),
+        condition=BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL), and_above=RuleLimit(0.25)),
         subject="feature:*",
         window="7d",
         annotations=(
@@ -184,7 +184,7 @@ def _parts() -> Iterator[str]:
         yield f"\n## `{rule.name}`\n\n{_shown(rule, [_alert(rule)])}"
     by_name = {rule.name: rule for rule in rules}
     yield _RESOLVED
-    for ended in Ended:
+    for ended in EndReason:
         rule = by_name["score_shift"]
         yield f"\n{_shown(rule, [_ended(_alert(rule), ended)])}"
     yield _MANY
@@ -210,7 +210,7 @@ def _shown(rule: Rule, alerts: list[Alert], *others: Rule) -> str:
 
 
 def _payload(rule: Rule, alerts: list[Alert], *others: Rule) -> dict[str, object]:
-    (notice,) = notices(_MODEL, [rule, *others], alerts, [], [Recipient("ml-chat")], _AT)
+    (notice,) = make_notices(_MODEL, [rule, *others], alerts, [], [Recipient("ml-chat")], _AT)
     payload: dict[str, object] = json.loads(notice.payload)
     return payload
 
@@ -235,11 +235,11 @@ def _alert(rule: Rule, subject: str | None = None, figures: _Figures | None = No
         change=figures.change,
     )
     return Alert(
-        series=Series(
+        series=AlertedSeries(
             rule.name, window=rule.window, subject=subject or _SUBJECT.get(rule.name, rule.subject)
         ),
         severity=rule.severity,
-        state=State.FIRING,
+        state=AlertState.FIRING,
         since=_AT - rule.hold,
         judged_at=_AT,
         verdict=verdict,
@@ -255,8 +255,13 @@ def _of_subject(rule: Rule, name: str, value: float) -> Alert:
     return replace(alert, series=series, verdict=breach, breach=breach)
 
 
-def _ended(alert: Alert, why: Ended) -> Alert:
+def _ended(alert: Alert, why: EndReason) -> Alert:
     now = replace(alert.verdict, outcome=Outcome.CLEAR, value=0.0312, cause=None)
     return replace(
-        alert, state=State.RESOLVED, ended=why, resolved_at=_AT, since=_AT - 2 * DAY - 3 * HOUR, verdict=now
+        alert,
+        state=AlertState.RESOLVED,
+        ended=why,
+        resolved_at=_AT,
+        since=_AT - 2 * DAY - 3 * HOUR,
+        verdict=now,
     )

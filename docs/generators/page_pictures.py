@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-from monitor.app.demo import END
-from monitor.app.pages.keeping import KeptPages
-from monitor.app.pages.reading import StoreData
-from monitor.app.wiring import App, opened
-from monitor.config.load import settings_of
-from monitor.web.server import Server, make_app
+from monitor.app.application import App, open_application
+from monitor.app.demo_run import END
+from monitor.app.pages.page_cache import KeptPages
+from monitor.app.pages.store_data import StoreData
+from monitor.config.config_loading import settings_of
+from monitor.web.server import ThreadedServer, make_app
 
 ROOT = Path(__file__).parents[2]
 PICTURES = {
@@ -54,7 +54,7 @@ def texts(app: App, now: int = END, *, newest: bool = False) -> Iterator[tuple[s
     for name, address in PICTURES.items():
         path, _, query = address.partition("?")
         query = query.partition("&end=")[0] if newest else query
-        answer = pages.answer(path, query, "")
+        answer = pages.answer_page(path, query, "")
         if answer.status == 200 or not newest:
             yield name, told(answer.body.decode())
 
@@ -88,10 +88,13 @@ def main() -> None:
         sys.exit(
             "first `make demo ARGS=--exit`; Chromium must be on the PATH (Debian: apt-get install chromium)"
         )
-    with opened(settings_of(config, {}), config.parent, keeps=False) as app, sync_playwright() as started:
+    with (
+        open_application(settings_of(config, {}), config.parent, keeps=False) as app,
+        sync_playwright() as started,
+    ):
         pages = KeptPages(StoreData(app, lambda: END))
-        server = Server(make_app(None, healthy=lambda: None, ready=lambda: None, pages=pages), port=0)
-        server.start()
+        server = ThreadedServer(make_app(None, healthy=lambda: None, ready=lambda: None, pages=pages), port=0)
+        server.start_serving()
         browser = started.chromium.launch(
             executable_path=program, args=["--headless", "--no-sandbox", "--disable-gpu"]
         )
@@ -100,7 +103,7 @@ def main() -> None:
             page.goto(f"http://127.0.0.1:{server.port}{address}")
             page.screenshot(path=PLACE / name)
         browser.close()
-        server.stop()
+        server.stop_serving()
         for name, text in texts(app):
             kept = PLACE / name
             kept.with_suffix(".txt").write_text(f"{described(kept)}\n{text}\n", encoding="utf-8")

@@ -10,7 +10,7 @@ import measures_page
 import messages_page
 import runbook_page
 
-from monitor.exposition.selection import exposed_as
+from monitor.exposition.series_selection import exposed_as
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from monitor.core.clock import format_duration, to_iso
 from monitor.pipeline.audit import WRONG
-from monitor.pipeline.restoring import counts_whole
+from monitor.pipeline.restored_state import counts_whole
 from monitor.sources.indexes import missing_id_index
-from monitor.sources.source import SqlSource
-from monitor.sources.sql.relations import look
+from monitor.sources.sql.relations import survey_relation
 from monitor.sources.sql.scan import has_own_table
-from monitor.sources.sql.statements import Session
-from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Event
+from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql_source import SqlSource
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import HistoryEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,23 @@ def label_counting(model: ModelSpec, source: SqlSource, warnings: Sequence[str] 
     if model.labels is None:
         return None
     because = source.counts_labels_whole(model)
-    remedies = source.read(lambda session: _remedies(session, source, model)) if because else ()
+    remedies = (
+        source.read_with_retries(lambda session: _index_remedies(session, source, model)) if because else ()
+    )
     untold = tuple(remedy for remedy in remedies if not any(remedy in text for text in warnings))
     return LabelCounting(1 + model.overlap / model.every, because, untold)
 
 
-def _remedies(session: Session, source: SqlSource, model: ModelSpec) -> tuple[str, ...]:
+def _index_remedies(session: ReadSession, source: SqlSource, model: ModelSpec) -> tuple[str, ...]:
     """Indexes on ids that are missing, however few rows there are."""
     predictions, labels = model.predictions, model.labels
     if labels is None or not has_own_table(labels):
         return ()
     engine = source.reader.engine
-    looked, here = look(session, engine, predictions, "p"), look(session, engine, labels, "l")
+    looked, here = (
+        survey_relation(session, engine, predictions, "p"),
+        survey_relation(session, engine, labels, "l"),
+    )
     missing = (
         missing_id_index(session, here, labels, looked, predictions),
         missing_id_index(session, looked, predictions, here, labels),
@@ -64,7 +69,7 @@ def _remedies(session: Session, source: SqlSource, model: ModelSpec) -> tuple[st
     return tuple(remedy for remedy in missing if remedy is not None)
 
 
-def wrong_differences(model: ModelSpec, events: Iterable[Event]) -> list[str]:
+def wrong_differences(model: ModelSpec, events: Iterable[HistoryEvent]) -> list[str]:
     """Warn while labels are counted whole because an audit found differences wrong; `events` in order."""
     events = list(events)
     if model.labels is None or not counts_whole(events):

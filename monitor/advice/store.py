@@ -4,14 +4,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from operator import attrgetter
 
-from monitor.alerts.rules import ACCEPTED
+from monitor.alerts.alert_rules import ACCEPTED
 from monitor.core.clock import LAST
 from monitor.core.errors import CodecError, StoreError
 from monitor.specs.settings import Settings
 from monitor.store import LIVE
-from monitor.store.adapter import SqlStore
-from monitor.store.engine import is_newest, open_store, require_usable
 from monitor.store.integrity import require_sound
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_database import is_newest, open_store, require_usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,17 @@ def check_store(settings: Settings) -> StoreFindings:
 def _fault_of_model(store: SqlStore, model: str) -> str | None:
     """Read what commands read of a model: values may be of their column's type and yet mean nothing."""
     try:
-        store.state(model)
-        store.current(model)
-        store.waiting(model)
-        store.entries(model)
-        store.facts(model, 0)
-        store.alerts(model, ended=True)
-        list(map(attrgetter("acceptance"), store.events(model, ACCEPTED)))
-        for _, provenance in store.provenance(model, LAST):
-            store.configuration(provenance.config)
+        store.read_state(model)
+        store.read_current(model)
+        store.read_waiting_panes(model)
+        store.read_entries(model)
+        store.read_pane_facts(model, 0)
+        store.read_alerts(model, ended=True)
+        list(map(attrgetter("acceptance"), store.read_events(model, ACCEPTED)))
+        for _, provenance in store.read_provenance(model, LAST):
+            store.read_configuration(provenance.config)
             for key in provenance.reference.split():
-                store.reference(key)
+                store.read_reference(key)
     except (StoreError, CodecError) as error:
         return str(error)
     return None

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from monitor.alerts.rules import Acceptance, Rule, Series, Severity
-from monitor.alerts.verdicts import NOT_KEPT, USUAL, Outcome, Verdict, excess
+from monitor.alerts.alert_rules import Acceptance, AlertedSeries, Rule, Severity
+from monitor.alerts.verdicts import NOT_KEPT, USUAL, Outcome, Verdict, excess_over_limit
 
 _WORSE = 2.0  # times as far beyond its limit: figures that are kept besides those of the beginning
 
 
-class State(StrEnum):
+class AlertState(StrEnum):
     """Of an alert that is not inactive."""
 
     PENDING = "pending"
@@ -18,7 +18,7 @@ class State(StrEnum):
     RESOLVED = "resolved"
 
 
-class Ended(StrEnum):
+class EndReason(StrEnum):
     """Why an alert was resolved."""
 
     CLEARED = "cleared"
@@ -33,9 +33,9 @@ class Ended(StrEnum):
 class Alert:
     """One episode of one series. Times are as-of times in microseconds."""
 
-    series: Series
+    series: AlertedSeries
     severity: Severity
-    state: State
+    state: AlertState
     since: int  # of the first breach
     judged_at: int  # of the newest verdict
     verdict: Verdict  # the newest one
@@ -46,13 +46,15 @@ class Alert:
     unknown_since: int | None = None
     fired_at: int | None = None
     resolved_at: int | None = None
-    ended: Ended | None = None
+    ended: EndReason | None = None
     # (as of, breach) as it began, as it fired, and each time that it had become twice as bad: what it was
     # judged by then.
     told: tuple[tuple[int, Verdict], ...] = ()
 
 
-def step(rule: Rule, series: Series, alert: Alert | None, verdict: Verdict, at: int) -> Alert | None:
+def step_alert(
+    rule: Rule, series: AlertedSeries, alert: Alert | None, verdict: Verdict, at: int
+) -> Alert | None:
     """Alert after a verdict; None: it is inactive.
 
     A verdict on the same evidence as the one before says nothing new, and leaves the alert as it is.
@@ -65,55 +67,57 @@ def step(rule: Rule, series: Series, alert: Alert | None, verdict: Verdict, at: 
         as of of the cycle, not before `alert.judged_at`.
     """
     if alert is None:
-        return _began(rule, series, verdict, at) if verdict.outcome is Outcome.BREACH else None
+        return _begin_alert(rule, series, verdict, at) if verdict.outcome is Outcome.BREACH else None
     if verdict.evidence == alert.verdict.evidence:
         if verdict.outcome is not Outcome.UNKNOWN:  # seen again, after it was missed perhaps
             alert = replace(alert, unknown_since=None) if alert.unknown_since is not None else alert
-        return waited(rule, alert, at)
+        return expire_unknown(rule, alert, at)
     outcome = verdict.outcome
-    match Outcome.BREACH if outcome is Outcome.WITHIN and alert.state is State.FIRING else outcome:
+    match Outcome.BREACH if outcome is Outcome.WITHIN and alert.state is AlertState.FIRING else outcome:
         case Outcome.BREACH:
-            return _breached(rule, alert, verdict, at)
+            return _apply_breach(rule, alert, verdict, at)
         case Outcome.CLEAR | Outcome.WITHIN:
-            return _cleared(rule, alert, verdict, at)
+            return _apply_clear(rule, alert, verdict, at)
         case Outcome.UNKNOWN:
             since = at if alert.unknown_since is None else alert.unknown_since
-            return waited(rule, replace(alert, verdict=verdict, judged_at=at, unknown_since=since), at)
+            return expire_unknown(
+                rule, replace(alert, verdict=verdict, judged_at=at, unknown_since=since), at
+            )
         case never:
             assert_never(never)
 
 
-def missed(rule: Rule, alert: Alert, at: int) -> Alert | None:
+def mark_unknown(rule: Rule, alert: Alert, at: int) -> Alert | None:
     """Alert whose series has no row any more: as if its verdict were unknown."""
-    return waited(rule, replace(alert, unknown_since=alert.unknown_since or at), at)
+    return expire_unknown(rule, replace(alert, unknown_since=alert.unknown_since or at), at)
 
 
-def waited(rule: Rule, alert: Alert, at: int) -> Alert | None:
+def expire_unknown(rule: Rule, alert: Alert, at: int) -> Alert | None:
     """Alert without a new verdict: one that has been unknown for too long ends."""
     if alert.unknown_since is None or at - alert.unknown_since < rule.unknown_after:
         return alert
-    return _ended(alert, Ended.NO_DATA, at)
+    return _end_alert(alert, EndReason.NO_DATA, at)
 
 
-def removed(alert: Alert, at: int) -> Alert | None:
+def end_orphaned_alert(alert: Alert, at: int) -> Alert | None:
     """Alert whose rule is gone."""
-    return _ended(alert, Ended.REMOVED, at)
+    return _end_alert(alert, EndReason.REMOVED, at)
 
 
-def expected(alert: Alert, at: int) -> Alert | None:
+def end_if_accepted(alert: Alert, at: int) -> Alert | None:
     """Alert whose newest breach was accepted: once it is clear it has ended, for that reason."""
-    if alert.ended in (Ended.CLEARED, Ended.USUAL, Ended.REVISED):
-        return replace(alert, ended=Ended.ACCEPTED)
-    kept = alert.state is State.FIRING and alert.clear_since is not None
-    return _ended(alert, Ended.ACCEPTED, at) if kept else alert
+    if alert.ended in (EndReason.CLEARED, EndReason.USUAL, EndReason.REVISED):
+        return replace(alert, ended=EndReason.ACCEPTED)
+    kept = alert.state is AlertState.FIRING and alert.clear_since is not None
+    return _end_alert(alert, EndReason.ACCEPTED, at) if kept else alert
 
 
-def taken_for_expected(alert: Alert, at: int) -> Alert | None:
+def end_accepted_alert(alert: Alert, at: int) -> Alert | None:
     """Alert whose newest breach was accepted, where nothing is judged that could clear it."""
-    return _ended(alert, Ended.ACCEPTED, at)
+    return _end_alert(alert, EndReason.ACCEPTED, at)
 
 
-def known_at(alert: Alert, at: int) -> Alert:
+def alert_at_moment(alert: Alert, at: int) -> Alert:
     """Alert in the state that it had at a moment, not before it began.
 
     Where the newest verdict came later, it has the figures that it had been told with by then; an alert of a
@@ -131,7 +135,7 @@ def known_at(alert: Alert, at: int) -> Alert:
         return alert
     return replace(
         alert,
-        state=State.PENDING if by_then(alert.fired_at) is None else State.FIRING,
+        state=AlertState.PENDING if by_then(alert.fired_at) is None else AlertState.FIRING,
         fired_at=by_then(alert.fired_at),
         clear_since=by_then(alert.clear_since),
         unknown_since=by_then(alert.unknown_since),
@@ -140,7 +144,7 @@ def known_at(alert: Alert, at: int) -> Alert:
     )
 
 
-def accepted(alert: Alert, start: int, since: int, until: int | None) -> Acceptance:
+def make_acceptance(alert: Alert, start: int, since: int, until: int | None) -> Acceptance:
     """Acceptance of an alert's newest breach.
 
     Parameters
@@ -165,12 +169,12 @@ def accepted(alert: Alert, start: int, since: int, until: int | None) -> Accepta
     )
 
 
-def _began(rule: Rule, series: Series, verdict: Verdict, at: int) -> Alert:
+def _begin_alert(rule: Rule, series: AlertedSeries, verdict: Verdict, at: int) -> Alert:
     fires = rule.hold == 0
     return Alert(
         series=series,
         severity=rule.severity,
-        state=State.FIRING if fires else State.PENDING,
+        state=AlertState.FIRING if fires else AlertState.PENDING,
         since=at,
         judged_at=at,
         verdict=verdict,
@@ -180,7 +184,7 @@ def _began(rule: Rule, series: Series, verdict: Verdict, at: int) -> Alert:
     )
 
 
-def _breached(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
+def _apply_breach(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
     judged = alert.unknown_since is None and alert.clear_since is None
     breached = alert.breached + (at - alert.judged_at if judged else 0)
     moved = replace(
@@ -192,24 +196,28 @@ def _breached(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
         clear_since=None,
         unknown_since=None,
     )
-    fires = alert.state is State.PENDING and breached >= rule.hold
-    if fires or not alert.told or excess(moved.breach) >= _WORSE * excess(alert.told[-1][1]) > 0:
+    fires = alert.state is AlertState.PENDING and breached >= rule.hold
+    if (
+        fires
+        or not alert.told
+        or excess_over_limit(moved.breach) >= _WORSE * excess_over_limit(alert.told[-1][1]) > 0
+    ):
         moved = replace(moved, told=(*alert.told, (at, moved.breach)))
-    return replace(moved, state=State.FIRING, fired_at=at) if fires else moved
+    return replace(moved, state=AlertState.FIRING, fired_at=at) if fires else moved
 
 
-def _cleared(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert | None:
+def _apply_clear(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert | None:
     since = at if alert.clear_since is None else alert.clear_since
     moved = replace(alert, verdict=verdict, judged_at=at, clear_since=since, unknown_since=None)
     if verdict.window_end == alert.breach.window_end:
-        return _ended(moved, Ended.REVISED, at)
-    if alert.state is State.PENDING or at - since >= rule.keep_firing_for:
-        return _ended(moved, Ended.USUAL if verdict.reason == USUAL else Ended.CLEARED, at)
+        return _end_alert(moved, EndReason.REVISED, at)
+    if alert.state is AlertState.PENDING or at - since >= rule.keep_firing_for:
+        return _end_alert(moved, EndReason.USUAL if verdict.reason == USUAL else EndReason.CLEARED, at)
     return moved
 
 
-def _ended(alert: Alert, why: Ended, at: int) -> Alert | None:
+def _end_alert(alert: Alert, why: EndReason, at: int) -> Alert | None:
     """A pending alert is dropped, a firing one resolved."""
-    if alert.state is State.PENDING:
+    if alert.state is AlertState.PENDING:
         return None
-    return replace(alert, state=State.RESOLVED, resolved_at=at, ended=why)
+    return replace(alert, state=AlertState.RESOLVED, resolved_at=at, ended=why)

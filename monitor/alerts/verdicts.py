@@ -5,28 +5,28 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from monitor.alerts.rules import (
+from monitor.alerts.alert_rules import (
     ACCEPTED,
     Acceptance,
     Accepted,
-    Base,
-    Bound,
-    Condition,
-    Limit,
+    AlertedSeries,
+    BreachCondition,
+    JudgedBound,
+    LimitBase,
     Rule,
-    Series,
+    RuleLimit,
     against_accepted,
-    matches,
+    matches_pattern,
 )
 from monitor.core.change import Change
-from monitor.core.measurement import FEW_DELAYS, Detail, Interval, Measurement, Reason, table_of
-from monitor.measures.against import FIGURES, MEANS
+from monitor.core.measurement import FEW_DELAYS, DetailTable, Interval, Measurement, Reason, table_of
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.comparison import CONTRIBUTION
-from monitor.measures.catalogue.daily import EVIDENCE
-from monitor.measures.catalogue.measure import Direction, Unit
-from monitor.measures.rows import CUMULATIVE, MeasurementRow
-from monitor.measures.worded import differs
+from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
+from monitor.measures.catalogue.daily_measures import EVIDENCE
+from monitor.measures.catalogue.measure import BetterDirection, MeasureUnit
+from monitor.measures.measurement_comparison import FIGURES, MEANS
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
+from monitor.measures.value_words import is_compared_by_difference
 
 _TOP = 5  # features, cells or segments that a verdict names
 COUNTED = ("feature", "value", "limit", "beside", "cell", "expected", "actual")
@@ -37,7 +37,10 @@ Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 NOT_KEPT = "what it was judged by then is not kept"  # reason of a verdict that a later one has replaced
-_GROWING = (Unit.LABEL, Unit.LABEL_SQUARED)  # errors: large where labels are, be the model good or bad
+_GROWING = (
+    MeasureUnit.LABEL,
+    MeasureUnit.LABEL_SQUARED,
+)  # errors: large where labels are, be the model good or bad
 USUAL = "usual"  # reason of one that is clear as the change is what is expected: it did not go back
 
 
@@ -69,11 +72,11 @@ class Verdict:
     # there is none, or it has no value.
     beside: float | None = None
     against: str = ""  # what it was judged against instead of what the rule names; empty: that
-    cause: Detail | None = None  # which cells moved, which segments or features contribute most
+    cause: DetailTable | None = None  # which cells moved, which segments or features contribute most
     change: Change | None = None  # what changed, of a rule on the evidence of days
 
     @property
-    def behind(self) -> Detail | None:
+    def behind(self) -> DetailTable | None:
         """What stands behind it as a table: a change is one of a single row."""
         return self.cause if self.change is None else table_of(self.change)
 
@@ -83,7 +86,7 @@ class Verdict:
         return (self.window_end, self.value, self.lower, self.upper, self.n, self.outcome)
 
 
-def needed(rules: Iterable[Rule]) -> frozenset[str]:
+def rule_measures(rules: Iterable[Rule]) -> frozenset[str]:
     """Measures that rules read."""
     rules = list(rules)
     yardsticks = (_critical_of(rule) for rule in rules if _is_critical(rule.condition))
@@ -96,8 +99,8 @@ def _critical_of(rule: Rule) -> str:
     return "" if measure is None else measure.critical or ""
 
 
-def index(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
-    """Rows by measure, window, truth and against; of each place one of the newest, see `looked_at`.
+def index_rows(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
+    """Rows by measure, window, truth and against; of each place one of the newest, see `has_judged_rows`.
 
     Cost: one pass.
     """
@@ -105,7 +108,7 @@ def index(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
     for row in rows:
         if row.measure not in measures and row.measure not in _ALWAYS:
             continue
-        place = _place(row.window, row.truth, row.version, row.segment)
+        place = _place_key(row.window, row.truth, row.version, row.segment)
         if place not in by_place or by_place[place][0].window_end < row.window_end:
             by_place[place] = [row]
         if row.measure in measures:
@@ -113,7 +116,7 @@ def index(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
     return by_place
 
 
-def looked_at(rows: Index, rule: Rule, series: Series, last: int) -> bool:
+def has_judged_rows(rows: Index, rule: Rule, series: AlertedSeries, last: int) -> bool:
     """Whether there are rows of a rule's window and truth, of the whole or of strata as the series is.
 
     Parameters
@@ -122,17 +125,17 @@ def looked_at(rows: Index, rule: Rule, series: Series, last: int) -> bool:
         end of the window that the series was judged on last. Of a later one strata are always measured;
         revisions of that one or of earlier ones are of the whole alone.
     """
-    if _place(rule.window, rule.truth, series.version, series.segment) in rows:
+    if _place_key(rule.window, rule.truth, series.version, series.segment) in rows:
         return True
-    whole = rows.get(_place(rule.window, rule.truth, "", ""))
+    whole = rows.get(_place_key(rule.window, rule.truth, "", ""))
     return whole is not None and whole[0].window_end > last
 
 
-def _place(window: str, truth: str, version: str | None, segment: str | None) -> _Key:
+def _place_key(window: str, truth: str, version: str | None, segment: str | None) -> _Key:
     return ("", window, truth, "a stratum" if version or segment else "the whole")
 
 
-def judge(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[Series, Verdict]:
+def judge_rule(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[AlertedSeries, Verdict]:
     """Verdicts of a rule; of a series that has several rows, on the newest window.
 
     Parameters
@@ -142,16 +145,16 @@ def judge(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[Ser
         are judged; else what lies within the accepted bounds is no breach. Nor is, while it is accepted,
         a sequential test: it never forgets what it has seen.
     """
-    verdicts = _verdicts(rule, rows, accepted or {})
+    verdicts = _series_verdicts(rule, rows, accepted or {})
     for series, acceptance in (accepted or {}).items():
         if series in verdicts and (rule.measure, rule.window, rule.truth, acceptance.against) in rows:
-            other = _verdicts(against_accepted(rule, acceptance), rows, {}).get(series)
+            other = _series_verdicts(against_accepted(rule, acceptance), rows, {}).get(series)
             if other is not None and other.outcome is not Outcome.UNKNOWN:
                 verdicts[series] = replace(other, against=ACCEPTED)
     return verdicts
 
 
-def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdict]:
+def _series_verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSeries, Verdict]:
     place = (rule.window, rule.truth)
     yardsticks = rows.get((_critical_of(rule), *place, rule.against), ())
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
@@ -160,53 +163,65 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
     added = next((row.measurement.detail for row in contributing), None)
     worst = None if BY_NAME[rule.measure].unit in _GROWING else _worst_segments(rule, plain)
     cause = added or worst if rule.measure in MEANS.values() else worst or added
-    verdicts: dict[Series, Verdict] = {}
+    verdicts: dict[AlertedSeries, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""
         if not (
-            matches(rule.subject, row.subject)
-            and matches(rule.version, version)
-            and (matches(rule.segment, segment) or (rule.measure == EVIDENCE and not rule.segment))
+            matches_pattern(rule.subject, row.subject)
+            and matches_pattern(rule.version, version)
+            and (matches_pattern(rule.segment, segment) or (rule.measure == EVIDENCE and not rule.segment))
         ):
             continue
-        series = Series(rule.name, version, segment, row.window, row.subject)
+        series = AlertedSeries(rule.name, version, segment, row.window, row.subject)
         if series in verdicts and verdicts[series].window_end >= row.window_end:
             continue
         key = (version, segment, row.subject, row.window_end)
-        then = _then(whole.get(key), row) if differs(rule.measure, rule.against) else None
+        then = (
+            _earlier_value(whole.get(key), row)
+            if is_compared_by_difference(rule.measure, rule.against)
+            else None
+        )
         chance = critical[key].value if key in critical and _is_critical(rule.condition) else None
-        bases = {Base.ONE: 1.0, Base.CRITICAL: chance, Base.EARLIER: None if then is None else abs(then)}
+        bases = {
+            LimitBase.ONE: 1.0,
+            LimitBase.CRITICAL: chance,
+            LimitBase.EARLIER: None if then is None else abs(then),
+        }
         expected = accepted.get(series)
         if expected is not None and rule.measure == EVIDENCE and row.window_end > expected.end:
             expected = None  # what was accepted is learned from: later evidence is of something else
-        verdict = _verdict(
+        verdict = _judge_row(
             rule,
             row,
             bases,
             expected,
             beside=chance if then is None else then,
-            cause=_cause(row.measurement.detail, None if segment else cause),
+            cause=_cause_table(row.measurement.detail, None if segment else cause),
         )
         if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
         if verdict.outcome is Outcome.CLEAR and verdict.change is not None and verdict.change.usual_since:
             verdict = replace(verdict, reason=USUAL)
         verdicts[series] = verdict
-    return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
+    return _share_verdicts(rule, verdicts, accepted) if rule.features == "share" else verdicts
 
 
-def _cause(own: Detail | None, segments: Detail | None) -> Detail | None:
+def _cause_table(own: DetailTable | None, segments: DetailTable | None) -> DetailTable | None:
     """The measurement's own table, unless it only holds what the value is the difference from."""
     return segments or own if own is None or own.columns == FIGURES else own
 
 
-def _worst_segments(rule: Rule, rows: Sequence[MeasurementRow]) -> Detail | None:
+def _worst_segments(rule: Rule, rows: Sequence[MeasurementRow]) -> DetailTable | None:
     """Segments by the better bound of their own value, the surely worst first; None: there are none.
 
     Contributions are of a mean over records. Of other measures, and where that mean has not surely fallen,
     these tell where to look.
     """
-    direction = BY_NAME[rule.measure].direction if differs(rule.measure, rule.against) else Direction.NONE
+    direction = (
+        BY_NAME[rule.measure].direction
+        if is_compared_by_difference(rule.measure, rule.against)
+        else BetterDirection.NONE
+    )
     end = max((row.window_end for row in rows), default=0)
     found = [
         (row.segment, row.measurement)
@@ -218,16 +233,16 @@ def _worst_segments(rule: Rule, rows: Sequence[MeasurementRow]) -> Detail | None
         if now.value is not None:
             bounds = (None, None) if now.interval is None else (now.interval.lower, now.interval.upper)
             figures.append((name, now.value, *bounds, now.n))
-    if direction is Direction.NONE or not figures:
+    if direction is BetterDirection.NONE or not figures:
         return None
-    best, sign = (3, 1) if direction is Direction.HIGHER else (2, -1)
+    best, sign = (3, 1) if direction is BetterDirection.HIGHER else (2, -1)
     figures.sort(key=lambda row: sign * (row[1] if row[best] is None else row[best]))
-    return Detail(WORST, tuple(figures[:_TOP]))
+    return DetailTable(WORST, tuple(figures[:_TOP]))
 
 
-def _is_critical(condition: Condition) -> bool:
+def _is_critical(condition: BreachCondition) -> bool:
     limits = (condition.above, condition.below, condition.and_above)
-    return any(limit is not None and limit.base is Base.CRITICAL for limit in limits)
+    return any(limit is not None and limit.base is LimitBase.CRITICAL for limit in limits)
 
 
 def _by_stratum(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str, str, int], Measurement]:
@@ -236,25 +251,25 @@ def _by_stratum(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str, str, int
     }
 
 
-def _then(now: Measurement | None, row: MeasurementRow) -> float | None:
+def _earlier_value(now: Measurement | None, row: MeasurementRow) -> float | None:
     """What a value is the difference from."""
     if now is None or now.value is None or row.measurement.value is None:
         return None
     return now.value - row.measurement.value
 
 
-def _verdict(
+def _judge_row(
     rule: Rule,
     row: MeasurementRow,
-    bases: Mapping[Base, float | None],
+    bases: Mapping[LimitBase, float | None],
     accepted: Acceptance | None,
     *,
     beside: float | None,
-    cause: Detail | None,
+    cause: DetailTable | None,
 ) -> Verdict:
     """What a measurement says, or why it says nothing, and the limit that it was judged against."""
     measurement, interval = row.measurement, row.measurement.interval
-    outcome, limit, reason = _said(rule, row, bases, accepted)
+    outcome, limit, reason = _judge_value(rule, row, bases, accepted)
     return Verdict(
         outcome=outcome,
         window_end=row.window_end,
@@ -270,10 +285,10 @@ def _verdict(
     )
 
 
-def _said(
+def _judge_value(
     rule: Rule,
     row: MeasurementRow,
-    bases: Mapping[Base, float | None],
+    bases: Mapping[LimitBase, float | None],
     accepted: Acceptance | None,
 ) -> tuple[Outcome, float | None, str]:
     """Outcome, the limit that decided, and why the outcome is unknown."""
@@ -284,38 +299,40 @@ def _said(
         return Outcome.UNKNOWN, None, FEW_DELAYS
     if measurement.n < rule.min_n:
         return Outcome.UNKNOWN, None, "too_few"
-    sides = _sides(condition, value, measurement.interval)
+    sides = _judged_sides(condition, value, measurement.interval)
     if sides is None:
         return Outcome.UNKNOWN, None, "no_interval"
     asked = (condition.above, condition.below, condition.and_above)
-    above, below, size = (_limit(limit, bases) for limit in asked)
+    above, below, size = (_limit_value(limit, bases) for limit in asked)
     if any(
         limit is None and wanted is not None
         for limit, wanted in zip((above, below, size), asked, strict=True)
     ):
         return Outcome.UNKNOWN, None, "no_limit"
-    return *_judged(condition, value, sides, (above, below, size), accepted), ""
+    return *_compare_with_limits(condition, value, sides, (above, below, size), accepted), ""
 
 
-def _sides(condition: Condition, value: float, interval: Interval | None) -> tuple[float, float] | None:
+def _judged_sides(
+    condition: BreachCondition, value: float, interval: Interval | None
+) -> tuple[float, float] | None:
     """What is judged against `above` and against `below`; None where a bound is asked for and missing."""
-    if condition.bound is Bound.POINT:
+    if condition.bound is JudgedBound.POINT:
         return (value, value)
     if interval is None:
         return None
     if condition.above is not None and condition.below is not None:
         return (interval.lower, interval.upper)
-    judged = interval.lower if condition.bound is Bound.LOWER else interval.upper
+    judged = interval.lower if condition.bound is JudgedBound.LOWER else interval.upper
     return (judged, judged)
 
 
-def _limit(limit: Limit | None, bases: Mapping[Base, float | None]) -> float | None:
+def _limit_value(limit: RuleLimit | None, bases: Mapping[LimitBase, float | None]) -> float | None:
     base = None if limit is None else bases[limit.base]
     return None if limit is None or base is None else limit.amount * base
 
 
-def _judged(
-    condition: Condition,
+def _compare_with_limits(
+    condition: BreachCondition,
     value: float,
     sides: tuple[float, float],
     limits: tuple[float | None, float | None, float | None],
@@ -340,26 +357,30 @@ def _judged(
     return Outcome.WITHIN if not_back else Outcome.CLEAR, limit
 
 
-def _shares(rule: Rule, verdicts: Mapping[Series, Verdict], accepted: Accepted) -> dict[Series, Verdict]:
+def _share_verdicts(
+    rule: Rule, verdicts: Mapping[AlertedSeries, Verdict], accepted: Accepted
+) -> dict[AlertedSeries, Verdict]:
     """One verdict for each stratum: the share of its subjects that are in breach.
 
     It is clear only if those that were not counted cannot change that.
     """
-    groups: dict[Series, list[tuple[Series, Verdict]]] = {}
+    groups: dict[AlertedSeries, list[tuple[AlertedSeries, Verdict]]] = {}
     for series, verdict in verdicts.items():
-        of_all = Series(series.rule, series.version, series.segment, series.window, rule.subject)
+        of_all = AlertedSeries(series.rule, series.version, series.segment, series.window, rule.subject)
         groups.setdefault(of_all, []).append((series, verdict))
-    return {series: _share(rule, group, accepted.get(series)) for series, group in groups.items()}
+    return {series: _judge_share(rule, group, accepted.get(series)) for series, group in groups.items()}
 
 
-def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Acceptance | None) -> Verdict:
+def _judge_share(
+    rule: Rule, group: Sequence[tuple[AlertedSeries, Verdict]], accepted: Acceptance | None
+) -> Verdict:
     end = max(verdict.window_end for _, verdict in group)
     counted = [(series, verdict) for series, verdict in group if verdict.outcome is not Outcome.UNKNOWN]
     if not counted:
         return replace(
             group[0][1], window_end=end, value=None, lower=None, upper=None, cause=None, change=None
         )
-    worst = sorted(counted, key=lambda judged: (-excess(judged[1]), judged[0].subject))
+    worst = sorted(counted, key=lambda judged: (-excess_over_limit(judged[1]), judged[0].subject))
     breaches = [(series, verdict) for series, verdict in worst if verdict.outcome is Outcome.BREACH]
     share = len(breaches) / len(counted)
     limit = rule.share if accepted is None else max(rule.share, accepted.upper)
@@ -373,13 +394,14 @@ def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Accept
         n=len(counted),
         reason=Reason.NOT_COUNTED if share <= limit < most else "",
         limit=limit,
-        cause=Detail(
-            COUNTED, tuple(_counted(series, verdict) for series, verdict in (breaches or worst)[:_TOP])
+        cause=DetailTable(
+            COUNTED,
+            tuple(_counted_feature(series, verdict) for series, verdict in (breaches or worst)[:_TOP]),
         ),
     )
 
 
-def _counted(series: Series, verdict: Verdict) -> tuple[float | str | None, ...]:
+def _counted_feature(series: AlertedSeries, verdict: Verdict) -> tuple[float | str | None, ...]:
     """A feature of a share: what it was judged on, and the cell that moved most."""
     cells = verdict.cause
     known = cells is not None and cells.columns[:3] == COUNTED[4:] and cells.rows
@@ -387,7 +409,7 @@ def _counted(series: Series, verdict: Verdict) -> tuple[float | str | None, ...]
     return (series.subject, verdict.value, verdict.limit, verdict.beside, *moved)
 
 
-def excess(verdict: Verdict) -> float:
+def excess_over_limit(verdict: Verdict) -> float:
     """How far beyond its limit a value is, in limits."""
     if verdict.value is None or verdict.limit is None:
         return 0.0

@@ -3,34 +3,33 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.alerts.backtest import Summary, backtest, newest, summaries
-from monitor.alerts.defaults import main_measure, main_window
-from monitor.alerts.lifecycle import Alert
-from monitor.alerts.rules import (
+from monitor.alerts.alert_rules import (
     ACCEPTED,
     ACKNOWLEDGED,
     Accepted,
-    Series,
-    matches,
+    AlertedSeries,
+    matches_pattern,
     standing_accepted,
 )
-from monitor.alerts.standing import Seen, Standing, standing
-from monitor.alerts.verdicts import needed
-from monitor.app.kept import KeptRun
-from monitor.config.judgeable import never_judged
-from monitor.config.messages import did_you_mean
+from monitor.alerts.default_rules import main_measure, main_window
+from monitor.alerts.lifecycle import Alert
+from monitor.alerts.model_standing import ModelFacts, ModelStanding, judge_standing
+from monitor.alerts.rule_backtest import BacktestSummary, backtest_rules, newest_window_rows, summarize_rules
+from monitor.alerts.verdicts import rule_measures
+from monitor.app.kept_run import KeptRun
+from monitor.config.fault_words import did_you_mean
+from monitor.config.unjudgeable_rules import never_judged
 from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
-from monitor.measures.catalogue.daily import DAILY, EVIDENCE
-from monitor.measures.rows import CUMULATIVE, MeasurementRow
-from monitor.measures.rows import newest as newest_revisions
-from monitor.show.alerts import Decided, ShownAlert
-from monitor.show.budget import Spent
-from monitor.specs.model import ModelSpec
-from monitor.specs.rows import REPLAYED, Drawn, Event
+from monitor.measures.catalogue.daily_measures import DAILY, EVIDENCE
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, newest_revisions
+from monitor.show.alert_tables import AlertDecision, ShownAlert
+from monitor.show.budget_tables import BudgetStatus
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import REPLAYED, ChartedRows, HistoryEvent
 from monitor.store import LIVE
-from monitor.store.adapter import SqlStore
-from monitor.store.coordination.troubles import SqlTroubles
+from monitor.store.coordination.trouble_rows import SqlTroubles
+from monitor.store.sql_store import SqlStore
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
 
@@ -43,18 +42,18 @@ class Decision:
     who: str
     why: str = ""
 
-    def event(self, model: str, kind: str, *, subject: str = "", detail: str = "{}") -> Event:
+    def history_event(self, model: str, kind: str, *, subject: str = "", detail: str = "{}") -> HistoryEvent:
         """What the store keeps of it."""
-        return Event(
+        return HistoryEvent(
             model=model, at=self.at, kind=kind, subject=subject, who=self.who, why=self.why, detail=detail
         )
 
 
-def listed(
+def list_alerts(
     kept: KeptRun, *, model: str | None = None, history: bool = False, as_of: int | None = None
 ) -> list[ShownAlert]:
     """Alerts that are pending or firing, or, with the history, all: see `shown_alerts`."""
-    names = set(kept.names(model)) if model is None or not kept.is_history(model) else {model}
+    names = set(kept.model_names(model)) if model is None or not kept.is_history(model) else {model}
     rules = {(spec.name, rule.name): rule for spec in kept.settings.models for rule in spec.rules}
     return [
         replace(shown, rule=rules.get((shown.model, shown.alert.series.rule)))
@@ -67,21 +66,23 @@ def shown_alerts(
     store: SqlStore, model: str | None, *, history: bool, as_of: int | None = None
 ) -> list[ShownAlert]:
     """Alerts of a store, each with who has seen it; as of a moment in the state that they had then."""
-    events = [*store.events(model, ACKNOWLEDGED), *store.events(model, ACCEPTED)]
-    past = {event.model for event in store.events(model, PAST)}
+    events = [*store.read_events(model, ACKNOWLEDGED), *store.read_events(model, ACCEPTED)]
+    past = {event.model for event in store.read_events(model, PAST)}
 
-    def by_then(event: Event) -> bool:  # of a log of the past somebody decides years later, at its last cycle
+    def by_then(
+        event: HistoryEvent,
+    ) -> bool:  # of a log of the past somebody decides years later, at its last cycle
         if as_of is None or event.at <= as_of:
             return True
         return event.model in past and event.kind == ACCEPTED and event.acceptance.since <= as_of
 
-    alerts = store.alerts(model, ended=history, as_of=as_of)
-    begun: dict[tuple[str, Series], list[int]] = {}
+    alerts = store.read_alerts(model, ended=history, as_of=as_of)
+    begun: dict[tuple[str, AlertedSeries], list[int]] = {}
     for name, alert in alerts:
         begun.setdefault((name, alert.series), []).append(alert.since)
     known = [event for event in events if by_then(event)]
     return [
-        ShownAlert(name, alert, decisions=tuple(_decisions(name, alert, begun[name, alert.series], known)))
+        ShownAlert(name, alert, decisions=tuple(_decisions_of(name, alert, begun[name, alert.series], known)))
         for name, alert in alerts
     ]
 
@@ -91,7 +92,9 @@ def since_text(alert: Alert) -> str:
     return f'{{"since": {alert.since}}}'
 
 
-def _decisions(model: str, alert: Alert, begun: Iterable[int], events: Iterable[Event]) -> Iterator[Decided]:
+def _decisions_of(
+    model: str, alert: Alert, begun: Iterable[int], events: Iterable[HistoryEvent]
+) -> Iterator[AlertDecision]:
     """What was decided of one episode: accepted is the newest at the cycle that whoever decided had seen.
 
     Parameters
@@ -109,15 +112,17 @@ def _decisions(model: str, alert: Alert, begun: Iterable[int], events: Iterable[
             until = None if accepted.withdrawn else accepted.until
         elif event.detail != since_text(alert):
             continue
-        yield Decided(event.at, event.words, event.who, event.why, until)
+        yield AlertDecision(event.at, event.words, event.who, event.why, until)
 
 
-def standings(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[Standing]:
+def list_standings(
+    kept: KeptRun, model: str | None, now: int, as_of: int | None = None
+) -> list[ModelStanding]:
     """How the configured models stand, or one of them: see `seen_models`."""
-    return [standing(seen) for seen in seen_models(kept, model, now, as_of)]
+    return [judge_standing(seen) for seen in seen_models(kept, model, now, as_of)]
 
 
-def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[Seen]:
+def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[ModelFacts]:
     """What the store knows of the configured models, or of one of them.
 
     Parameters
@@ -127,17 +132,17 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     as_of
         what was known then; None: now.
     """
-    last = {name: kept.store.state(name).as_of for name in kept.names(model)}
+    last = {name: kept.store.read_state(name).as_of for name in kept.model_names(model)}
     then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
-    rows = kept.store.current(model) if then is None else _newest(_known_then(kept, last, then))
-    alerts = listed(kept, model=model, as_of=then)
-    events = kept.store.events(model, ACCEPTED)
-    past = {event.model for event in kept.store.events(model, PAST)}
-    replays = {event.model: event.at for event in kept.store.events(model, REPLAYED)}
+    rows = kept.store.read_current(model) if then is None else _newest_rows(_known_then(kept, last, then))
+    alerts = list_alerts(kept, model=model, as_of=then)
+    events = kept.store.read_events(model, ACCEPTED)
+    past = {event.model for event in kept.store.read_events(model, PAST)}
+    replays = {event.model: event.at for event in kept.store.read_events(model, REPLAYED)}
     replayed = {name for name, until in replays.items() if until == last.get(name)}
     replaying = {} if as_of is not None else _replaying(kept, replays, last)
     heard = kept.store.last_heard() if kept.store.run == LIVE and as_of is None else {}
-    worked = {name: last for name, (*_, last) in kept.store.progress().items()} if as_of is None else {}
+    worked = {name: last for name, (*_, last) in kept.store.read_progress().items()} if as_of is None else {}
     troubles = SqlTroubles(kept.store.engine, kept.store.run).by_model() if as_of is None else {}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
@@ -151,13 +156,15 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
         accepted_then = standing_accepted(mine_accepted, at, seen=None if then is not None else LAST)
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
         current = [row for _, row in mine]
-        if then is not None and done is not None and daily_rules(kept.spec(name)):
-            from monitor.app.alerts.then import with_days_then  # formulas, which the present does not need
-            from monitor.app.pages.counting import counting_of
+        if then is not None and done is not None and daily_rules(kept.find_spec(name)):
+            from monitor.app.alerts.past_judgements import (
+                with_days_then,  # formulas, which the present does not need
+            )
+            from monitor.app.pages.window_counts import counting_of
 
-            counting = counting_of(kept.store, kept.spec(name), {})
-            current = with_days_then(kept.store, kept.spec(name), counting, current, done)
-        seen = _seen(kept.spec(name), current, seen_by, accepted_then, now=at, as_of=done)
+            counting = counting_of(kept.store, kept.find_spec(name), {})
+            current = with_days_then(kept.store, kept.find_spec(name), counting, current, done)
+        seen = _model_facts(kept.find_spec(name), current, seen_by, accepted_then, now=at, as_of=done)
         followed = name not in replayed or kept.store.run != LIVE
         seen = replace(seen, past=then is not None, followed=followed, of_past=name in past)
         seen = replace(seen, trouble=troubles.get(name), worked=worked.get(name))
@@ -172,21 +179,21 @@ def _replaying(kept: KeptRun, replays: Mapping[str, int], last: Mapping[str, int
     return begun if begun and kept.store.is_replaying(kept.settings.daemon.lease_ttl) else {}
 
 
-def spent(kept: KeptRun, model: str | None) -> list[Spent]:
+def list_budgets(kept: KeptRun, model: str | None) -> list[BudgetStatus]:
     """Budgets of the configured models, or of one, and what is known of their days."""
-    rows: dict[str, list[MeasurementRow]] = {name: [] for name in kept.names(model)}
-    for name, _, row in kept.store.current(model, DAILY):
+    rows: dict[str, list[MeasurementRow]] = {name: [] for name in kept.model_names(model)}
+    for name, _, row in kept.store.read_current(model, DAILY):
         rows.get(name, []).append(row)
-    alerts = kept.store.alerts(model, ended=True)
+    alerts = kept.store.read_alerts(model, ended=True)
     return [
-        Spent(
+        BudgetStatus(
             model=name,
-            budget=kept.spec(name).budget,
-            as_of=kept.store.state(name).as_of,
+            budget=kept.find_spec(name).budget,
+            as_of=kept.store.read_state(name).as_of,
             alerts=[
                 alert
                 for of, alert in alerts
-                if of == name and alert.series.rule in daily_rules(kept.spec(name))
+                if of == name and alert.series.rule in daily_rules(kept.find_spec(name))
             ],
             rows=mine,
         )
@@ -206,21 +213,21 @@ def _known_then(run: KeptRun, names: Iterable[str], then: int) -> Iterator[tuple
     """
     for name in names:
         ends: dict[str, dict[bool, int]] = {}
-        for state in run.store.windows(name, 0):
+        for state in run.store.read_windows(name, 0):
             settled = state.settled_as_of is not None and state.settled_as_of <= then
             for of_settled in {False, settled} if state.first_as_of <= then else ():
                 newest_end = ends.setdefault(state.window, {})
                 newest_end[of_settled] = max(state.end, newest_end.get(of_settled, 0))
         spans = [(window, end - 1, end) for window, of in ends.items() for end in set(of.values())]
         for window, after, until in (*spans, (CUMULATIVE, 0, then)):
-            which = Drawn(
+            which = ChartedRows(
                 window=window, after=after, until=until, as_of=then, segment=None, version=None, details=True
             )
-            for kept, row in newest_revisions(run.store.drawn(name, which)):
+            for kept, row in newest_revisions(run.store.read_charted_rows(name, which)):
                 yield name, kept, row
 
 
-def _newest(kept: Iterable[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:
+def _newest_rows(kept: Iterable[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:
     """Of each window, measure, … the row of the newest end."""
     last: dict[tuple[object, ...], tuple[str, int, MeasurementRow]] = {}
     for model, moment, row in kept:
@@ -231,7 +238,7 @@ def _newest(kept: Iterable[tuple[str, int, MeasurementRow]]) -> list[tuple[str, 
     return list(last.values())
 
 
-def _seen(
+def _model_facts(
     spec: ModelSpec,
     rows: Sequence[MeasurementRow],
     alerts: Sequence[tuple[Alert, str]],
@@ -239,8 +246,8 @@ def _seen(
     *,
     now: int,
     as_of: int | None,
-) -> Seen:
-    return Seen(
+) -> ModelFacts:
+    return ModelFacts(
         model=spec.name,
         now=now,
         as_of=as_of,
@@ -266,13 +273,13 @@ def refuse_rule(rule: str, names: Iterable[str]) -> None:
         with a suggestion.
     """
     names = list(names)
-    if not any(matches(rule, name) for name in names):
+    if not any(matches_pattern(rule, name) for name in names):
         raise ConfigurationError([f'there is no rule "{rule}"{did_you_mean(rule, names)}'])
 
 
-def tried(
+def backtest_model(
     kept: KeptRun, model: str, rule: str | None, span: tuple[int, int]
-) -> tuple[list[Summary], list[ShownAlert]]:
+) -> tuple[list[BacktestSummary], list[ShownAlert]]:
     """How rules would have done, and each alert that would have fired.
 
     Raises
@@ -280,12 +287,12 @@ def tried(
     ConfigurationError
         if the model has no such rule.
     """
-    rules = kept.spec(model).rules
+    rules = kept.find_spec(model).rules
     if rule is not None:
         refuse_rule(rule, (each.name for each in rules))
         rules = tuple(each for each in rules if each.name == rule)
-    rows = kept.store.kept_of(model, needed(rules), span)
-    alerts, judged = backtest(rules, newest(rows))
+    rows = kept.store.kept_of(model, rule_measures(rules), span)
+    alerts, judged = backtest_rules(rules, newest_window_rows(rows))
     by_name = {each.name: each for each in rules}
     shown = [ShownAlert(model, alert, rule=by_name[alert.series.rule]) for alert in alerts]
-    return summaries(rules, alerts, judged, span), shown
+    return summarize_rules(rules, alerts, judged, span), shown

@@ -6,19 +6,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from monitor.app.alert_decisions import Decision
-from monitor.app.run_lock import Held
-from monitor.app.wiring import App, whose
-from monitor.config.messages import listed
+from monitor.app.application import App, lease_owner_words
+from monitor.app.run_lock import ExclusiveRun
+from monitor.config.fault_words import quote_names
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, StoreError
-from monitor.pipeline.cycle import Tick, run_cycle
-from monitor.pipeline.model import Model
-from monitor.records.pane import Part
-from monitor.specs.model import ModelSpec
+from monitor.pipeline.cycle import CycleTick, run_cycle
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.records.pane import PaneHalf
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import CycleReport
-from monitor.specs.references import reference_key
-from monitor.specs.rows import Event, WaitingPane
+from monitor.specs.reference_choice import reference_key
 from monitor.specs.settings import Settings
+from monitor.specs.stored_rows import HistoryEvent, WaitingPane
 
 _ALL_ROWS = 2**62
 
@@ -36,25 +36,28 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
     MonitorError
         if a model has a history under both of its names in one run: nothing is renamed.
     """
-    due = renamed(app, app.settings)
+    due = renamed_models(app, app.settings)
     if due and not held:
-        with Held(app):
+        with ExclusiveRun(app):
             return rename_models(app, at, held=True)
     try:
         if due:
             events = [
-                Event(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly)) for spec in due
+                HistoryEvent(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly))
+                for spec in due
             ]
-            app.store.rename([(event, _new_keys(app, spec)) for event, spec in zip(events, due, strict=True)])
+            app.store.rename_histories(
+                [(event, _new_keys(app, spec)) for event, spec in zip(events, due, strict=True)]
+            )
     except StoreError:
-        if renamed(app, app.settings):  # else another daemon of the same configuration did it just now
+        if renamed_models(app, app.settings):  # else another daemon of the same configuration did it just now
             raise
     for spec in due:
-        app.forget(spec.name)
+        app.forget_caches(spec.name)
     return [spec.name for spec in due]
 
 
-def renamed(app: App, settings: Settings) -> list[ModelSpec]:
+def renamed_models(app: App, settings: Settings) -> list[ModelSpec]:
     """Models of a configuration whose history stands under their former name.
 
     Raises
@@ -62,13 +65,14 @@ def renamed(app: App, settings: Settings) -> list[ModelSpec]:
     MonitorError
         if a model has a history under both of its names in one run.
     """
-    due = [spec for spec in settings.models if spec.formerly and app.store.runs(spec.formerly)]
+    due = [spec for spec in settings.models if spec.formerly and app.store.list_runs(spec.formerly)]
     for spec in due:
-        both = sorted({*app.store.runs(str(spec.formerly))} & {*app.store.runs(spec.name)})
+        both = sorted({*app.store.list_runs(str(spec.formerly))} & {*app.store.list_runs(spec.name)})
         if both:
             raise MonitorError(
                 f'model "{spec.name}": it has a history of its own beside that of "{spec.formerly}" in '
-                f"{listed(both)}: take formerly away, or forget one of them by monitor forget --model NAME"
+                f"{quote_names(both)}: take formerly away, or forget one of them by monitor forget --model "
+                "NAME"
             )
     return due
 
@@ -80,7 +84,7 @@ def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
     return {key: reference_key(spec) + key[len(old) :] for key in kept if key.startswith(old)}
 
 
-def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tuple[int, CycleReport]:
+def recount_panes(app: App, name: str, start: int, end: int, decision: Decision) -> tuple[int, CycleReport]:
     """Count the panes that overlap [start, end) again, whole, and measure, as of the model's last cycle.
 
     The decision is kept as an event before the first pane is counted.
@@ -95,22 +99,22 @@ def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tu
     MonitorError
         if the model has no history yet, or there is no such pane within its horizon.
     """
-    with app.leased(name) as lease:
-        state = app.store.state(name)
+    with app.lease_model(name) as lease:
+        state = app.store.read_state(name)
         if state.as_of is None:
             raise MonitorError(f'model "{name}": nothing has been counted yet')
-        model, caches = app.prepared(name, state.as_of)
-        starts = _panes(model, start, end, state.as_of)
+        model, caches = app.prepare_model(name, state.as_of)
+        starts = _panes_of_span(model, start, end, state.as_of)
         if not starts:
             span = f"{to_iso(start)} to {to_iso(end)}"
             raise MonitorError(f'model "{name}": no pane from {span} is stored or within the horizon')
         detail = json.dumps({"panes": len(starts), "start": to_iso(start), "end": to_iso(end)})
-        app.store.record([decision.event(name, "recounted", detail=detail)])
-        waiting = [WaitingPane(start=pane, part=Part.RECORDS, since=state.as_of) for pane in starts]
+        app.store.append_events([decision.history_event(name, "recounted", detail=detail)])
+        waiting = [WaitingPane(start=pane, part=PaneHalf.RECORDS, since=state.as_of) for pane in starts]
         app.store.note_waiting(name, state, waiting, token=lease.token)
         whole = replace(model, spec=replace(model.spec, recount_rows=_ALL_ROWS))
-        report, _ = run_cycle(whole, caches, Tick(state.as_of, lease))
-        app.forget(name)
+        report, _ = run_cycle(whole, caches, CycleTick(state.as_of, lease))
+        app.forget_caches(name)
     return len(starts), report
 
 
@@ -125,11 +129,11 @@ def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
     MonitorError
         if nothing is kept of it; `LeaseLost` while a cycle of it runs.
     """
-    if not app.store.runs(name):
+    if not app.store.list_runs(name):
         raise MonitorError(f'nothing is kept of a model "{name}"')
     with _held_everywhere(app, name):
-        gone = app.store.forget(decision.event(name, "forgotten"))
-    app.forget(name)
+        gone = app.store.forget_history(decision.history_event(name, "forgotten"))
+    app.forget_caches(name)
     return gone
 
 
@@ -137,20 +141,21 @@ def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
 def _held_everywhere(app: App, name: str) -> Iterator[None]:
     """Hold the model's lease in every run in which it has a history."""
     with ExitStack() as stack:
-        stack.enter_context(app.held(name))
-        for run in {*app.store.runs(name)} - {app.store.run}:
+        stack.enter_context(app.hold_lease(name))
+        for run in {*app.store.list_runs(name)} - {app.store.run}:
             store = replace(app.store, run=run)
-            token = store.claim(name, app.owner, app.settings.daemon.lease_ttl)
+            token = store.claim_lease(name, app.owner, app.settings.daemon.lease_ttl)
             if token is None:
                 raise LeaseLost(
-                    f'another process runs a cycle of this model in the run "{run}" ({whose(store, name)})'
+                    f'another process runs a cycle of this model in the run "{run}" '
+                    f"({lease_owner_words(store, name)})"
                 )
-            stack.callback(store.release, name, token)
+            stack.callback(store.release_lease, name, token)
         yield
 
 
-def _panes(model: Model, start: int, end: int, as_of: int) -> list[int]:
+def _panes_of_span(model: CycleModel, start: int, end: int, as_of: int) -> list[int]:
     pane = model.reading.pane
     first, last = floor_to(start, pane), min(end, as_of + model.reading.tolerance + 1)
-    stored = {facts.start for facts in model.store.facts(model.name, first) if facts.start < last}
+    stored = {facts.start for facts in model.store.read_pane_facts(model.name, first) if facts.start < last}
     return sorted(stored.union(range(max(first, model.oldest_pane(as_of)), last, pane)))

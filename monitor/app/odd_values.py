@@ -7,21 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from monitor.alerts.lifecycle import State
-from monitor.app.kept import KeptRun
-from monitor.app.pages.counting import KeptReferences, counting_of
+from monitor.alerts.lifecycle import AlertState
+from monitor.app.kept_run import KeptRun
+from monitor.app.pages.window_counts import KeptReferences, counting_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.errors import SourceError
-from monitor.measures.options import FEATURE
-from monitor.measures.worded import about, value_of
-from monitor.records.rows import read_rows
-from monitor.records.values import categories, numbers
-from monitor.sentences.known import few, named
-from monitor.show.alerts import ShownAlert
+from monitor.measures.measure_options import FEATURE
+from monitor.measures.value_words import approximate_text, value_of
+from monitor.records.column_values import parse_categories, parse_numbers
+from monitor.records.winning_rows import read_rows
+from monitor.sentences.known_measurements import few_names, readable_name
+from monitor.show.alert_tables import ShownAlert
 from monitor.sources import open_source
 from monitor.states.grids import CategoryGrid, NumericGrid
-from monitor.windows.days import days_from, zone_of_days
-from monitor.windows.units import number_of
+from monitor.windows.calendar_units import number_of
+from monitor.windows.day_moments import days_from, zone_of_days
 
 _FEWEST = 3  # records of a value that is named, as of a fault that is told
 
@@ -31,7 +31,7 @@ def with_odd_values(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAl
     known: KeptReferences = {}
     return [
         shown
-        if shown.alert.state is State.RESOLVED
+        if shown.alert.state is AlertState.RESOLVED
         else replace(shown, odd_values=_odd_values(kept, shown, known))
         for shown in alerts
     ]
@@ -41,7 +41,7 @@ def _odd_values(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
     change, name = shown.alert.breach.change, shown.alert.series.subject.removeprefix(FEATURE)
     if change is None or change.first_day is None or change.kind not in ("unseen", "beyond"):
         return ""
-    if (configured := kept.configured(shown.model)) is None:
+    if (configured := kept.find_configured(shown.model)) is None:
         return ""
     spec, source = configured
     counting = counting_of(kept.store, spec, known)
@@ -54,22 +54,25 @@ def _odd_values(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
     span = next(day for day in days_from(first - DAY, zone) if number_of(day[0], zone) == first // DAY)
     try:
         with closing(open_source(source, store_url=kept.settings.store_url)) as opened:
-            table = opened.records(replace(spec, reading=one), [span])
+            table = opened.read_records(replace(spec, reading=one), [span])
     except SourceError:
         table = None
     if table is None or FEATURE + name not in table.column_names:
         return ""
-    panes, as_of = np.arange(*span, one.pane, dtype=np.int64), kept.store.state(spec.name).as_of or span[1]
+    panes, as_of = (
+        np.arange(*span, one.pane, dtype=np.int64),
+        kept.store.read_state(spec.name).as_of or span[1],
+    )
     rows = read_rows(table, replace(counting, reading=one), panes, as_of)
     column = table[FEATURE + name].take(rows.rows[rows.serves])
     if isinstance(grid, NumericGrid):
-        return _beyond(grid, column, change.first_day)
+        return _beyond_words(grid, column, change.first_day)
     return _not_named(grid, column, change.first_day)
 
 
 def _not_named(grid: CategoryGrid, column: pa.ChunkedArray, since: str) -> str:
     """The most frequent values that the reference does not have."""
-    values = categories(column)
+    values = parse_categories(column)
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels)).tolist()
     unseen = [
         (count, level)
@@ -77,20 +80,24 @@ def _not_named(grid: CategoryGrid, column: pa.ChunkedArray, since: str) -> str:
         if count >= _FEWEST and grid.cells_of(level) == grid.regular
     ]
     n = max(len(values.codes), 1)
-    told = [f"{named(level)} {value_of('unseen_rate', count / n)}" for count, level in sorted(unseen)[::-1]]
-    return f"Unseen on {since}, of all records: {few(told)}" if told else ""
+    told = [
+        f"{readable_name(level)} {value_of('unseen_rate', count / n)}"
+        for count, level in sorted(unseen)[::-1]
+    ]
+    return f"Unseen on {since}, of all records: {few_names(told)}" if told else ""
 
 
-def _beyond(grid: NumericGrid, column: pa.ChunkedArray, since: str) -> str:
+def _beyond_words(grid: NumericGrid, column: pa.ChunkedArray, since: str) -> str:
     """Between what the numbers beyond all of the reference's lie, and between what the reference's do."""
-    found = numbers(column)
+    found = parse_numbers(column)
     values = found.values[found.finite]
     low, high = grid.edges[0], grid.edges[-1]
     far = np.sort(values[(values < low) | (values >= high)]).tolist()
     if len(far) < _FEWEST:
         return ""
     return (
-        f"Beyond the reference's on {since}: {len(far):,} numbers from {about(far[0])} to {about(far[-1])}, "
-        f"half of them above {about(far[len(far) // 2])}; "
-        f"all of the reference's lie from {about(low)} to {about(high)}"
+        f"Beyond the reference's on {since}: {len(far):,} numbers from {approximate_text(far[0])} to "
+        f"{approximate_text(far[-1])}, "
+        f"half of them above {approximate_text(far[len(far) // 2])}; "
+        f"all of the reference's lie from {approximate_text(low)} to {approximate_text(high)}"
     )

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from monitor.core.clock import DAY, format_duration, to_iso
-from monitor.core.text import readable
+from monitor.core.text import readable_text
 from monitor.core.version import VERSION
-from monitor.show.plain import Further, Shown, as_csv, as_json
-from monitor.show.table import as_table
-from monitor.show.words import iso
-from monitor.specs.rows import Event, KeptConfiguration, KeptReference, Provenance
-from monitor.store.adapter import SqlStore
+from monitor.show.measurement_tables import as_table
+from monitor.show.plain_rows import FurtherColumns, Shown, as_csv, as_json
+from monitor.show.terminal_words import iso_or_none
+from monitor.specs.stored_rows import HistoryEvent, KeptConfiguration, KeptReference, Provenance
+from monitor.store.sql_store import SqlStore
 
 _UNKNOWN = "not kept"
 _DURATIONS = {
@@ -41,7 +41,7 @@ def running_code() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class MomentProvenance:
     """What stood behind the numbers of one model as of one moment."""
 
     model: str
@@ -51,22 +51,22 @@ class Behind:
     configuration: KeptConfiguration | None  # None: an older version kept its hash only
 
 
-def behind(store: SqlStore, rows: Iterable[Shown]) -> list[Behind]:
+def read_provenances(store: SqlStore, rows: Iterable[Shown]) -> list[MomentProvenance]:
     """What stood behind the rows, once for each model and as of."""
     wanted = {(model, as_of) for model, as_of, _ in rows}
     references: dict[str, KeptReference | None] = {}
     configurations: dict[str, KeptConfiguration | None] = {}
     moments = []
     for model in sorted({model for model, _ in wanted}):
-        for _, provenance in store.provenance(model):
+        for _, provenance in store.read_provenance(model):
             if (model, provenance.as_of) not in wanted:
                 continue
             if provenance.config not in configurations:
-                configurations[provenance.config] = store.configuration(provenance.config)
+                configurations[provenance.config] = store.read_configuration(provenance.config)
             keys = provenance.reference.split()
             references |= {key: store.reference_facts(key) for key in keys if key not in references}
             named = tuple((key, references[key]) for key in keys)
-            moments.append(Behind(model, provenance, named, configurations[provenance.config]))
+            moments.append(MomentProvenance(model, provenance, named, configurations[provenance.config]))
     return moments
 
 
@@ -78,46 +78,46 @@ def with_provenance(
     as_of: int | None = None,
 ) -> str:
     """Rows as table, JSON or CSV, and what stands behind them; as of a moment no later decision."""
-    moments = behind(store, rows)
+    moments = read_provenances(store, rows)
     by_moment = {(moment.model, moment.provenance.as_of): moment for moment in moments}
 
     def whole(model: str, as_of: int) -> dict[str, object]:
         moment = by_moment.get((model, as_of))
-        return {"provenance": None if moment is None else plain(moment)}
+        return {"provenance": None if moment is None else plain_provenance(moment)}
 
     def flat(model: str, as_of: int) -> dict[str, object]:
         moment = by_moment.get((model, as_of))
-        return {} if moment is None else {name: _data(moment.provenance)[name] for name in _FLAT}
+        return {} if moment is None else {name: _plain_data(moment.provenance)[name] for name in _FLAT}
 
     match form:
         case "json":
-            return as_json(rows, Further(values=whole))
+            return as_json(rows, FurtherColumns(values=whole))
         case "csv":
-            return as_csv(rows, Further(_FLAT, flat))
+            return as_csv(rows, FurtherColumns(_FLAT, flat))
     every = [event for model in sorted({row[0] for row in rows}) for event in _by_moment(store, model)]
     events = [event for event in every if as_of is None or event.at <= as_of]
     return "\n\n".join(part for part in (table(rows), as_text(moments, events)) if part)
 
 
-def _by_moment(store: SqlStore, model: str) -> list[Event]:
+def _by_moment(store: SqlStore, model: str) -> list[HistoryEvent]:
     """Events by when they happened in the log: a replay is noted as it begins, by where it ends."""
-    return sorted(store.events(model), key=lambda event: event.at)
+    return sorted(store.read_events(model), key=lambda event: event.at)
 
 
-def plain(moment: Behind) -> dict[str, object]:
+def plain_provenance(moment: MomentProvenance) -> dict[str, object]:
     """Plain values; times are ISO-8601 UTC."""
     kept = moment.configuration
-    return _data(moment.provenance) | {
+    return _plain_data(moment.provenance) | {
         "reference": [_plain_reference(key, reference) for key, reference in moment.references],
         "configuration": None if kept is None else json.loads(kept.content),
     }
 
 
-def _data(provenance: Provenance) -> dict[str, object]:
+def _plain_data(provenance: Provenance) -> dict[str, object]:
     return {
         "rows_read": provenance.rows_read,
-        "newest_logged_at": iso(provenance.newest_logged_at),
-        "newest_reported_at": iso(provenance.newest_reported_at),
+        "newest_logged_at": iso_or_none(provenance.newest_logged_at),
+        "newest_reported_at": iso_or_none(provenance.newest_reported_at),
         "code": provenance.code,
         "grid": provenance.grid,
         "reference": provenance.reference,
@@ -125,32 +125,32 @@ def _data(provenance: Provenance) -> dict[str, object]:
     }
 
 
-def as_text(moments: Sequence[Behind], events: Sequence[Event] = ()) -> str:
+def as_text(moments: Sequence[MomentProvenance], events: Sequence[HistoryEvent] = ()) -> str:
     """For people: a paragraph for each moment, then each configuration once, then what was decided."""
-    blocks = [_moment(moment) for moment in moments]
+    blocks = [_moment_text(moment) for moment in moments]
     kept = {moment.provenance.config: moment.configuration for moment in moments}
-    blocks += [_configuration(key, configuration) for key, configuration in kept.items()]
+    blocks += [_configuration_text(key, configuration) for key, configuration in kept.items()]
     if events:
-        blocks.append("\n".join(["events", *(f"  {_event(event)}" for event in events)]))
+        blocks.append("\n".join(["events", *(f"  {_event_text(event)}" for event in events)]))
     return "\n\n".join(blocks)
 
 
-def _moment(moment: Behind) -> str:
+def _moment_text(moment: MomentProvenance) -> str:
     data = moment.provenance
-    logged, reported = (iso(at) or "none" for at in (data.newest_logged_at, data.newest_reported_at))
+    logged, reported = (iso_or_none(at) or "none" for at in (data.newest_logged_at, data.newest_reported_at))
     lines = [
         ("data", f"newest row logged {logged}; newest label reported {reported}"),
         ("", f"this cycle read {data.rows_read:,} rows anew; what n stands on besides was counted before"),
         ("code", f"monitor {data.code}"),
         ("grids", data.grid),
-        *(line for key, reference in moment.references for line in _reference(key, reference)),
+        *(line for key, reference in moment.references for line in _reference_lines(key, reference)),
         ("configuration", data.config),
     ]
-    text = [f"  {name:<15}{readable(value)}" for name, value in lines]
+    text = [f"  {name:<15}{readable_text(value)}" for name, value in lines]
     return "\n".join([f"behind {moment.model} as of {to_iso(data.as_of)}", *text])
 
 
-def _reference(key: str, reference: KeptReference | None) -> list[tuple[str, str]]:
+def _reference_lines(key: str, reference: KeptReference | None) -> list[tuple[str, str]]:
     if reference is None:
         return [("reference", f"{key} ({_UNKNOWN})")]
     made = reference.made_of or "what it was made of is " + _UNKNOWN
@@ -170,33 +170,33 @@ def _plain_reference(key: str, reference: KeptReference | None) -> dict[str, obj
     }
 
 
-def _configuration(key: str, kept: KeptConfiguration | None) -> str:
+def _configuration_text(key: str, kept: KeptConfiguration | None) -> str:
     if kept is None:
         return f"configuration {key} ({_UNKNOWN})"
-    content = json.dumps(_worded(json.loads(kept.content)), indent=2, ensure_ascii=False)
+    content = json.dumps(_readable_value(json.loads(kept.content)), indent=2, ensure_ascii=False)
     return f'configuration {key} of "{kept.model}", first used {to_iso(kept.created)}\n{content}'
 
 
-def _event(event: Event) -> str:
+def _event_text(event: HistoryEvent) -> str:
     parts = [to_iso(event.at), event.model, event.kind, event.subject]
     parts += [f"by {event.who}" if event.who else "", event.why]
     detail = json.loads(event.detail)
     detail.pop("series", None)  # it is the subject
     if detail.get("until", 0) is None:
         detail["until"] = "no end"
-    parts += [f"{name} {value}" for name, value in _worded(detail).items() if value is not None]
-    return readable(", ".join(part for part in parts if part))
+    parts += [f"{name} {value}" for name, value in _readable_value(detail).items() if value is not None]
+    return readable_text(", ".join(part for part in parts if part))
 
 
-def _worded(value: Any, key: str = "") -> Any:
+def _readable_value(value: Any, key: str = "") -> Any:
     """Plain value with moments, days and durations as people write them."""
     match value:
         case dict():
-            return {name: _worded(item, name) for name, item in value.items()}
+            return {name: _readable_value(item, name) for name, item in value.items()}
         case [int(first), int(last)] if key == "unusual_days":
             return f"{to_iso(first * DAY)[:10]} to {to_iso(last * DAY)[:10]}"
         case list():
-            return [_worded(item, key) for item in value]
+            return [_readable_value(item, key) for item in value]
         case int() if key in _MOMENTS:
             return to_iso(value)
         case int() if key in _DURATIONS:

@@ -14,24 +14,24 @@ from urllib.parse import quote
 
 import structlog
 
+from monitor.app.application import App, lease_owner_words
 from monitor.app.clocks import ahead_of, system_clock
-from monitor.app.wiring import App, whose
 from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import StoreError
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import LOCK
-from monitor.store.coordination.daemons import WHOLE_RUN, Aside
+from monitor.store.coordination.daemons import WHOLE_RUN, IdleReason
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import LOCK
 
 _APART = 30 * SECOND  # of two clocks that differ by a minute one differs by so much from a third
 RETRY = 1.0  # seconds between two looks whether the run is free
 WHY = {
-    Aside.CONFIGURATION: "a daemon of a newer configuration or version has the run",
-    Aside.SCHEMA: "the store was migrated by a newer version: update this daemon",
-    Aside.HELD: "another process has the run for itself",
+    IdleReason.CONFIGURATION: "a daemon of a newer configuration or version has the run",
+    IdleReason.SCHEMA: "the store was migrated by a newer version: update this daemon",
+    IdleReason.HELD: "another process has the run for itself",
 }
 
 
-class Held:
+class ExclusiveRun:
     """The run's history is this process's alone as long as this is open.
 
     On SQLite an operating system's lock on a file beside the store, which ends with the process; elsewhere
@@ -42,43 +42,43 @@ class Held:
     def __init__(self, app: App) -> None:
         self._app = app
         self._lock = lock_of(app.store)
-        self._beating = _Beating(app.settings.daemon.lease_ttl, self._renew)
+        self._beating = _LeaseHeartbeat(app.settings.daemon.lease_ttl, self._renew_lease)
         self._token: int | None = None
         self.lost = False
 
-    def claimed(self) -> bool:
+    def claim_run(self) -> bool:
         """Whether the run is this process's now."""
         if self._lock is not None:
-            if taken := self._lock.taken():
-                self._app.store.inherit(self._app.owner)
+            if taken := self._lock.take_lock():
+                self._app.store.inherit_run(self._app.owner)
             return taken
         if self._token is None:
-            self._token = self._app.store.hold(self._app.owner, self._app.settings.daemon.lease_ttl)
+            self._token = self._app.store.hold_run(self._app.owner, self._app.settings.daemon.lease_ttl)
         return self._token is not None
 
     def __enter__(self) -> Self:
         """Take the run, or refuse to share it."""
-        if not self.claimed():
+        if not self.claim_run():
             store = self._app.store
             raise StoreError(
-                f'a daemon or a replay has the run "{store.run}" ({whose(store, WHOLE_RUN)}): '
+                f'a daemon or a replay has the run "{store.run}" ({lease_owner_words(store, WHOLE_RUN)}): '
                 "wait, or name another run with --run NAME"
             )
         if self._token is not None:
-            self._beating.start()
+            self._beating.start_thread()
         return self
 
     def __exit__(self, *_error: object) -> None:
         """Give the run back."""
-        self._beating.stop()
+        self._beating.stop_thread()
         if self._lock is not None:
-            self._lock.release()
+            self._lock.release_lock()
         if self._token is not None:
-            self._app.store.release(WHOLE_RUN, self._token)
+            self._app.store.release_lease(WHOLE_RUN, self._token)
 
-    def _renew(self) -> bool:
+    def _renew_lease(self) -> bool:
         assert self._token is not None
-        if self._app.store.renew(WHOLE_RUN, self._token, self._app.settings.daemon.lease_ttl):
+        if self._app.store.renew_lease(WHOLE_RUN, self._token, self._app.settings.daemon.lease_ttl):
             return True
         self.lost = True
         structlog.stdlib.get_logger(__name__).error("another process has taken the run over")
@@ -86,7 +86,7 @@ class Held:
         return False
 
 
-class Joined:
+class SharedRun:
     """The daemon is one of those that share the run, or on SQLite its only one, as long as this is open.
 
     `generation` is that of its configuration; `before` the as of of each model's last cycle when it came
@@ -97,10 +97,10 @@ class Joined:
         self._app = app
         self._lock = lock_of(app.store)
         self._config = app.fingerprint
-        self._beating = _Beating(app.settings.daemon.lease_ttl, self._beat)
+        self._beating = _LeaseHeartbeat(app.settings.daemon.lease_ttl, self._note_heartbeat)
         self._joining = threading.RLock()  # our own new generation is no other daemon's
-        self._aside: Aside | None = None
-        self._listener: Callable[[Aside | None], None] = lambda _aside: None
+        self._aside: IdleReason | None = None
+        self._listener: Callable[[IdleReason | None], None] = lambda _aside: None
         self.ahead = 0  # microseconds, of this machine's clock to that of the store's server
         self.generation = 0
         self.before: dict[str, int] | None = None
@@ -127,37 +127,39 @@ class Joined:
             "Daemons whose clocks differ run cycles as of different times"
         )
 
-    def listen(self, listener: Callable[[Aside | None], None]) -> None:
+    def set_listener(self, listener: Callable[[IdleReason | None], None]) -> None:
         """Have it told why nothing is claimed, None: it is, now and at each change."""
         self._listener = listener
         listener(self._aside)
 
-    def joined(self) -> bool:
+    def join_run(self) -> bool:
         """Whether the run may be shared now; where it is a file, whether it is this process's."""
-        if self._lock is not None and not self._lock.taken():
+        if self._lock is not None and not self._lock.take_lock():
             return False
-        return self.renew()
+        return self.renew_membership()
 
-    def renew(self) -> bool:
+    def renew_membership(self) -> bool:
         """Join with the configuration of now; False: another process has the run for itself."""
         ttl = self._app.settings.daemon.lease_ttl
         with self._joining:
             self._config = self._app.fingerprint
-            joined = self._app.store.join(self._app.owner, self._config, ttl, alone=self._lock is not None)
+            joined = self._app.store.join_run(
+                self._app.owner, self._config, ttl, alone=self._lock is not None
+            )
             if joined is not None:
                 self.generation, self.before = joined
         return joined is not None
 
-    def renew_and_act(self) -> bool:
+    def renew_and_check(self) -> bool:
         """Join with the configuration of now; whether this daemon may act on it."""
-        return self.renew() and self.aside() is None
+        return self.renew_membership() and self.why_idle() is None
 
-    def aside(self) -> Aside | None:
+    def why_idle(self) -> IdleReason | None:
         """Why nothing may be claimed now, by a look at the store."""
         with self._joining:
-            aside = self._app.store.aside(self.generation)
-            if self._lock is not None and not self._lock.taken():
-                aside = Aside.HELD
+            aside = self._app.store.why_idle(self.generation)
+            if self._lock is not None and not self._lock.take_lock():
+                aside = IdleReason.HELD
             if aside is not self._aside:
                 self._aside = aside
                 log = structlog.stdlib.get_logger(__name__)
@@ -171,23 +173,27 @@ class Joined:
     def __enter__(self) -> Self:
         """Say at once, and again and again, that this daemon lives."""
         with suppress(StoreError):  # the next third of the lease may find the database again
-            self._beat()
-        self._beating.start()
+            self._note_heartbeat()
+        self._beating.start_thread()
         return self
 
     def __exit__(self, *_error: object) -> None:
         """Leave."""
-        self._beating.stop()
+        self._beating.stop_thread()
         with suppress(StoreError):  # what ends unsaid expires
-            self._app.store.leave(self._app.owner)
+            self._app.store.leave_run(self._app.owner)
         if self._lock is not None:
-            self._lock.release()
+            self._lock.release_lock()
 
-    def _beat(self) -> bool:
+    def _note_heartbeat(self) -> bool:
         with self._joining:
-            if self.aside() is not Aside.SCHEMA:  # what is known of other tables' columns may be wrong
+            if (
+                self.why_idle() is not IdleReason.SCHEMA
+            ):  # what is known of other tables' columns may be wrong
                 ttl = self._app.settings.daemon.lease_ttl
-                beat = partial(self._app.store.beat, self._app.owner, self._config, self.generation, ttl)
+                beat = partial(
+                    self._app.store.note_heartbeat, self._app.owner, self._config, self.generation, ttl
+                )
                 self._compare_clocks(ahead_of(system_clock, beat))
         return True
 
@@ -201,24 +207,24 @@ class Joined:
             log.info("the clock is right again")
 
 
-class _Beating:
+class _LeaseHeartbeat:
     """Calls a function each third of a lease from a thread of its own, until it answers False."""
 
     def __init__(self, ttl: int, beat: Callable[[], bool]) -> None:
         self._wait = ttl / SECOND / 3
         self._beat = beat
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+        self._thread = threading.Thread(target=self._run_heartbeats, name="lease", daemon=True)
 
-    def start(self) -> None:
+    def start_thread(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
+    def stop_thread(self) -> None:
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()
 
-    def _run(self) -> None:
+    def _run_heartbeats(self) -> None:
         while not self._ended.wait(self._wait):
             try:
                 if not self._beat():
@@ -227,7 +233,7 @@ class _Beating:
                 continue  # the next third of the lease may find the database again
 
 
-def join_when_free(app: App, received: SimpleQueue[int]) -> Joined | None:
+def join_when_free(app: App, received: SimpleQueue[int]) -> SharedRun | None:
     """Join the run as soon as no other process has it; None: a signal to end came first.
 
     Parameters
@@ -235,12 +241,12 @@ def join_when_free(app: App, received: SimpleQueue[int]) -> Joined | None:
     received
         signals; one to read the configuration again is left for the service that follows.
     """
-    joined, reread = Joined(app), False
+    joined, reread = SharedRun(app), False
     log = structlog.stdlib.get_logger(__name__)
     said = False
-    while not joined.joined():
+    while not joined.join_run():
         if not said:
-            by = whose(app.store, WHOLE_RUN)
+            by = lease_owner_words(app.store, WHOLE_RUN)
             log.info("another process has the run, waiting", run=app.store.run, by=by)
             said = True
         with suppress(Empty):
@@ -262,7 +268,7 @@ class FileLock:
         self._descriptor: int | None = None
         self._taking = threading.Lock()
 
-    def taken(self) -> bool:
+    def take_lock(self) -> bool:
         """Take it unless another process has it; whether it is this one's now.
 
         A file that was deleted or replaced is taken anew: others would take it.
@@ -273,9 +279,11 @@ class FileLock:
             if the file cannot be made.
         """
         with self._taking:
-            return (self._descriptor is not None and self._is_at_path(self._descriptor)) or self._take()
+            return (
+                self._descriptor is not None and self._is_at_path(self._descriptor)
+            ) or self._open_and_lock()
 
-    def _take(self) -> bool:
+    def _open_and_lock(self) -> bool:
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
@@ -288,7 +296,7 @@ class FileLock:
         if not self._is_at_path(descriptor):
             os.close(descriptor)
             return False
-        self.release()
+        self.release_lock()
         self._descriptor = descriptor
         return True
 
@@ -298,7 +306,7 @@ class FileLock:
         except OSError:
             return False
 
-    def release(self) -> None:
+    def release_lock(self) -> None:
         """Let it go."""
         if self._descriptor is not None:
             os.close(self._descriptor)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from monitor.app.wiring import App
+from monitor.app.application import App
 from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import CodecError, StoreError, StoreLost
 
@@ -30,40 +30,42 @@ class StoreWatch:
     _told: bool = False
     _ended: threading.Event = field(default_factory=threading.Event)
 
-    def show(self, name: str) -> None:
+    def publish_model(self, name: str) -> None:
         """Publish a model."""
         self._unshown.add(name)  # until it is shown: the store may not answer
         self.publish(name)
         self._unshown.discard(name)
 
-    def restore(self) -> None:
+    def start_watching(self) -> None:
         """Publish all models, and follow them from now on."""
-        for name in self.app.names():
+        for name in self.app.model_names():
             self._show_if_sound(name)
-        threading.Thread(target=self._run, name="following", daemon=True).start()
+        threading.Thread(target=self._watch_store, name="following", daemon=True).start()
 
-    def fault(self) -> str | None:
+    def store_fault(self) -> str | None:
         """What is wrong with the store: it is lost, or has not answered for a minute; None: nothing."""
         if self._lost:
             return self._why
-        silent = format_duration(int(self._silent()) * SECOND)
-        return f"the store has not answered for {silent}: {self._why}" if self.away()["silent"] else None
+        silent = format_duration(int(self._silent_seconds()) * SECOND)
+        return (
+            f"the store has not answered for {silent}: {self._why}" if self.away_reasons()["silent"] else None
+        )
 
-    def away(self) -> dict[str, bool]:
+    def away_reasons(self) -> dict[str, bool]:
         """For which of all reasons there is no store now: its file is lost, it has long been silent."""
-        return {"lost": self._lost, "silent": not self._lost and self._silent() > PATIENCE}
+        return {"lost": self._lost, "silent": not self._lost and self._silent_seconds() > PATIENCE}
 
-    def _silent(self) -> float:
+    def _silent_seconds(self) -> float:
         return time.monotonic() - self._answered
 
-    def stop(self) -> None:
+    def stop_watching(self) -> None:
         """Follow no more."""
         self._ended.set()
 
-    def look(self) -> None:
+    def publish_changed_models(self) -> None:
         """Publish what is new."""
-        progress = self.app.store.progress()
-        for name in self.app.names():
+        progress = self.app.store.read_progress()
+        for name in self.app.model_names():
             if name not in progress:
                 continue
             now = progress[name][:4]  # a lease that is renewed shows nothing new
@@ -78,20 +80,20 @@ class StoreWatch:
     def _show_if_sound(self, name: str) -> None:
         """Publish a model; one whose rows are damaged stops no other, and is looked at when they are new."""
         try:
-            self.show(name)
+            self.publish_model(name)
         except CodecError as error:
             self._unshown.discard(name)
             log = structlog.stdlib.get_logger(__name__)
             log.warning("what is kept cannot be shown", model=name, reason=str(error))
 
-    def _run(self) -> None:
+    def _watch_store(self) -> None:
         log = structlog.stdlib.get_logger(__name__)
         while not self._ended.wait(EVERY):
             try:
-                self.look()
+                self.publish_changed_models()
             except StoreError as error:
                 self._why, self._lost = str(error), isinstance(error, StoreLost)
-                if not self._told and (fault := self.fault()):
+                if not self._told and (fault := self.store_fault()):
                     what = "the store is lost" if self._lost else "the store does not answer"
                     log.error(what, reason=fault)  # noqa: TRY400 -- in one line
                     self._told = True

@@ -10,7 +10,7 @@ Kind: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class LinePath:
     """A line through (x, y); None for y: a gap, never a line through it."""
 
     points: Sequence[tuple[float, float | None]]
@@ -18,7 +18,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class IntervalBand:
     """What lies between (x, lower, upper); None: a gap."""
 
     points: Sequence[tuple[float, float | None, float | None]]
@@ -26,7 +26,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class CellOutline:
     """Heights of cells: one more edge than heights, ascending."""
 
     edges: Sequence[float]
@@ -36,7 +36,7 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class StandingBars:
     """(Left, right, height) of bars that stand on 0."""
 
     bars: Sequence[tuple[float, float, float]]
@@ -44,7 +44,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Dots:
+class PointDots:
     """Dots at (x, y); hollow ones are not final."""
 
     points: Sequence[tuple[float, float]]
@@ -53,7 +53,7 @@ class Dots:
 
 
 @dataclass(frozen=True, slots=True)
-class Whiskers:
+class IntervalWhiskers:
     """Upright intervals (x, lower, upper)."""
 
     points: Sequence[tuple[float, float, float]]
@@ -71,7 +71,7 @@ class RuleLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class StraightLine:
     """A straight line from one point to another, with a label at its lower end."""
 
     start: tuple[float, float]
@@ -81,7 +81,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Shade:
+class ShadedSpan:
     """All that lies between two numbers of the x axis."""
 
     start: float
@@ -89,4 +89,14 @@ class Shade:
     kind: Kind = "now"
 
 
-Mark: TypeAlias = Path | Band | Outline | Bars | Dots | Whiskers | RuleLine | Segment | Shade
+Mark: TypeAlias = (
+    LinePath
+    | IntervalBand
+    | CellOutline
+    | StandingBars
+    | PointDots
+    | IntervalWhiskers
+    | RuleLine
+    | StraightLine
+    | ShadedSpan
+)

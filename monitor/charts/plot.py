@@ -6,9 +6,20 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, TypeAlias
 
-from monitor.charts.marks import Band, Bars, Dots, Mark, Outline, Path, RuleLine, Segment, Shade, Whiskers
+from monitor.charts.marks import (
+    CellOutline,
+    IntervalBand,
+    IntervalWhiskers,
+    LinePath,
+    Mark,
+    PointDots,
+    RuleLine,
+    ShadedSpan,
+    StandingBars,
+    StraightLine,
+)
 from monitor.charts.scales import Axis
-from monitor.core.text import readable
+from monitor.core.text import readable_text
 
 WIDTH = 1000  # units of a stretched path, whatever its width in pixels
 _TOP, _BOTTOM = 8, 22  # pixels above the highest tick and below the lowest one
@@ -33,22 +44,22 @@ class Plot:
     stops: Sequence[float] = ()
 
 
-def drawn(plot: Plot) -> str:
+def draw_plot(plot: Plot) -> str:
     """SVG of a chart."""
     tall = _TOP + plot.height + _BOTTOM + (_TITLE if plot.x.title else 0)
-    stops = " ".join(_number(100 * plot.x.part(at)) for at in plot.stops)
+    stops = " ".join(_number_text(100 * plot.x.axis_position(at)) for at in plot.stops)
     head = f'<svg class="plot" width="100%" height="{tall}" role="img" aria-label="{text_of(plot.label)}"'
     return "".join(
         [
             head,
             f' data-at="{stops}"' if stops else "",
             ">",
-            *_grid(plot),
+            *_draw_grid(plot),
             f'<svg class="paths" y="{_TOP}" width="100%" height="{plot.height}" ',
             f'viewBox="0 0 {WIDTH} {plot.height}" preserveAspectRatio="none">',
-            *_of(_STRETCHED, plot),
+            *_draw_marks(_STRETCHED, plot),
             "</svg>",
-            *_of(_UPRIGHT, plot),
+            *_draw_marks(_UPRIGHT, plot),
             f'<line class="here" x1="0" x2="0" y1="{_TOP}" y2="{_TOP + plot.height}"/>' if stops else "",
             "</svg>",
         ]
@@ -61,20 +72,20 @@ def text_of(text: str) -> str:
     >>> text_of('<b a="1">\u202e')
     '&lt;b a=&quot;1&quot;&gt;\\u202e'
     """
-    return escape(readable(text))
+    return escape(readable_text(text))
 
 
-def _grid(plot: Plot) -> Iterator[str]:
+def _draw_grid(plot: Plot) -> Iterator[str]:
     bottom = _TOP + plot.height
     for tick in plot.y.ticks:
-        y = _down(plot, tick.at)
+        y = _y_pixels(plot, tick.at)
         yield f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
         yield f'<text class="y" x="0" dx="-6" y="{y}" dy="4">{text_of(tick.label)}</text>'
     yield f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>'
     for at, tick in enumerate(plot.x.ticks):
-        part = plot.x.part(tick.at)
+        part = plot.x.axis_position(tick.at)
         end = " first" if part < 0.02 else " last" if part > 0.98 else ""
-        x = _number(100 * part)
+        x = _number_text(100 * part)
         yield f'<line class="axis" x1="{x}%" x2="{x}%" y1="{bottom}" y2="{bottom + 4}"/>'
         many = len(plot.x.ticks) > _FEW  # odd ones go where there is little room, second ones in less
         odd = " odd" if many and at % 2 else " second" if at % (4 if many else 2) else ""
@@ -84,109 +95,116 @@ def _grid(plot: Plot) -> Iterator[str]:
         yield f'<text class="title" x="100%" y="{bottom + 17 + _TITLE}">{title} →</text>'
 
 
-def _zone(mark: Shade, plot: Plot) -> Iterator[str]:
-    left, right = (WIDTH * plot.x.part(at) for at in (mark.start, mark.end))
-    box = f'x="{_number(left)}" width="{_number(max(right - left, 1))}"'
+def _draw_shaded_span(mark: ShadedSpan, plot: Plot) -> Iterator[str]:
+    left, right = (WIDTH * plot.x.axis_position(at) for at in (mark.start, mark.end))
+    box = f'x="{_number_text(left)}" width="{_number_text(max(right - left, 1))}"'
     yield f'<rect class="zone {mark.kind}" {box} y="0" height="{plot.height}"/>'
 
 
-def _band(mark: Band, plot: Plot) -> Iterator[str]:
-    for run in _runs(mark.points):
+def _draw_band(mark: IntervalBand, plot: Plot) -> Iterator[str]:
+    for run in _unbroken_runs(mark.points):
         ends = [(x, high) for x, _, high in run] + [(x, low) for x, low, _ in reversed(run)]
-        yield f'<path class="band {mark.kind}" d="M{_joined(plot, ends)}Z"/>'
+        yield f'<path class="band {mark.kind}" d="M{_join_points(plot, ends)}Z"/>'
 
 
-def _path(mark: Path, plot: Plot) -> Iterator[str]:
-    lines = [f"M{_joined(plot, run)}" for run in _runs(mark.points)]
+def _draw_path(mark: LinePath, plot: Plot) -> Iterator[str]:
+    lines = [f"M{_join_points(plot, run)}" for run in _unbroken_runs(mark.points)]
     if lines:
         yield f'<path class="line {mark.kind}" d="{"".join(lines)}"/>'
 
 
-def _bars(mark: Bars, plot: Plot) -> Iterator[str]:
+def _draw_bars(mark: StandingBars, plot: Plot) -> Iterator[str]:
     for left, right, height in mark.bars:
-        x, end = (WIDTH * plot.x.part(at) for at in (left, right))
-        top, ground = (plot.height * (1 - plot.y.part(at)) for at in (max(height, 0.0), min(height, 0.0)))
-        size = f'width="{_number(end - x)}" y="{_number(top)}" height="{_number(ground - top)}"'
-        yield f'<rect class="bar {mark.kind}" x="{_number(x)}" {size}/>'
+        x, end = (WIDTH * plot.x.axis_position(at) for at in (left, right))
+        top, ground = (
+            plot.height * (1 - plot.y.axis_position(at)) for at in (max(height, 0.0), min(height, 0.0))
+        )
+        size = (
+            f'width="{_number_text(end - x)}" y="{_number_text(top)}" height="{_number_text(ground - top)}"'
+        )
+        yield f'<rect class="bar {mark.kind}" x="{_number_text(x)}" {size}/>'
 
 
-def _steps(mark: Outline, plot: Plot) -> Iterator[str]:
+def _draw_outline(mark: CellOutline, plot: Plot) -> Iterator[str]:
     """Outline of cells, filled down to the low end."""
     if len(mark.edges) != len(mark.heights) + 1:
         raise ValueError(f"{len(mark.edges)} edges of {len(mark.heights)} cells: there must be one more")
     ends = [mark.heights[0], *mark.heights, mark.heights[-1]]
     corners: list[str] = []
     for at, edge in enumerate(mark.edges):
-        corners += [_at(plot, edge, ends[at]), _at(plot, edge, ends[at + 1])]
+        corners += [_path_point(plot, edge, ends[at]), _path_point(plot, edge, ends[at + 1])]
     outline = "L".join(dict.fromkeys(corners))
     if mark.filled:
-        first, last = (_at(plot, edge, plot.y.low) for edge in (mark.edges[0], mark.edges[-1]))
+        first, last = (_path_point(plot, edge, plot.y.low) for edge in (mark.edges[0], mark.edges[-1]))
         yield f'<path class="band {mark.kind}" d="M{first}L{outline}L{last}Z"/>'
     yield f'<path class="line {mark.kind}" d="M{outline}"/>'
 
 
-def _segment(mark: Segment, plot: Plot) -> Iterator[str]:
-    yield f'<path class="line {mark.kind}" d="M{_at(plot, *mark.start)}L{_at(plot, *mark.end)}"/>'
+def _draw_straight_line(mark: StraightLine, plot: Plot) -> Iterator[str]:
+    yield (
+        f'<path class="line {mark.kind}" '
+        f'd="M{_path_point(plot, *mark.start)}L{_path_point(plot, *mark.end)}"/>'
+    )
 
 
-def _segment_label(mark: Segment, plot: Plot) -> Iterator[str]:
+def _segment_label(mark: StraightLine, plot: Plot) -> Iterator[str]:
     if mark.label:
         x, low = min((mark.start, mark.end), key=lambda end: end[1])
-        room = 14 if plot.y.part(low) > _NEAR else -6  # below a curve that ascends
-        look, dx = ("note end", -6) if plot.x.part(x) > _RIGHT else ("note", 6)
-        at = f'x="{_across(plot, x)}" dx="{dx}" y="{_down(plot, low)}" dy="{room}"'
+        room = 14 if plot.y.axis_position(low) > _NEAR else -6  # below a curve that ascends
+        look, dx = ("note end", -6) if plot.x.axis_position(x) > _RIGHT else ("note", 6)
+        at = f'x="{_x_percent(plot, x)}" dx="{dx}" y="{_y_pixels(plot, low)}" dy="{room}"'
         yield f'<text class="{look}" {at}>{text_of(mark.label)}</text>'
 
 
-def _dots(mark: Dots, plot: Plot) -> Iterator[str]:
+def _draw_dots(mark: PointDots, plot: Plot) -> Iterator[str]:
     look = f"dot {mark.kind}{' hollow' if mark.hollow else ''}"
     for x, y in mark.points:
-        yield f'<circle class="{look}" cx="{_across(plot, x)}" cy="{_down(plot, y)}" r="{_DOT}"/>'
+        yield f'<circle class="{look}" cx="{_x_percent(plot, x)}" cy="{_y_pixels(plot, y)}" r="{_DOT}"/>'
 
 
-def _whiskers(mark: Whiskers, plot: Plot) -> Iterator[str]:
+def _draw_whiskers(mark: IntervalWhiskers, plot: Plot) -> Iterator[str]:
     for x, low, high in mark.points:
-        at, ends = _across(plot, x), f'y1="{_down(plot, low)}" y2="{_down(plot, high)}"'
+        at, ends = _x_percent(plot, x), f'y1="{_y_pixels(plot, low)}" y2="{_y_pixels(plot, high)}"'
         yield f'<line class="whisker {mark.kind}" x1="{at}" x2="{at}" {ends}/>'
 
 
-def _rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
+def _draw_rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
     look = f"line {mark.kind}"
     if mark.axis == "y":
-        y = _down(plot, mark.at)
+        y = _y_pixels(plot, mark.at)
         yield f'<line class="{look}" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
         return
-    x = _across(plot, mark.at)
+    x = _x_percent(plot, mark.at)
     yield f'<line class="{look}" x1="{x}" x2="{x}" y1="{_TOP}" y2="{_TOP + plot.height}"/>'
     if mark.label:
-        side, room = (" end", -4) if plot.x.part(mark.at) > 0.6 else ("", 4)
+        side, room = (" end", -4) if plot.x.axis_position(mark.at) > 0.6 else ("", 4)
         yield f'<text class="note{side}" x="{x}" dx="{room}" y="{_TOP + 10}">{text_of(mark.label)}</text>'
 
 
 _Drawing: TypeAlias = Callable[[Any, Plot], Iterator[str]]
 _STRETCHED: dict[type, _Drawing] = {
-    Shade: _zone,
-    Band: _band,
-    Outline: _steps,
-    Path: _path,
-    Bars: _bars,
-    Segment: _segment,
+    ShadedSpan: _draw_shaded_span,
+    IntervalBand: _draw_band,
+    CellOutline: _draw_outline,
+    LinePath: _draw_path,
+    StandingBars: _draw_bars,
+    StraightLine: _draw_straight_line,
 }  # as wide as the chart: paths
 _UPRIGHT: dict[type, _Drawing] = {
-    Dots: _dots,
-    Whiskers: _whiskers,
-    RuleLine: _rule,
-    Segment: _segment_label,
+    PointDots: _draw_dots,
+    IntervalWhiskers: _draw_whiskers,
+    RuleLine: _draw_rule,
+    StraightLine: _segment_label,
 }  # of a shape of their own: dots, upright lines, texts
 
 
-def _of(drawings: dict[type, _Drawing], plot: Plot) -> Iterator[str]:
+def _draw_marks(drawings: dict[type, _Drawing], plot: Plot) -> Iterator[str]:
     for mark in plot.marks:
         if type(mark) in drawings:
             yield from drawings[type(mark)](mark, plot)
 
 
-def _runs(
+def _unbroken_runs(
     points: Sequence[tuple[float, ...] | tuple[float | None, ...]],
 ) -> Iterator[list[tuple[float, ...]]]:
     """Points without a gap between them."""
@@ -202,31 +220,34 @@ def _runs(
         yield run
 
 
-def _joined(plot: Plot, points: Sequence[tuple[float, ...]]) -> str:
+def _join_points(plot: Plot, points: Sequence[tuple[float, ...]]) -> str:
     """Points of a path. Those of a year's days are thousands: all are written at once, to a tenth."""
-    across, down, tall = plot.x.part, plot.y.part, plot.height
+    across, down, tall = plot.x.axis_position, plot.y.axis_position, plot.height
     flat = [part for x, y in points for part in (WIDTH * across(x), tall * (1 - down(y)))]
     form = "%.2f %.2f" if len(points) <= _CURVE else "%.1f %.1f"
     return _NOTHING.sub("", "L".join([form] * len(points)) % tuple(flat))
 
 
-def _at(plot: Plot, x: float, y: float) -> str:
+def _path_point(plot: Plot, x: float, y: float) -> str:
     """Point of a path."""
-    return f"{_number(WIDTH * plot.x.part(x))} {_number(plot.height * (1 - plot.y.part(y)))}"
+    return (
+        f"{_number_text(WIDTH * plot.x.axis_position(x))} "
+        f"{_number_text(plot.height * (1 - plot.y.axis_position(y)))}"
+    )
 
 
-def _across(plot: Plot, x: float) -> str:
-    return f"{_number(100 * plot.x.part(x))}%"
+def _x_percent(plot: Plot, x: float) -> str:
+    return f"{_number_text(100 * plot.x.axis_position(x))}%"
 
 
-def _down(plot: Plot, y: float) -> str:
-    return _number(_TOP + plot.height * (1 - plot.y.part(y)))
+def _y_pixels(plot: Plot, y: float) -> str:
+    return _number_text(_TOP + plot.height * (1 - plot.y.axis_position(y)))
 
 
 _NOTHING = re.compile(r"\.00?(?!\d)|(?<=\.[1-9])0(?!\d)")  # decimals that tell nothing
 
 
-def _number(value: float) -> str:
+def _number_text(value: float) -> str:
     """Shortest text of a coordinate to a hundredth."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text

@@ -33,7 +33,7 @@ class Axis:
         if self.log and self.low <= 0:
             raise ValueError(f"axis: a logarithmic one begins above 0: got {self.low}")
 
-    def part(self, value: float) -> float:
+    def axis_position(self, value: float) -> float:
         """Where a number lies: 0 at the low end, 1 at the high one; what lies beyond an end is put there.
 
         >>> Axis(0.0, 4.0).part(1.0), Axis(1.0, 100.0, log=True).part(10.0), Axis(0.0, 1.0).part(9.0)
@@ -47,7 +47,7 @@ class Axis:
         return (value - low) / (high - low)
 
 
-def linear(
+def linear_axis(
     values: Iterable[float],
     *,
     zero: bool = False,
@@ -71,15 +71,15 @@ def linear(
     >>> [tick.label for tick in linear([0.52, 0.77]).ticks]
     ['0.5', '0.6', '0.7', '0.8']
     """
-    low, high = _room([*values, *([0.0] if zero else [])])
-    step = _step(low, high, min(max(most, 2), MOST))
+    low, high = _value_range([*values, *([0.0] if zero else [])])
+    step = _tick_step(low, high, min(max(most, 2), MOST))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     text = label or (lambda at: f"{at:.10g}")
-    ticks = tuple(AxisTick(at * step, _signed(text(at * step + 0.0))) for at in range(first, last + 1))
+    ticks = tuple(AxisTick(at * step, _signed_label(text(at * step + 0.0))) for at in range(first, last + 1))
     return Axis(first * step, last * step, ticks, title=title)
 
 
-def logarithmic(values: Iterable[float]) -> Axis:
+def logarithmic_axis(values: Iterable[float]) -> Axis:
     """Logarithmic axis from a power of ten to another, with ticks at some; what is not positive is left out.
 
     >>> [tick.label for tick in logarithmic([0.03, 8.0]).ticks]
@@ -94,7 +94,7 @@ def logarithmic(values: Iterable[float]) -> Axis:
     return Axis(10.0**first, 10.0**last, ticks, log=True)
 
 
-def _room(values: list[float]) -> tuple[float, float]:
+def _value_range(values: list[float]) -> tuple[float, float]:
     """Smallest and largest value, apart from one another."""
     if not values:
         return 0.0, 1.0
@@ -105,7 +105,7 @@ def _room(values: list[float]) -> tuple[float, float]:
     return low - around, high + around
 
 
-def _step(low: float, high: float, most: int) -> float:
+def _tick_step(low: float, high: float, most: int) -> float:
     """Smallest of 1, 2, 2.5, 5 times a power of ten with which there are at most so many ticks."""
     rough = (high - low) / (most - 1)
     power = 10.0 ** math.floor(math.log10(rough))
@@ -116,7 +116,7 @@ def _step(low: float, high: float, most: int) -> float:
     return 50.0 * power
 
 
-def _signed(label: str) -> str:
+def _signed_label(label: str) -> str:
     """Label with the sign of subtraction; what is rounded to nothing has none."""
     bare = label.removeprefix("-")
     if bare == label:

@@ -1,13 +1,13 @@
 """The commands. Exit codes: 0 done, 1 something failed, 2 usage or configuration; 3, 4: see `status`."""
 
-from monitor.cli.alerts import alerts, backtest
-from monitor.cli.budget import budget, changes
+from monitor.cli.alert_commands import alerts, backtest
+from monitor.cli.budget_commands import budget, changes
 from monitor.cli.commands import main
-from monitor.cli.files import files
-from monitor.cli.pages import report, view
-from monitor.cli.prometheus import export_rules
-from monitor.cli.status import status
-from monitor.cli.upkeep import forget, migrate, recount
+from monitor.cli.files_command import files
+from monitor.cli.page_commands import report, view
+from monitor.cli.prometheus_commands import export_rules
+from monitor.cli.status_command import status
+from monitor.cli.upkeep_commands import forget, migrate, recount
 
 main.add_command(alerts)
 main.add_command(backtest)

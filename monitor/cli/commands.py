@@ -15,16 +15,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from monitor.cli import options
-from monitor.cli.options import DurationType, MomentType, exit_on_error, progress, read_settings, refuse_empty
+from monitor.cli import command_options
+from monitor.cli.command_options import (
+    DurationType,
+    MomentType,
+    exit_on_error,
+    read_settings,
+    refuse_empty,
+    show_progress,
+)
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.version import VERSION
-from monitor.show.words import counted, room, say, say_lines, tell_python, width
+from monitor.show.terminal_words import (
+    counted_noun,
+    say_line,
+    say_lines,
+    tell_python,
+    terminal_room,
+    terminal_width,
+)
 from monitor.specs import HOST, PORT
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
-    from monitor.app.wiring import App
+    from monitor.app.application import App
     from monitor.specs.protocols import CycleReport
 
 
@@ -53,7 +67,7 @@ def main(**_debug: bool) -> None:
     tell_python()
     gc.set_threshold(NEW_OBJECTS)
     if logging.lastResort is not None:
-        logging.lastResort.setFormatter(options.Hiding())
+        logging.lastResort.setFormatter(command_options.HidingFormatter())
 
 
 @main.command()
@@ -87,7 +101,7 @@ def init(output: Path | None, **asked: Any) -> None:
 
 
 @main.command()
-@options.config
+@command_options.config
 @click.option("--offline", is_flag=True, help="Look at the file alone, at no database.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings.")
 @click.option(
@@ -101,14 +115,14 @@ def check(path: Path, **options: Any) -> None:
     Then it says what will be watched, and from when on. Exit codes: 0 no fault, 1 warnings with --strict,
     2 faults.
     """
-    from monitor.advice.report import run_check
+    from monitor.advice.check_report import run_check
     from monitor.app.clocks import system_clock
 
     sys.exit(run_check(path, os.environ, system_clock(), **options))
 
 
 @main.command()
-@options.config
+@command_options.config
 @exit_on_error
 def run(path: Path) -> None:
     """Run the daemon.
@@ -116,21 +130,21 @@ def run(path: Path) -> None:
     It runs cycles on schedule, and serves pages, metrics and health over HTTP.
     """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves: it is about to read the file anyway
-    with _kept():
-        from monitor.app.serving import serve
-        from monitor.app.wiring import opened
-        from monitor.daemon.log import log_threads
+    with _pause_garbage_collection():
+        from monitor.app.application import open_application
+        from monitor.app.daemon_wiring import serve_daemon
+        from monitor.daemon.log_setup import log_threads
 
         settings = read_settings(path)
     log_threads()
-    with opened(settings, path.parent) as app:
-        sys.exit(serve(app, reread=lambda: read_settings(path)))
+    with open_application(settings, path.parent) as app:
+        sys.exit(serve_daemon(app, reread=lambda: read_settings(path)))
 
 
 @main.command()
-@options.config
-@options.model
-@options.run
+@command_options.config
+@command_options.model
+@command_options.run
 @click.option("--as-of", type=MomentType(), help="Moment of the cycle. Default: the last tick.")
 @click.option("--dry-run", is_flag=True, help="Only say which panes changed; write nothing.")
 @exit_on_error
@@ -139,37 +153,39 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
 
     Of other runs than live no notices are sent.
     """
+    from monitor.app.application import open_application
+    from monitor.app.channel_wiring import deliver_once
     from monitor.app.clocks import system_clock
+    from monitor.app.model_cycles import NoticeScope, cycle_once, pending_report
     from monitor.app.model_history import rename_models
-    from monitor.app.notifying import deliver_once
-    from monitor.app.running import NoticeScope, cycle_once, pending
-    from monitor.app.wiring import opened
-    from monitor.daemon.log import LogFormat, configure
+    from monitor.daemon.log_setup import LogFormat, configure_logging
 
     now = system_clock()
     _refuse_future("--as-of", as_of, now)
     settings = read_settings(path)
     failed = False
-    with opened(settings, path.parent, run_name, keeps=not dry_run) as app:
+    with open_application(settings, path.parent, run_name, keeps=not dry_run) as app:
         if not dry_run:
             rename_models(app, now)
-        for name in app.names(model):
-            moment = as_of if as_of is not None else floor_to(now, app.spec(name).every)
+        for name in app.model_names(model):
+            moment = as_of if as_of is not None else floor_to(now, app.find_spec(name).every)
             news = NoticeScope.NEWS if run_name == LIVE else NoticeScope.NOTHING
-            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, notices=news)
+            report = (
+                pending_report(app, name, moment) if dry_run else cycle_once(app, name, moment, notices=news)
+            )
             failed |= report.error is not None
-            say(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
+            say_line(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
         if settings.channels and not dry_run:
-            configure(LogFormat(settings.log.format), settings.log.level)
+            configure_logging(LogFormat(settings.log.format), settings.log.level)
             for channel, waiting in deliver_once(app, system_clock).items():
                 failed = True
-                say(f"channel {channel}: {counted(waiting, 'notice')} not delivered", err=True)
+                say_line(f"channel {channel}: {counted_noun(waiting, 'notice')} not delivered", err=True)
     sys.exit(1 if failed else 0)
 
 
 @main.command()
-@options.config
-@options.model
+@command_options.config
+@command_options.model
 @click.option("--run", "run_name", help="History to write. Default: live, if it is empty.")
 @click.option("--from", "start", type=MomentType(), required=True, help="Begin of the time.")
 @click.option("--to", "end", type=MomentType(), required=True, help="End of the time.")
@@ -182,31 +198,31 @@ def replay(
 
     Each sees only what was known at its moment.
     """
+    from monitor.app.application import open_application
     from monitor.app.clocks import system_clock
+    from monitor.app.model_cycles import refuse_second_history, replay_model
     from monitor.app.model_history import rename_models
-    from monitor.app.run_lock import Held
-    from monitor.app.running import refuse_second_history, replay_model
-    from monitor.app.wiring import opened
+    from monitor.app.run_lock import ExclusiveRun
 
     refuse_empty(start, end)
     _refuse_future("--to", end, system_clock())
     settings = read_settings(path)
     failed = False
-    with opened(settings, path.parent, run_name or LIVE) as app, Held(app):
+    with open_application(settings, path.parent, run_name or LIVE) as app, ExclusiveRun(app):
         rename_models(app, system_clock(), held=True)
-        names = app.names(model)
+        names = app.model_names(model)
         if run_name is None:
             refuse_second_history(app, names)
         replays = [(name, *replay_model(app, name, start, end, every)) for name in names]
         for name, moments, reports in replays:
-            failed |= _last(progress(reports, len(moments), name), name, len(moments), app)
+            failed |= _follow_replay(show_progress(reports, len(moments), name), name, len(moments), app)
     sys.exit(1 if failed else 0)
 
 
 @main.command()
-@options.config
-@options.model
-@options.run
+@command_options.config
+@command_options.model
+@command_options.run
 @click.option("--window", help="Only this window, as configured: 7d, month.")
 @click.option("--end", type=MomentType(), help="Only windows that end then, exclusive: 2013-10-01.")
 @click.option(
@@ -240,40 +256,46 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
 
     A table shows the headlines of whole models, unless you ask for more.
     """
-    from monitor.app.alert_decisions import standings
+    from monitor.app.alert_decisions import list_standings
     from monitor.app.clocks import system_clock
-    from monitor.app.kept import chosen_rows, refuse_absent, refuse_unknown, to_read
+    from monitor.app.kept_run import chosen_rows, open_kept_run, refuse_absent, refuse_unknown
     from monitor.app.provenance import with_provenance
-    from monitor.show.behind import BEHIND, tables_behind
-    from monitor.show.plain import as_csv, as_json
-    from monitor.show.status import heads
+    from monitor.show.model_status import head_lines
+    from monitor.show.performance_tables import BEHIND, tables_behind
+    from monitor.show.plain_rows import as_csv, as_json
 
     if asked["last"] and not asked["history"]:
         raise click.UsageError("--last is for --history: without it no row has older ones")
     settings, named = read_settings(path, outside=False), asked["measure"]
     asked["measure"] = BEHIND.get(named, named)
     chosen = {name: asked[name] for name in ("subject", "segment", "version")}
-    table = partial(tables_behind, named, width=room()) if named in BEHIND else options.table_of(**asked)
-    with to_read(settings, path.parent, run_name) as kept:
+    table = (
+        partial(tables_behind, named, width=terminal_room())
+        if named in BEHIND
+        else command_options.table_of(**asked)
+    )
+    with open_kept_run(settings, path.parent, run_name) as kept:
         refuse_unknown(kept, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(kept, end=end, **{name: asked[name] for name in _OF_ROWS})
         if not rows:
             refuse_absent(kept, asked["model"], asked["window"], **chosen)
-        shown, hint = options.chosen_rows(rows, form, **asked)
+        shown, hint = command_options.chosen_rows(rows, form, **asked)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
         behind = partial(with_provenance, kept.store, shown, form, table, asked["as_of"])
         text = behind() if provenance else forms[form](shown)
-        if form == "table" and options.is_overview(**asked) and not kept.is_history(asked["model"]):
-            options.say_styled(heads(standings(kept, asked["model"], system_clock()), width()))
-            say("")
-    say_lines(f"{text}{hint}", width=room() if form == "table" else None)
+        if form == "table" and command_options.is_overview(**asked) and not kept.is_history(asked["model"]):
+            command_options.say_styled(
+                head_lines(list_standings(kept, asked["model"], system_clock()), terminal_width())
+            )
+            say_line("")
+    say_lines(f"{text}{hint}", width=terminal_room() if form == "table" else None)
 
 
 @main.command()
-@options.config
+@command_options.config
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@options.model
-@options.run
+@command_options.model
+@command_options.run
 @click.option("--window", help="Only this window, as configured: 7d, month.")
 @click.option("--measure", help="Only this measure: roc_auc.")
 @click.option("--from", "start", type=MomentType(), help="Only windows that end after it.")
@@ -291,18 +313,18 @@ def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: An
 
     It ends in .parquet or .csv, or holds OpenMetrics with timestamps for Prometheus.
     """
-    from monitor.app.exports.files import Chosen
-    from monitor.app.exports.files import export as write
+    from monitor.app.exports.export_files import KeptSelection
+    from monitor.app.exports.export_files import export_snapshots as write
     from monitor.app.exports.openmetrics import export_openmetrics
-    from monitor.app.kept import refuse_unknown, to_read
+    from monitor.app.kept_run import open_kept_run, refuse_unknown
 
-    with to_read(read_settings(path, outside=False), path.parent, run_name) as kept:
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
         refuse_unknown(kept, chosen["model"], chosen["window"], chosen["measure"])
         if form == "openmetrics":
-            told = counted(export_openmetrics(kept, file, Chosen(**chosen)), "sample")
+            told = counted_noun(export_openmetrics(kept, file, KeptSelection(**chosen)), "sample")
         else:
-            told = counted(write(kept.store, file, Chosen(**chosen), form), "row")
-    say(f"{file}: {told}")
+            told = counted_noun(write(kept.store, file, KeptSelection(**chosen), form), "row")
+    say_line(f"{file}: {told}")
 
 
 @main.command()
@@ -333,13 +355,13 @@ def demo(directory: Path, **options: Any) -> None:
     It replays them, prints a table of months, and stays up as the daemon. Ended or killed, it goes on by the
     same command; `monitor run` would go by today's clock.
     """
-    from monitor.app.demo import run_demo
+    from monitor.app.demo_run import run_demo
 
-    sys.exit(run_demo(directory, progress=progress, **options))
+    sys.exit(run_demo(directory, progress=show_progress, **options))
 
 
 @contextmanager
-def _kept() -> Iterator[None]:
+def _pause_garbage_collection() -> Iterator[None]:
     """What is made meanwhile stays as long as the process: no collection looks through it, now or later.
 
     Measured: that takes a tenth of the time of importing.
@@ -355,14 +377,14 @@ def _kept() -> Iterator[None]:
 def as_done(report: "CycleReport") -> str:
     """One line on what a cycle did."""
     if report.error is not None:
-        return failure(report)
-    from monitor.app.wiring import lasting_troubles
+        return failure_line(report)
+    from monitor.app.application import lasting_troubles
 
     met = "".join(f"; {told}" for told in lasting_troubles(report))
     return (
         f"{report.model} as of {to_iso(report.as_of)}: {report.rows_read:,} rows and"
-        f" {report.label_rows_read:,} label rows read, {counted(report.panes_counted, 'pane')} counted,"
-        f" {report.panes_waiting:,} waiting, {counted(report.measurements, 'measurement')},"
+        f" {report.label_rows_read:,} label rows read, {counted_noun(report.panes_counted, 'pane')} counted,"
+        f" {report.panes_waiting:,} waiting, {counted_noun(report.measurements, 'measurement')},"
         f" {report.snapshots:,} kept{met}"
     )
 
@@ -370,30 +392,32 @@ def as_done(report: "CycleReport") -> str:
 def as_planned(report: "CycleReport") -> str:
     """One line on what a cycle would do."""
     if report.error is not None:
-        return failure(report)
+        return failure_line(report)
     return (
-        f"{report.model} as of {to_iso(report.as_of)}: {counted(report.panes_waiting, 'pane')} to count,"
-        f" {counted(report.rows_read, 'changed row')}; nothing was written"
+        f"{report.model} as of {to_iso(report.as_of)}: {counted_noun(report.panes_waiting, 'pane')} to count,"
+        f" {counted_noun(report.rows_read, 'changed row')}; nothing was written"
     )
 
 
-def failure(report: "CycleReport") -> str:
+def failure_line(report: "CycleReport") -> str:
     """One line on a cycle that failed."""
     return f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}'
 
 
-def _last(reports: "Iterator[CycleReport]", name: str, length: int, app: "App") -> bool:
+def _follow_replay(reports: "Iterator[CycleReport]", name: str, length: int, app: "App") -> bool:
     """Follow a replay to its end; whether it failed."""
     last = deque(reports, maxlen=1)
     if not last:
-        say(f"{name}: nothing to do, the run has passed these ticks", err=True)
+        say_line(f"{name}: nothing to do, the run has passed these ticks", err=True)
         return False
     if last[0].error is None:
         run = "" if app.store.run == LIVE else f" --run {shlex.quote(app.store.run)}"
-        alerts = counted(len(app.store.alerts(name, ended=True)), "alert")
-        say(f"{name}: {counted(length, 'cycle')} done; {alerts} found: monitor status{run}", err=True)
+        alerts = counted_noun(len(app.store.read_alerts(name, ended=True)), "alert")
+        say_line(
+            f"{name}: {counted_noun(length, 'cycle')} done; {alerts} found: monitor status{run}", err=True
+        )
     else:
-        say(failure(last[0]), err=True)
+        say_line(failure_line(last[0]), err=True)
     return last[0].error is not None
 
 

@@ -13,8 +13,8 @@ from pydantic import (
     Field,
 )
 
-from monitor.alerts import rules
-from monitor.config.values import (
+from monitor.alerts import alert_rules
+from monitor.config.value_types import (
     STRICT,
     Against,
     ByClass,
@@ -23,7 +23,6 @@ from monitor.config.values import (
     Days,
     Duration,
     Id,
-    Keys,
     Label,
     Length,
     Matrix,
@@ -33,6 +32,7 @@ from monitor.config.values import (
     PageName,
     Positive,
     Range,
+    SpecKeys,
     StoreUrl,
     TableName,
     Text,
@@ -45,13 +45,15 @@ from monitor.config.values import (
 )
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Dependence, RateMethod
-from monitor.records.reading import Reading, Task
-from monitor.specs.model import BudgetSpec, ModelSpec, Relation, SourceSpec
+from monitor.records.reading import ModelTask, ReadingOptions
+from monitor.specs.model_spec import BudgetSpec, ModelSpec, Relation, SourceSpec
 from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec
 
-DEFAULT_MODEL = ModelSpec(name="", source="", reading=Reading(task=Task.BINARY), predictions=Relation())
+DEFAULT_MODEL = ModelSpec(
+    name="", source="", reading=ReadingOptions(task=ModelTask.BINARY), predictions=Relation()
+)
 DEFAULT_BUDGET = BudgetSpec()
-DEFAULT_RULE = rules.Rule(name="", measure="", condition=rules.Condition())
+DEFAULT_RULE = alert_rules.Rule(name="", measure="", condition=alert_rules.BreachCondition())
 
 EpochUnit: TypeAlias = Literal["s", "ms", "us"]
 OtherUnit: TypeAlias = Literal["s", "ms", "us", "none"]  # none: no epoch, though the event time is one
@@ -74,7 +76,7 @@ class StoreTable(BaseModel):
 
 HttpTable: TypeAlias = Annotated[
     HttpSpec,
-    Keys(
+    SpecKeys(
         "Http",
         "Where the HTTP server listens, and whom it answers.",
         HttpSpec,
@@ -89,7 +91,7 @@ HttpTable: TypeAlias = Annotated[
 ]
 LogTable: TypeAlias = Annotated[
     LogSpec,
-    Keys(
+    SpecKeys(
         "Log",
         "How the log is written.",
         LogSpec,
@@ -99,7 +101,7 @@ LogTable: TypeAlias = Annotated[
 ]
 DaemonTable: TypeAlias = Annotated[
     DaemonSpec,
-    Keys(
+    SpecKeys(
         "Daemon",
         "How the daemon makes up for missed ticks, and shares its store.",
         DaemonSpec,
@@ -109,7 +111,7 @@ DaemonTable: TypeAlias = Annotated[
 ]
 SourceTable: TypeAlias = Annotated[
     SourceSpec,
-    Keys(
+    SpecKeys(
         "Source",
         "A database of the user.",
         SourceSpec,
@@ -125,21 +127,21 @@ SourceTable: TypeAlias = Annotated[
 ]
 
 
-def _severity(name: str) -> rules.Severity:
+def _parse_severity(name: str) -> alert_rules.Severity:
     # pydantic refuses an enum in this place from Python 3.12 on, by its signature
-    return rules.Severity(name)
+    return alert_rules.Severity(name)
 
 
 NotifyTable: TypeAlias = Annotated[
     ChannelSpec,
-    Keys(
+    SpecKeys(
         "Notify",
         "A channel that people are told of alerts by.",
         ChannelSpec,
         name=Name,
         url=Annotated[ChannelUrl, Field(repr=False)],
         models=Annotated[list[Text], AfterValidator(tuple)] | None,
-        severity=Annotated[SeverityName, AfterValidator(_severity)],
+        severity=Annotated[SeverityName, AfterValidator(_parse_severity)],
     ),
 ]
 

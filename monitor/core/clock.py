@@ -74,7 +74,7 @@ def to_iso(us: int) -> str:
     return to_datetime(us).isoformat().replace("+00:00", "Z")
 
 
-def ticks(start: int, end: int, every: int) -> list[int]:
+def ticks_between(start: int, end: int, every: int) -> list[int]:
     """UTC multiples of `every` in (start, end]."""
     first = (start // every + 1) * every
     return list(range(first, end + 1, every))

@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Sequence
 from enum import StrEnum
 
-from monitor.core.secrets import hide
+from monitor.core.secrets import hide_secrets
 
 NO_MEMORY = (
     "memory ran out: give this process more, or let it hold fewer rows at a time (batch_rows of the source); "
@@ -44,14 +44,14 @@ class MonitorError(Exception):
     """Anything this project raises on purpose. Its text holds no secret that the process knows."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(hide(message))
+        super().__init__(hide_secrets(message))
 
 
 class ConfigurationError(MonitorError):
     """Faults of a configuration, each with its path in the file."""
 
     def __init__(self, faults: Sequence[str]) -> None:
-        self.faults = tuple(map(hide, faults))
+        self.faults = tuple(map(hide_secrets, faults))
         super().__init__("\n".join(self.faults))
 
 
@@ -59,7 +59,7 @@ class SourceError(MonitorError):
     """A user's table cannot be read as configured."""
 
 
-class Trouble(StrEnum):
+class DatabaseTrouble(StrEnum):
     """Why a database does not answer: which of these, a second try may mend."""
 
     NO_ANSWER = "no answer"
@@ -70,7 +70,7 @@ class Trouble(StrEnum):
 class SourceUnavailable(SourceError):  # noqa: N818 -- reads as a sentence where it is caught
     """The database does not answer."""
 
-    def __init__(self, message: str, trouble: Trouble = Trouble.NO_ANSWER) -> None:
+    def __init__(self, message: str, trouble: DatabaseTrouble = DatabaseTrouble.NO_ANSWER) -> None:
         super().__init__(message)
         self.trouble = trouble
 
@@ -107,7 +107,7 @@ class CodecError(MonitorError):
     """What is stored cannot be read."""
 
 
-def damaged(what: str, why: object) -> CodecError:
+def damage_error(what: str, why: object) -> CodecError:
     """Error of something in the store that cannot be read."""
     return CodecError(f"the store is damaged: {what}: {why}; {REMEDY}")
 
@@ -144,7 +144,7 @@ def without_quotes(message: str) -> str:
     return f"{plain}***" if quotation else plain
 
 
-def described(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """One line on an error; on an unexpected one also where it was raised.
 
     An unexpected error of a conversion may quote a value of a row: what stands in quotes is left out.
@@ -158,7 +158,7 @@ def described(error: Exception) -> str:
     """
     if lacks_memory(error):
         return NO_MEMORY
-    first = (hide(str(error)).splitlines() or [""])[0]
+    first = (hide_secrets(str(error)).splitlines() or [""])[0]
     if isinstance(error, MonitorError):
         return first or type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)

@@ -59,7 +59,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Detail:
+class DetailTable:
     """A small table behind a value: a curve, the cells that moved, deciles."""
 
     columns: tuple[str, ...]  # names
@@ -81,7 +81,7 @@ class Measurement:
     reason: Reason | None = None  # given exactly when there is no value
     interval: Interval | None = None  # where theory or a bootstrap gives one
     resolution: float = 0.0  # bound of the error due to cells, in the value's unit; 0 when exact
-    detail: Detail | None = None  # table behind the value: stored and shown, never exposed to Prometheus
+    detail: DetailTable | None = None  # table behind the value: stored and shown, never exposed to Prometheus
     change: Change | None = None  # of the evidence of days: what changed. It is kept where a table would be.
 
     def __post_init__(self) -> None:
@@ -91,20 +91,20 @@ class Measurement:
             raise ValueError(f"a value is finite: got {self.value}")
 
     @classmethod
-    def absent(cls, reason: Reason, *, n: int) -> "Measurement":
+    def without_value(cls, reason: Reason, *, n: int) -> "Measurement":
         """No value, and why."""
         return cls(value=None, reason=reason, n=n)
 
     @property
-    def table(self) -> Detail | None:
+    def table(self) -> DetailTable | None:
         """What is behind the value as a table: a change is one of a single row."""
         return self.detail if self.change is None else table_of(self.change)
 
 
-def table_of(change: Change) -> Detail:
+def table_of(change: Change) -> DetailTable:
     """A change as a table of one row."""
     cells = change.cells()
-    return Detail(tuple(cells), (tuple(cells.values()),))
+    return DetailTable(tuple(cells), (tuple(cells.values()),))
 
 
 def difference_interval(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:

@@ -1,9 +1,10 @@
 """What this process knows and nobody may read: the one place where texts are written without it.
 
 A driver, a server's message, a traceback or a library's log line may quote a password in any form. So
-whoever takes a secret in tells it here (`learn`), and every text that leaves the process passes `hide`:
-errors of our tree as they are made, lines of the log, what is printed of unexpected errors. The knowledge is
-the process', as its environment is: a hook of Python or a library's thread can be handed nothing.
+whoever takes a secret in tells it here (`learn`), and every text that leaves the process passes
+`hide_secrets`: errors of our tree as they are made, lines of the log, what is printed of unexpected errors.
+The knowledge is the process', as its environment is: a hook of Python or a library's thread can be handed
+nothing.
 """
 
 import json
@@ -28,7 +29,7 @@ _PARAMETER = re.compile(rf"(?i)\b(\w*(?:{_NAMES}))=(?:'(?:[^'\\]|\\.)*'|\"(?:[^\
 
 
 @dataclass(frozen=True, slots=True)
-class _Hidden:
+class _HiddenForms:
     """Forms of a secret, the longest first, and what is shown in their place."""
 
     forms: list[str]
@@ -48,9 +49,9 @@ class Secrets:
 
     def __init__(self, *, words: bool = False) -> None:
         self._words = words
-        self._known: dict[str, _Hidden] = {}
+        self._known: dict[str, _HiddenForms] = {}
 
-    def learn(self, secret: str, shown: str = HIDDEN, *, pieces: bool = False) -> None:
+    def learn_secret(self, secret: str, shown: str = HIDDEN, *, pieces: bool = False) -> None:
         """Hide a secret from now on, in every form in which a message may quote it.
 
         Parameters
@@ -60,15 +61,17 @@ class Secrets:
         """
         if secret in self._known:
             return
-        parts = {secret, *(_pieces(secret) if pieces else ())}
-        long_enough = {form for part in parts for form in _forms(part) if len(form) >= SHORTEST}
+        parts = {secret, *(_secret_pieces(secret) if pieces else ())}
+        long_enough = {form for part in parts for form in _secret_forms(part) if len(form) >= SHORTEST}
         forms = sorted(long_enough, key=len, reverse=True)
         if forms:
-            self._known[secret] = _Hidden(forms, re.compile("|".join(map(self._bounded, forms))), shown)
+            self._known[secret] = _HiddenForms(
+                forms, re.compile("|".join(map(self._form_pattern, forms))), shown
+            )
             if len(self._known) > _MOST:
                 self._known.pop(list(self._known)[_MOST // 2], None)  # those of the start stay
 
-    def hide(self, text: str) -> str:
+    def hide_known_secrets(self, text: str) -> str:
         """Text without what is known, and without a known secret's beginning where the text was cut."""
         secrets = self._known.copy().values()
         for secret in sorted(secrets, key=lambda secret: len(secret.forms[0]), reverse=True):
@@ -77,21 +80,21 @@ class Secrets:
                 text = _CUT.join(_without_beginning(part, secret) for part in text.split(_CUT))
         return text
 
-    def forget(self) -> None:
+    def forget_secrets(self) -> None:
         """Hide nothing any more."""
         self._known.clear()
 
-    def _bounded(self, form: str) -> str:
+    def _form_pattern(self, form: str) -> str:
         escaped = re.escape(form)
         return rf"(?<!{_LETTER}){escaped}(?!{_LETTER})" if self._words and _WORD.fullmatch(form) else escaped
 
 
 _KNOWN = Secrets(words=True)
-learn = _KNOWN.learn
-forget = _KNOWN.forget
+learn = _KNOWN.learn_secret
+forget = _KNOWN.forget_secrets
 
 
-def hide(text: str) -> str:
+def hide_secrets(text: str) -> str:
     """Text as it may leave the process.
 
     What stands as a password in a URL, or as a parameter of such a name, is hidden in any case.
@@ -99,11 +102,11 @@ def hide(text: str) -> str:
     >>> hide("no route to postgresql://ann:x@db/app?sslpassword=y&sslmode=require")
     'no route to postgresql://ann:***@db/app?sslpassword=***&sslmode=require'
     """
-    text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", _KNOWN.hide(text))
+    text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", _KNOWN.hide_known_secrets(text))
     return _PARAMETER.sub(rf"\1={HIDDEN}", text)
 
 
-def _without_beginning(text: str, secret: _Hidden) -> str:
+def _without_beginning(text: str, secret: _HiddenForms) -> str:
     for form in secret.forms:
         for length in range(min(len(form), len(text)) - 1, SHORTEST - 1, -1):
             if text.endswith(form[:length]):
@@ -111,7 +114,7 @@ def _without_beginning(text: str, secret: _Hidden) -> str:
     return text
 
 
-def _pieces(secret: str) -> Iterator[str]:
+def _secret_pieces(secret: str) -> Iterator[str]:
     """What a parser makes of a secret that was not encoded: up to a sign, from it on, between two."""
     signs = list(_SPLIT.finditer(secret))
     for sign in (*signs[:_ENDS], *signs[-_ENDS:]):
@@ -120,7 +123,7 @@ def _pieces(secret: str) -> Iterator[str]:
     yield from re.split(r"[\s@]", secret)
 
 
-def _forms(secret: str) -> Iterator[str]:
+def _secret_forms(secret: str) -> Iterator[str]:
     """A secret as URLs, Python, JSON, SQL and libpq write it, whole or in part."""
     for raw in dict.fromkeys((secret, secret.strip(), unquote(secret), unquote_plus(secret))):
         yield raw

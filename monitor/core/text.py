@@ -21,7 +21,7 @@ _PART = re.compile(r'"(?:[^"]|"")+"|[^".]+')
 _QUOTED = re.compile(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))*')
 
 
-def readable(text: str) -> str:
+def readable_text(text: str) -> str:
     r"""Text in one line of which every character is seen and none acts on a terminal, a log or a chat.
 
     Controls, formats (bidi, zero width, tags), lone surrogates, private and unassigned characters, and
@@ -43,7 +43,7 @@ def readable_lines(text: str) -> str:
     a
     b\r
     """
-    return "\n".join(map(readable, text.split("\n")))
+    return "\n".join(map(readable_text, text.split("\n")))
 
 
 def csv_cell(value: object) -> object:
@@ -54,7 +54,7 @@ def csv_cell(value: object) -> object:
     """
     if not isinstance(value, str):
         return value
-    text = readable(value)
+    text = readable_text(value)
     return f"'{text}" if text.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
@@ -84,16 +84,16 @@ def name_of(text: str) -> str:
     """
     if len(text) <= MOST_BYTES // 4 and text.isprintable():  # no character has more than four bytes
         return text
-    shown = readable(text)
-    return text if shown == text and len(text.encode()) <= MOST_BYTES else _marked(shown, text)
+    shown = readable_text(text)
+    return text if shown == text and len(text.encode()) <= MOST_BYTES else _marked_name(shown, text)
 
 
-def reserved(name: str) -> str:
+def mark_reserved_name(name: str) -> str:
     """Name of a text that is spelled like one of our own names, told apart from it as in `name_of`."""
-    return _marked(name, name)
+    return _marked_name(name, name)
 
 
-def _marked(shown: str, text: str) -> str:
+def _marked_name(shown: str, text: str) -> str:
     mark = f"~{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     return shown.encode()[: MOST_BYTES - len(mark)].decode(errors="ignore") + mark
 
@@ -102,7 +102,7 @@ def _by_code(char: str) -> str:
     return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
 
 
-def number(value: float | None) -> str:
+def number_text(value: float | None) -> str:
     """Four significant digits; thousands in full; empty for None.
 
     >>> number(0.012345), number(9327.6), number(1234567.0), number(None), number(-math.inf)
@@ -117,7 +117,7 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:.4g}"
 
 
-def duration(seconds: float, units: int = 2) -> str:
+def duration_text(seconds: float, units: int = 2) -> str:
     """Two units or more, the smallest one rounded; three significant digits below a minute.
 
     >>> duration(52_353), duration(3_599.7), duration(86_400), duration(12.5), duration(129_780, 3)
@@ -138,7 +138,7 @@ def duration(seconds: float, units: int = 2) -> str:
     return f"{sign}{size:.3g}s"
 
 
-def brief(line: str) -> str:
+def brief_line(line: str) -> str:
     """A line whose end is left out where it is too long: it may name anything, of any length.
 
     >>> len(brief("x" * 100_000)), brief("monitor: no such table")
@@ -153,7 +153,7 @@ def content_hash(plain: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def unquoted(table: str) -> str:
+def unquote_table(table: str) -> str:
     """Name of a table as a database knows it, that may be written as its shell shows it.
 
     Raises

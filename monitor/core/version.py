@@ -4,7 +4,7 @@ DISTRIBUTION = "model-monitor-daemon"
 VERSION = "0.1.0"
 
 
-def install(extra: str) -> str:
+def install_command(extra: str) -> str:
     """Command that brings an extra.
 
     >>> install("duckdb")

@@ -9,7 +9,7 @@ from monitor.specs.protocols import CycleReport
 _SLACK = 60.0
 
 
-def patience(every: float) -> float:
+def success_limit(every: float) -> float:
     """Seconds that a model may be without a successful cycle: three ticks and a minute.
 
     >>> patience(3600)
@@ -51,7 +51,7 @@ class Health:
         self._reports: dict[str, CycleReport] = {}
         self._unready: str | None = "the last measurements are not restored yet"
 
-    def replace(self, limits: Mapping[str, float]) -> None:
+    def replace_limits(self, limits: Mapping[str, float]) -> None:
         """Answer for other models from now on; a new one has its patience before it."""
         with self._lock:
             self._limits = dict(limits)
@@ -59,12 +59,12 @@ class Health:
             self._succeeded = {model: self._succeeded.get(model, now) for model in limits}
             self._reports = {name: report for name, report in self._reports.items() if name in limits}
 
-    def began(self, model: str) -> None:
+    def note_begun(self, model: str) -> None:
         """Note that a cycle runs."""
         with self._lock:
             self._running.add(model)
 
-    def ended(self, report: CycleReport) -> None:
+    def note_ended(self, report: CycleReport) -> None:
         """Keep a cycle's report."""
         with self._lock:
             self._running.discard(report.model)
@@ -74,12 +74,12 @@ class Health:
             if report.error is None:
                 self._succeeded[report.model] = self._now()
 
-    def left(self, model: str) -> None:
+    def note_abandoned(self, model: str) -> None:
         """Note that a cycle was left to another process, or given up."""
         with self._lock:
             self._running.discard(model)
 
-    def idle(self, model: str) -> None:
+    def note_idle(self, model: str) -> None:
         """Note that what was due has been done, by this process or another."""
         with self._lock:
             if model in self._limits:
@@ -93,16 +93,16 @@ class Health:
         """Answer that the service ends."""
         self._unready = "the service is stopping"
 
-    def reports(self) -> Mapping[str, CycleReport]:
+    def last_reports(self) -> Mapping[str, CycleReport]:
         """Last report of each model."""
         with self._lock:
             return dict(self._reports)
 
-    def unready(self) -> str | None:
+    def why_unready(self) -> str | None:
         """Why the service is not ready, or what is wrong with its store; None: it is."""
         return self._unready or self._store()
 
-    def fault(self, *, ticking: bool) -> str | None:
+    def fault_text(self, *, ticking: bool) -> str | None:
         """Say what is wrong; None: nothing.
 
         Parameters
@@ -114,24 +114,24 @@ class Health:
             return "the scheduler has stopped"
         silent, store = self._silent(), self._store()
         with self._lock:
-            late = {model: since for model in self._limits if (since := self._late(model, silent))}
+            late = {model: since for model in self._limits if (since := self._late_seconds(model, silent))}
             lines = [] if store is None else [store]
-            lines += [self._lateness(model, late[model]) for model in late if model not in silent]
+            lines += [self._lateness_text(model, late[model]) for model in late if model not in silent]
         if lines or late:
             lines += [_of_source(source, silent, late) for source in dict.fromkeys(silent.values())]
         return "\n".join(lines) or None
 
-    def note(self) -> str | None:
+    def silent_sources_text(self) -> str | None:
         """Say which sources do not answer, whether or not a model is late for it; None: all do."""
         return "\n".join(dict.fromkeys(self._silent().values())) or None
 
-    def _late(self, model: str, silent: Mapping[str, str]) -> float:
+    def _late_seconds(self, model: str, silent: Mapping[str, str]) -> float:
         """Seconds without success, if they are too many: 0 where a cycle runs that may have one."""
         since = self._now() - self._succeeded.get(model, 0.0)
         runs = model in self._running and model not in silent
         return 0.0 if runs or since <= self._limits[model] else since
 
-    def _lateness(self, model: str, since: float) -> str:
+    def _lateness_text(self, model: str, since: float) -> str:
         report = self._reports.get(model)
         why = f": {report.error}" if report is not None and report.error is not None else ""
         return f"model {model}: no successful cycle for {_in_words(since)}{why}"

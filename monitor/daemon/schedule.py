@@ -27,25 +27,25 @@ _CENTURY = 5_218  # weeks
 _AT_START, _AGAIN = " at the start", " again"  # no name of a model holds a blank
 
 
-class Steady:
+class ClockJumpDetector:
     """Tells at each look whether the clock has not jumped for a while, back or ahead."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._ahead, _ = _look()
+        self._ahead, _ = _clock_reading()
         self._jumped: float | None = None
 
     def __call__(self) -> bool:
         """Look at the clock."""
         with self._lock:
-            ahead, now = _look()
+            ahead, now = _clock_reading()
             if abs(ahead - self._ahead) > _JUMP:
                 self._jumped = now
             self._ahead = ahead  # from look to look: one that is set right slowly goes evenly
             return self._jumped is None or now - self._jumped >= EVENLY
 
 
-def _look() -> tuple[float, float]:
+def _clock_reading() -> tuple[float, float]:
     """Seconds by which the clock is ahead of one that never jumps, and what that one says."""
     while True:
         before, wall, now = time.monotonic(), time.time(), time.monotonic()
@@ -57,7 +57,7 @@ class Schedule:
     """Calls `run(model, as_of)` once a tick of each model, in threads of its source.
 
     A source whose models all hang stops no other: its threads are its own, and no more of them. After a jump
-    of the clock nothing is run until it has gone evenly for a while; then `resumed` is called.
+    of the clock nothing is run until it has gone evenly for a while; then `note_resumed` is called.
 
     A tick falls on the UTC multiples of the model's `every`, later by its jitter, and once at the start.
     Its as of is the clock's time floored to `every`, whatever the jitter or delay. A tick that comes
@@ -115,7 +115,7 @@ class Schedule:
         self._started = threading.Event()
         self._workers, self._source = workers, source
         self._threads: set[str] = set()
-        self._steady = Steady()
+        self._steady = ClockJumpDetector()
         self._scheduler = BlockingScheduler(timezone=UTC)
         self._thread = threading.Thread(target=self._scheduler.start, name="schedule", daemon=True)
 
@@ -124,17 +124,17 @@ class Schedule:
         """Whether ticks come."""
         return self._thread.is_alive()
 
-    def start(self) -> None:
+    def start_ticks(self) -> None:
         """Let the ticks begin; returns once they do."""
         self._scheduler.add_listener(self._note_overrun, EVENT_JOB_MAX_INSTANCES)
         self._scheduler.add_listener(lambda _event: self._started.set(), EVENT_SCHEDULER_STARTED)
         for model, every in self._every.items():
-            self._add(model, every)
+            self._add_model(model, every)
         self._thread.start()
         self._started.wait(_START_TIMEOUT)
-        threading.Thread(target=self._watch, name="clock", daemon=True).start()
+        threading.Thread(target=self._watch_clock, name="clock", daemon=True).start()
 
-    def replace(self, models: Mapping[str, int], *, changed: Collection[str]) -> None:
+    def replace_models(self, models: Mapping[str, int], *, changed: Collection[str]) -> None:
         """Tick for other models from now on; a cycle that runs comes to its end.
 
         Parameters
@@ -148,15 +148,15 @@ class Schedule:
                 self._running.setdefault(model, threading.Lock())
             again = {model for model in models if model in changed or before.get(model) != models[model]}
             for model in {*before} - {*models} | again & {*before}:
-                self._remove(model)
+                self._remove_model(model)
             for model in sorted(again):
                 self._last.pop(model, None)  # the same moment again
-                self._add(model, models[model])
+                self._add_model(model, models[model])
             for source in self._threads - {_threads_of(self._source(model)) for model in models}:
                 self._threads.discard(source)
                 self._scheduler.remove_executor(source, shutdown=False)  # what runs there comes to its end
 
-    def stop(self, timeout: float) -> bool:
+    def stop_ticks(self, timeout: float) -> bool:
         """End the ticks, and wait at most `timeout` seconds for running cycles.
 
         Returns
@@ -174,7 +174,7 @@ class Schedule:
             lock.acquire(timeout=max(0.0, until - time.monotonic())) for lock in [*self._running.values()]
         )
 
-    def _add(self, model: str, every: int, *, again: bool = False) -> None:
+    def _add_model(self, model: str, every: int, *, again: bool = False) -> None:
         """Tick now and from now on; again: where its cycle runs just now, nothing is left out."""
         now = datetime.now(UTC)
         if self._pace is not None:
@@ -183,11 +183,11 @@ class Schedule:
         if again:
             self._add_again(model, 0.0)
         else:
-            self._add_job(model, _once(), id=_at_start(model), next_run_time=now)
+            self._add_job(model, _single_run_trigger(), id=_start_job_id(model), next_run_time=now)
         self._add_job(model, aligned_trigger(model, every))
 
-    def _remove(self, model: str) -> None:
-        for job in (model, _at_start(model), _again(model)):
+    def _remove_model(self, model: str) -> None:
+        for job in (model, _start_job_id(model), _retry_job_id(model)):
             with suppress(JobLookupError):
                 self._scheduler.remove_job(job)
 
@@ -198,9 +198,9 @@ class Schedule:
             pool = ThreadPoolExecutor(self._workers, {"thread_name_prefix": name})
             self._scheduler.add_executor(pool, name)
             self._threads.add(name)
-        self._scheduler.add_job(self._tick, trigger, [model], executor=name, **options)
+        self._scheduler.add_job(self._handle_tick, trigger, [model], executor=name, **options)
 
-    def _watch(self) -> None:
+    def _watch_clock(self) -> None:
         """Have the scheduler ask the clock again and again: how long it waits was told by one that jumps."""
         while not self._stopping.wait(_LOOK):
             steady = self._steady()
@@ -219,10 +219,10 @@ class Schedule:
         self._held = False
         with self._changing:
             for model, every in self._every.items():
-                self._remove(model)
-                self._add(model, every, again=True)
+                self._remove_model(model)
+                self._add_model(model, every, again=True)
 
-    def _tick(self, model: str, *, retry: bool = False) -> None:
+    def _handle_tick(self, model: str, *, retry: bool = False) -> None:
         now = self._clock()
         if self._held or not self._steady():  # asked after the time: a jump in between is noticed
             return
@@ -253,8 +253,8 @@ class Schedule:
     def _add_again(self, model: str, after: float) -> None:
         self._add_job(
             model,
-            _once(),
-            id=_again(model),
+            _single_run_trigger(),
+            id=_retry_job_id(model),
             kwargs={"retry": True},
             next_run_time=datetime.now(UTC) + timedelta(seconds=after),
             replace_existing=True,
@@ -276,20 +276,20 @@ def _threads_of(source: str) -> str:
     return f"cycles of {source}"
 
 
-def _once() -> IntervalTrigger:
+def _single_run_trigger() -> IntervalTrigger:
     """Never again: a job without a next time is removed, and that fails while the scheduler is shut down."""
     return IntervalTrigger(weeks=_CENTURY, timezone=UTC)
 
 
-def _at_start(model: str) -> str:
+def _start_job_id(model: str) -> str:
     return f"{model}{_AT_START}"
 
 
-def _again(model: str) -> str:
+def _retry_job_id(model: str) -> str:
     return f"{model}{_AGAIN}"
 
 
-def jitter(model: str, every: int) -> int:
+def tick_jitter(model: str, every: int) -> int:
     """Microseconds by which a model's ticks are late: fixed, from its name, at most 10 % of `every` or 60 s.
 
     Models of the same `every` do not all read at the same moment.
@@ -300,5 +300,5 @@ def jitter(model: str, every: int) -> int:
 
 def aligned_trigger(model: str, every: int) -> IntervalTrigger:
     """Fire at the multiples of `every` since 1970-01-01 UTC, later by the model's jitter."""
-    start = to_datetime(jitter(model, every))
+    start = to_datetime(tick_jitter(model, every))
     return IntervalTrigger(seconds=every / SECOND, start_date=start, timezone=UTC)

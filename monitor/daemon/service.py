@@ -25,11 +25,11 @@ _LOG = "monitor.daemon"
 class HttpServer(Protocol):
     """Serves from a thread of its own."""
 
-    def start(self) -> None:
+    def start_serving(self) -> None:
         """Begin to answer."""
         ...
 
-    def stop(self, timeout: float = 5.0) -> None:
+    def stop_serving(self, timeout: float = 5.0) -> None:
         """Answer no more."""
         ...
 
@@ -56,11 +56,11 @@ class Service:
         On SIGHUP the configuration is read again.
         """
         log = structlog.stdlib.get_logger(_LOG)
-        self.server.start()
+        self.server.start_serving()
         try:
             self.restore()
             self.health.became_ready()
-            self.schedule.start()
+            self.schedule.start_ticks()
             log.info("ready")
             while (number := next_signal(received)) == signal.SIGHUP:
                 self.reload()
@@ -68,8 +68,8 @@ class Service:
         finally:
             self.health.is_stopping()
             self.stopped()
-            ended = self.schedule.stop(self.grace)
-            self.server.stop()
+            ended = self.schedule.stop_ticks(self.grace)
+            self.server.stop_serving()
         if not ended:
             log.warning("a cycle did not end in time and is given up; nothing of it is kept")
             self.abandon(0)
@@ -93,7 +93,7 @@ def next_signal(received: SimpleQueue[int]) -> int:
 
 
 @contextmanager
-def signals(*more: signal.Signals) -> Iterator[SimpleQueue[int]]:
+def catch_signals(*more: signal.Signals) -> Iterator[SimpleQueue[int]]:
     """Signals that ask to end, and more, as they come; where they are obeyed too slowly, the process ends."""
     # A queue's `put`, unlike an event's `set`, may interrupt the `get` that waits for it.
     received: SimpleQueue[int] = SimpleQueue()

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.core.typing import Bools, Floats, Ints
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.evidence.day_record import DayRecord
 from monitor.evidence.watch import STATISTICS, DailyStatistic, Watch
-from monitor.measures.catalogue.daily import FEWEST_DAYS, REMEMBERED_DAYS
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, REMEMBERED_DAYS
 
 HALF_LIFE = 21.0  # days, after which a day weighs half
 PSEUDO_DAYS = 14.0  # days that what is expected of all series weighs
@@ -46,7 +46,7 @@ class PastDays:
     suspected: Bools
 
     @classmethod
-    def stack(cls, watch: Watch, records: Sequence[DayRecord], suspected: Bools) -> "PastDays":
+    def from_records(cls, watch: Watch, records: Sequence[DayRecord], suspected: Bools) -> "PastDays":
         """Arrays of records, oldest first."""
 
         def stacked(name: str, width: int, kind: Any) -> NDArray[Any]:
@@ -118,7 +118,7 @@ class LearnedDays:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expectation:
+class DayExpectation:
     """What is expected of a day, by series."""
 
     days: Ints  # learned ones; below 14 of them the other fields mean nothing
@@ -131,7 +131,9 @@ class Expectation:
     slowness: Floats
 
 
-def expect_day(learned: LearnedDays, day: int, value: Floats, sample: Floats, before: Floats) -> Expectation:
+def expect_day(
+    learned: LearnedDays, day: int, value: Floats, sample: Floats, before: Floats
+) -> DayExpectation:
     """What is expected of a day's values, and how surprising they are.
 
     Parameters
@@ -178,11 +180,11 @@ def expect_day(learned: LearnedDays, day: int, value: Floats, sample: Floats, be
     carried, left, slowness = _carry_over(correlation, neighbours)
 
     # The surprise: a Student's t whose tails are as heavy as the days', made standard normal.
-    error = week.error(day, weight, scale)
+    error = week.expectation_variance(day, weight, scale)
     whitened = ((value - expected) / deviation - carried) / np.sqrt(left * (1.0 + error))
     tails = _inverse_freedom(learned.statistic, residual / spread, has, effect, judged)
     surprise = normal_scores(whitened, 1.0 / (1.0 / freedom + tails))
-    return Expectation(
+    return DayExpectation(
         days=days,
         level=expected,
         deviation=deviation,
@@ -206,7 +208,7 @@ def normal_scores(t: Floats, freedom: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Week:
+class _WeekdayOffsets:
     """Offsets of weekdays: shape (7, series); how many numbers they cost; how far each follows its days."""
 
     offsets: Floats
@@ -214,7 +216,7 @@ class _Week:
     follows: Floats
     weekday: Ints
 
-    def error(self, day: int, weight: Floats, scale: Floats) -> Floats:
+    def expectation_variance(self, day: int, weight: Floats, scale: Floats) -> Floats:
         """Variance of what is expected of a day, in units of a day's own."""
         square = np.square(weight) * scale
         whole = square.sum(axis=0) / np.maximum(np.square(weight.sum(axis=0)), _SMALL)
@@ -225,7 +227,7 @@ class _Week:
         return error
 
 
-def _weekday_offsets(learned: LearnedDays, weight: Floats, away: Floats) -> _Week:
+def _weekday_offsets(learned: LearnedDays, weight: Floats, away: Floats) -> _WeekdayOffsets:
     """Weekday's offsets, shrunk by how much weekdays differ: of the series, and of all of its kind."""
     weekday = learned.days % _WEEK
     held = [weekday == each for each in range(_WEEK)]
@@ -245,7 +247,7 @@ def _weekday_offsets(learned: LearnedDays, weight: Floats, away: Floats) -> _Wee
         shrunk = np.where(ratio > 1, usual / np.maximum(ratio - 1, _SMALL), np.inf)
     follows = np.where(there, mass / np.maximum(mass + shrunk, _SMALL), 0.0)
     used = follows.sum(axis=0) * (_WEEK - 1) / _WEEK
-    return _Week(follows * means, used, follows, weekday)
+    return _WeekdayOffsets(follows * means, used, follows, weekday)
 
 
 def _autocorrelations(

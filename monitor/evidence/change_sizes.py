@@ -3,7 +3,7 @@
 import numpy as np
 import scipy
 
-from monitor.core.typing import Floats, Ints
+from monitor.core.array_types import Floats, Ints
 from monitor.evidence.watch import STATISTICS, DailyStatistic
 
 _SHARES = (
@@ -28,7 +28,7 @@ def change_size(statistic: Ints, level: Floats, away: Floats) -> Floats:
     for each, measure in (
         (DailyStatistic.MISSING, shares_of_arcsine),
         (DailyStatistic.AUC, _one_less_auc),
-        (DailyStatistic.SHAPE, _cube),
+        (DailyStatistic.SHAPE, _cube_values),
     ):
         at = statistic == STATISTICS.index(each)
         size[at] = measure(level[at] + away[at]) - measure(level[at])
@@ -70,7 +70,7 @@ def readable_value(statistic: DailyStatistic, value: float) -> float:
     if statistic is DailyStatistic.AUC:
         return 1.0 - float(_one_less_auc(np.asarray(value)))
     if statistic is DailyStatistic.SHAPE:
-        return float(_cube(np.asarray(value)))
+        return float(_cube_values(np.asarray(value)))
     return value
 
 
@@ -96,5 +96,5 @@ def _one_less_auc(value: Floats) -> Floats:
     return np.asarray(scipy.special.expit(value), dtype=np.float64)
 
 
-def _cube(value: Floats) -> Floats:
+def _cube_values(value: Floats) -> Floats:
     return np.asarray(value**3, dtype=np.float64)

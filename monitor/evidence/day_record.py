@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.core.array_types import Floats, Singles
 from monitor.core.errors import CodecError
-from monitor.core.typing import Floats, Singles
 from monitor.evidence.watch import Watch
-from monitor.measures.catalogue.daily import REMEMBERED_DAYS
+from monitor.measures.catalogue.daily_measures import REMEMBERED_DAYS
 
 NO_CHANGE = 0  # of days that are counted from 1970: no change stands
 Days32: TypeAlias = NDArray[np.int32]
@@ -101,7 +101,7 @@ def unpack_day(blob: bytes, watch: Watch) -> DayRecord:
     try:
         form, day = np.frombuffer(blob[:8], dtype="<i4").tolist()
         names = [name for name in _ARRAYS if form != _WITHOUT_DEVIATION or name != "deviation"]
-        lengths = [_length(name, series, watch.sample_count, faults, subjects) for name in names]
+        lengths = [_array_length(name, series, watch.sample_count, faults, subjects) for name in names]
         body = np.frombuffer(zlib.decompress(blob[8:]), dtype=np.uint8)
         bits = np.ascontiguousarray(body.reshape(4, -1).T).view("<i4").ravel().astype(np.int32)
     except (zlib.error, ValueError) as error:
@@ -123,7 +123,7 @@ _ARRAYS = tuple(field.name for field in fields(DayRecord) if field.name != "day"
 _SINGLES = {"values", "samples", "learned", "away", "surprise", "deviation", "size", "evidence"}
 
 
-def _length(name: str, series: int, samples: int, faults: int, subjects: int) -> int:
+def _array_length(name: str, series: int, samples: int, faults: int, subjects: int) -> int:
     match name:
         case "values" | "learned" | "away" | "surprise" | "deviation":
             return series

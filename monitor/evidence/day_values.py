@@ -7,7 +7,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 import scipy
 
-from monitor.core.typing import Ints
+from monitor.core.array_types import Ints
 from monitor.evidence.change_sizes import HALF_A_RECORD, arcsine_share
 from monitor.evidence.day_record import DayValues
 from monitor.evidence.watch import (
@@ -21,11 +21,11 @@ from monitor.evidence.watch import (
     version_names,
 )
 from monitor.records.counting import TALLY, VOLUME, Counting
-from monitor.records.pane import Part
-from monitor.states.counters import Counters, Opened
+from monitor.records.pane import PaneHalf
+from monitor.states.counters import Counters, DenseCounters
 from monitor.states.grids import EXTRA_CELLS
 from monitor.states.strata import WHOLE, Strata, Stratum
-from monitor.states.views import Sums
+from monitor.states.views import ExactSums
 
 SeriesValues: TypeAlias = dict[tuple[DailyStatistic, int], tuple[float, float]]
 """By statistic and cell: value and effective sample size."""
@@ -103,7 +103,7 @@ class _CountedDay:
 
     watch: Watch
     counting: Counting
-    whole: Opened
+    whole: DenseCounters
     strata: Strata
     known_versions: Collection[str]
     means: Mapping[str, float]
@@ -112,8 +112,8 @@ class _CountedDay:
     def of_strata(
         cls, watch: Watch, counting: Counting, strata: Strata, known_versions: Collection[str] = ()
     ) -> "_CountedDay":
-        whole = strata.get(WHOLE, Counters.empty(counting.layout(watch.part))).opened()
-        moments = known_moments(counting, whole) if watch.part is Part.RECORDS else {}
+        whole = strata.get(WHOLE, Counters.make_empty(counting.layout_of(watch.part))).make_dense()
+        moments = known_moments(counting, whole) if watch.part is PaneHalf.RECORDS else {}
         means = {name: mean for name, (mean, _) in moments.items()}
         return cls(watch, counting, whole, strata, known_versions, means)
 
@@ -121,7 +121,7 @@ class _CountedDay:
         group = self.watch.groups[subject]
         match group:
             case SubjectGroup.RECORDS:
-                records = self._volume()["records"]
+                records = self._volume_counts()["records"]
                 value = float(np.log(records + HALF_A_RECORD)), float(records)
                 return {(DailyStatistic.RECORDS, REST_CELL): value}, {}
             case SubjectGroup.LOG:
@@ -137,14 +137,14 @@ class _CountedDay:
             case _:
                 assert_never(group)
 
-    def _volume(self) -> dict[str, int]:
-        return dict(zip(VOLUME, self.whole.block("volume").tolist(), strict=True))
+    def _volume_counts(self) -> dict[str, int]:
+        return dict(zip(VOLUME, self.whole.dense_block("volume").tolist(), strict=True))
 
-    def _tally(self) -> dict[str, int]:
-        return dict(zip(TALLY, self.whole.block("tally").tolist(), strict=True))
+    def _tally_counts(self) -> dict[str, int]:
+        return dict(zip(TALLY, self.whole.dense_block("tally").tolist(), strict=True))
 
     def _log_faults(self) -> FaultCounts:
-        volume = self._volume()
+        volume = self._volume_counts()
         records, repeated = volume["records"], volume["duplicates"]
         faults = {
             "duplicates": (repeated, records + repeated),
@@ -152,13 +152,13 @@ class _CountedDay:
             "unlogged": (volume["no_logged_at"], records),
         }
         if self.watch.late_cell >= 0:
-            delays = self.whole.block("log_delays")
+            delays = self.whole.dense_block("log_delays")
             n = int(delays.sum())
             late = int(delays[self.watch.late_cell :].sum())
             faults |= {"late": (late, n), "future": (int(delays[0]), n)}
         if self.counting.reading.versioned:
             new = new_versions(self.watch, self.strata, self.known_versions)
-            count = sum(int(self.strata[Stratum(version=one)].block("volume")[0]) for one in new)
+            count = sum(int(self.strata[Stratum(version=one)].dense_block("volume")[0]) for one in new)
             # A version that took over is a release and no fault: an event tells of it.
             faults["version"] = (0 if count >= records else count, records)
         return faults
@@ -166,23 +166,23 @@ class _CountedDay:
     def _output_values(self, subject: int) -> tuple[SeriesValues, FaultCounts]:
         """Of a score, a prediction, a feature; and of the one that a segment is watched by."""
         name = self.watch.block_name(subject)
-        counts, mean = self.whole.block(name), self.means.get(name)
+        counts, mean = self.whole.dense_block(name), self.means.get(name)
         n, missing = int(counts.sum()), int(counts[-2])
         values = _distribution_values(self.watch, subject, counts, DailyStatistic.SHARE, mean)
         values[DailyStatistic.MISSING, REST_CELL] = (arcsine_share(missing, n), float(n))
         faults = {"missing": missing, "invalid": int(counts[-1]), "unseen": int(counts[-3])}
         if name in self.watch.cells:
-            faults["beyond"] = self.watch.cells[name].beyond(counts[:-EXTRA_CELLS], mean)
+            faults["beyond"] = self.watch.cells[name].count_beyond_edges(counts[:-EXTRA_CELLS], mean)
         return values, {fault: (count, n) for fault, count in faults.items()}
 
     def _label_values(self, subject: int) -> tuple[SeriesValues, FaultCounts]:
-        counts, tally = self.whole.block("label"), self._tally()
+        counts, tally = self.whole.dense_block("label"), self._tally_counts()
         labelled, invalid = tally["labelled"], tally["invalid"]
         faults = {"invalid": (invalid, labelled + invalid), "unseen": (int(counts[-3]), labelled)}
         return _distribution_values(self.watch, subject, counts, DailyStatistic.BASE_RATE), faults
 
     def _labels_values(self) -> tuple[SeriesValues, FaultCounts]:
-        tally = self._tally()
+        tally = self._tally_counts()
         records, labelled = tally["records"], tally["labelled"]
         faults = {
             "early": (tally["early"], labelled),
@@ -198,15 +198,15 @@ class _CountedDay:
         watched = {one.statistic for one in self.watch.series}
         values: SeriesValues = {}
         if DailyStatistic.AUC in watched:
-            values[DailyStatistic.AUC, REST_CELL] = auc_loss(*self.whole.block("scores"))
+            values[DailyStatistic.AUC, REST_CELL] = auc_loss(*self.whole.dense_block("scores"))
         if DailyStatistic.LOG_LOSS in watched:
-            values[DailyStatistic.LOG_LOSS, REST_CELL] = _log_loss(self.counting.losses(self.whole))
+            values[DailyStatistic.LOG_LOSS, REST_CELL] = _log_loss(self.counting.losses_view(self.whole))
         if DailyStatistic.ERROR_RATE in watched:
-            counts = self.whole.block("confusion")
+            counts = self.whole.dense_block("confusion")
             n, right = int(counts.sum()), int(np.trace(counts[:-1, :-1]))
             values[DailyStatistic.ERROR_RATE, REST_CELL] = (arcsine_share(n - right, n), float(n))
         if DailyStatistic.RMSE in watched:
-            values[DailyStatistic.RMSE, REST_CELL] = _log_rmse(self.counting.errors(self.whole))
+            values[DailyStatistic.RMSE, REST_CELL] = _log_rmse(self.counting.errors_view(self.whole))
         return values
 
 
@@ -219,7 +219,7 @@ def _distribution_values(
         n = int(regular.sum())
         if n == 0:
             return {}
-        powers, shape = watch.cells[name].statistics(regular, mean)
+        powers, shape = watch.cells[name].day_statistics(regular, mean)
         values: SeriesValues = {
             (statistic, REST_CELL): (float(power), float(n))
             for statistic, power in zip(NUMBER_STATISTICS, powers, strict=False)
@@ -246,19 +246,19 @@ def auc_loss(negative: Ints, positive: Ints) -> tuple[float, float]:
     return float(-scipy.special.logit(auc)), auc * (1 - auc) * min(positives, negatives)
 
 
-def _log_loss(losses: Sums) -> tuple[float, float]:
-    n = losses.n("log_loss") - losses.out_of_range("log_loss")
+def _log_loss(losses: ExactSums) -> tuple[float, float]:
+    n = losses.count_of("log_loss") - losses.out_of_range("log_loss")
     if n < FEWEST_RECORDS or losses.out_of_range("squared_log_loss"):
         return _UNKNOWN
-    mean, square = float(losses.mean("log_loss")), float(losses.mean("squared_log_loss"))
+    mean, square = float(losses.exact_mean("log_loss")), float(losses.exact_mean("squared_log_loss"))
     return mean, n / max(square - mean * mean, 1e-6)
 
 
-def _log_rmse(errors: Sums) -> tuple[float, float]:
-    n = errors.n("squared_error")
+def _log_rmse(errors: ExactSums) -> tuple[float, float]:
+    n = errors.count_of("squared_error")
     if n < FEWEST_RECORDS or errors.out_of_range("squared_error") or errors.out_of_range("quartic_error"):
         return _UNKNOWN
-    square, fourth = float(errors.mean("squared_error")), float(errors.mean("quartic_error"))
+    square, fourth = float(errors.exact_mean("squared_error")), float(errors.exact_mean("quartic_error"))
     if square <= 0:
         return _UNKNOWN
     variance = max(fourth / square**2 - 1.0, 1e-6)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.change import (
     Change,
     ExpectedBand,
@@ -15,12 +16,11 @@ from monitor.core.change import (
     UnitFigures,
     iso_date,
 )
-from monitor.core.typing import Floats, Ints
 from monitor.evidence.change_sizes import as_stability_index, change_size, readable_value, smallest_told_size
 from monitor.evidence.day_record import NO_CHANGE, DayRecord
 from monitor.evidence.judging import MONTH, AlertBudget, JudgedDay
 from monitor.evidence.watch import FEWEST_RECORDS, STATISTICS, DailyStatistic, SubjectGroup, Watch
-from monitor.measures.catalogue.daily import FEWEST_DAYS
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 
 _WEEK = 7
 _MUCH = 2  # times the smallest size that is told
@@ -110,7 +110,7 @@ def describe_subjects(
         series = np.flatnonzero(watch.subject == subject)
         smallest, drifts = detectable.get(subject, (None, None))
         by = int((record.found_by if stands else strongest)[subject])
-        change = _change(watch, judged, subject, by, context)
+        change = _describe_change(watch, judged, subject, by, context)
         evidence = min(float(record.evidence[subject]), _LARGEST)
         evident = min(float(any_size[subject]), _LARGEST)
         change = replace(
@@ -190,7 +190,7 @@ def in_column_unit(
     return UnitFigures(value, low, high) if side == (value > high) - (value < low) else None
 
 
-def _change(watch: Watch, judged: JudgedDay, subject: int, by: int, context: DayContext) -> Change:
+def _describe_change(watch: Watch, judged: JudgedDay, subject: int, by: int, context: DayContext) -> Change:
     """The change that the evidence is of. While one stands it may be told as it was found."""
     stands = bool(judged.record.since[subject] > NO_CHANGE)
     size_found = float(judged.record.size[subject]) if stands else 0.0

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from monitor.core.typing import Bools, Floats, Ints
-from monitor.evidence.baseline import CLIP_DEVIATIONS, Expectation, PastDays, expect_day
+from monitor.core.array_types import Bools, Floats, Ints
+from monitor.evidence.baseline import CLIP_DEVIATIONS, DayExpectation, PastDays, expect_day
 from monitor.evidence.change_sizes import smallest_told_size
 from monitor.evidence.day_record import NO_CHANGE, DayHistory, DayRecord, DayValues, days_before
-from monitor.evidence.faults import FaultVerdicts, judge_faults
+from monitor.evidence.fault_evidence import FaultVerdicts, judge_faults
 from monitor.evidence.shiryaev_roberts import (
     GatheredEvidence,
     evidence_so_far,
@@ -18,7 +18,7 @@ from monitor.evidence.shiryaev_roberts import (
     suspected_days,
 )
 from monitor.evidence.watch import DailyStatistic, Watch
-from monitor.measures.catalogue.daily import FEWEST_DAYS
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 
 MONTH = 30.0  # days that a budget is stated for
 LONGEST_DAYS = 28  # that a change stands, before it is what is expected
@@ -92,7 +92,7 @@ class JudgedDay:
 
     record: DayRecord
     days: tuple[int, ...]  # of the records that it was judged by, and its own
-    expectation: Expectation
+    expectation: DayExpectation
     gathered: GatheredEvidence
     weighed: WeighedEvidence
     faults: FaultVerdicts
@@ -114,7 +114,7 @@ def judge_day(
     """
     records = days_before(history, day.day)
     so_far = evidence_so_far(watch, records)
-    past = PastDays.stack(watch, records, suspected_days(watch, records, so_far))
+    past = PastDays.from_records(watch, records, suspected_days(watch, records, so_far))
     value = np.full(len(watch.series), np.nan) if unusual else day.values.astype(np.float64)
     expectation = expect_day(
         past.learned_days(watch),
@@ -147,7 +147,7 @@ def fault_verdicts_then(watch: Watch, history: DayHistory, record: DayRecord) ->
     """What was said of the faults of a day that is kept."""
     records = days_before(history, record.day)
     none_suspected = np.zeros((len(records), len(watch.series)), dtype=np.bool_)
-    return _judge_faults(watch, PastDays.stack(watch, records, none_suspected), record)[0]
+    return _judge_faults(watch, PastDays.from_records(watch, records, none_suspected), record)[0]
 
 
 def accept_changes(watch: Watch, record: DayRecord, subjects: Collection[str]) -> DayRecord:
@@ -208,7 +208,7 @@ def _blank_record(watch: Watch) -> DayRecord:
 
 
 def _record_of_day(
-    day: DayValues, value: Floats, expectation: Expectation, last: DayRecord, *, unusual: bool
+    day: DayValues, value: Floats, expectation: DayExpectation, last: DayRecord, *, unusual: bool
 ) -> DayRecord:
     """The day's record, with what stood the day before."""
     far, judged = CLIP_DEVIATIONS * expectation.deviation, np.isfinite(expectation.surprise)

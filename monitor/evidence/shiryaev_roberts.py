@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.typing import Bools, Floats, Ints
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.evidence.change_sizes import change_size
 from monitor.evidence.day_record import DayRecord
 from monitor.evidence.watch import Watch
@@ -43,7 +43,9 @@ def evidence_so_far(watch: Watch, records: Sequence[DayRecord]) -> Floats:
     .. [1] Pollak & Siegmund (1991); Shin, Ramdas & Rinaldo (2024). E-detectors: a nonparametric framework for
        sequential change detection. New England J. Stat. Data Sci. 2:229.
     """
-    return _continued(np.zeros((len(_POWERS), 2, len(watch.series))), _surprises(watch, records))
+    return _continue_evidence(
+        np.zeros((len(_POWERS), 2, len(watch.series))), _gathered_surprises(watch, records)
+    )
 
 
 def suspected_days(watch: Watch, records: Sequence[DayRecord], so_far: Floats) -> Bools:
@@ -54,12 +56,12 @@ def suspected_days(watch: Watch, records: Sequence[DayRecord], so_far: Floats) -
     of the same kind, or where there are no others, none is: days may move as such, and what is expected has
     to follow them.
     """
-    mixed = _mixture(watch, so_far)
+    mixed = _mix_sizes(watch, so_far)
     above = mixed.max(axis=0, initial=0.0) > SUSPECTED
     at = np.flatnonzero(above & _hardly_any_other(watch, above))
     back = np.zeros(len(above), dtype=np.int64)
     if len(at):
-        surprise = _surprises(watch, records, at)
+        surprise = _gathered_surprises(watch, records, at)
         _, span = _strongest_span(surprise, np.zeros_like(surprise))
         side = mixed[:, at].argmax(axis=0)
         back[at] = np.minimum(span[side, np.arange(len(at))], UNDECIDED)
@@ -71,16 +73,16 @@ def gather_evidence(
     watch: Watch, records: Sequence[DayRecord], level: Floats, so_far: Floats
 ) -> GatheredEvidence:
     """Evidence that a series changed, from the records of 57 days at most, the day's own the last."""
-    surprise = _surprises(watch, records)
+    surprise = _gathered_surprises(watch, records)
     away = np.stack([record.away for record in records]).astype(np.float64)
     mean, span = _strongest_span(surprise, away)
     signed = np.asarray([1.0, -1.0])[:, None]
     size = np.stack([change_size(watch.statistic, level, each) for each in mean])
-    mixed = _mixture(watch, _continued(so_far, surprise[-1:]))
+    mixed = _mix_sizes(watch, _continue_evidence(so_far, surprise[-1:]))
     return GatheredEvidence(mixed, mean, np.maximum(size * signed, 0.0), span)
 
 
-def _surprises(watch: Watch, records: Sequence[DayRecord], at: Ints | slice = slice(None)) -> Floats:
+def _gathered_surprises(watch: Watch, records: Sequence[DayRecord], at: Ints | slice = slice(None)) -> Floats:
     """Surprises from which evidence is gathered, of some series: shape (days, series)."""
     if not records:
         return np.zeros((0, len(watch.series)))[:, at]
@@ -89,7 +91,7 @@ def _surprises(watch: Watch, records: Sequence[DayRecord], at: Ints | slice = sl
     return np.where(days > records[-1].evidence_from[watch.subject[at]], surprise, np.nan)
 
 
-def _continued(found: Floats, surprise: Floats) -> Floats:
+def _continue_evidence(found: Floats, surprise: Floats) -> Floats:
     """R after more days, by their surprises of shape (days, series)."""
     there = np.isfinite(surprise)
     half = np.exp(np.where(there, surprise, 0.0) / 2)
@@ -106,7 +108,7 @@ def _continued(found: Floats, surprise: Floats) -> Floats:
     return found
 
 
-def _mixture(watch: Watch, found: Floats) -> Floats:
+def _mix_sizes(watch: Watch, found: Floats) -> Floats:
     """Mean of R over the sizes of a change; each side of a two-sided series counts half: (2, series)."""
     sides = np.where(watch.only_rises, np.asarray([[1.0], [0.0]]), 0.5)
     mixed: Floats = sides * found.mean(axis=0)

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from monitor.core.typing import Counts, Floats, Ints
+from monitor.core.array_types import Counts, Floats, Ints
 
 COARSE = 20  # cells of equal mass, of which the shape is taken
 _SMOOTHED = 0.01  # share of the mass that is spread over all cells: no cell is impossible
@@ -63,7 +63,7 @@ class UsualCells:
     def bases(self) -> Floats:
         """b_1, b_2, b_3: float64, shape (powers, cells); fewer powers of few distinct values."""
         root = np.sqrt(self.shares)
-        return _orthonormal(self._normal_scores, root)[1:] / root
+        return _orthonormal_powers(self._normal_scores, root)[1:] / root
 
     @cached_property
     def _normal_scores(self) -> Floats:
@@ -78,9 +78,9 @@ class UsualCells:
         _, group = np.unique(np.minimum((rank * COARSE).astype(np.int64), COARSE - 1), return_inverse=True)
         mass = np.bincount(group, self.shares).astype(np.float64)
         centre: Floats = np.bincount(group, self.shares * self._normal_scores) / mass
-        return group.astype(np.int64), mass, _orthonormal(centre, np.sqrt(mass))
+        return group.astype(np.int64), mass, _orthonormal_powers(centre, np.sqrt(mass))
 
-    def statistics(self, counts: Counts, mean: float | None = None) -> tuple[Floats, float]:
+    def day_statistics(self, counts: Counts, mean: float | None = None) -> tuple[Floats, float]:
         """Level, spread, skew (as many as there are bases) and shape of a day's counts.
 
         The first are Σ (p - q)·b_k: 0 of a usual day, with variance 1/n of n independent records. The shape
@@ -106,9 +106,9 @@ class UsualCells:
         if beyond - float(self.shares[0] + self.shares[-1]) > _LOST:
             powers[1:] = np.nan
             return powers, float("nan")
-        return powers, self._shape(away)
+        return powers, self._shape_statistic(away)
 
-    def beyond(self, counts: Counts, mean: float | None) -> int:
+    def count_beyond_edges(self, counts: Counts, mean: float | None) -> int:
         """Numbers beyond the outermost edges, if on average they surely are far: five ranges of these edges.
 
         So a wrong unit, or a code for a missing value, is told apart from what is merely extreme, as a storm
@@ -145,7 +145,7 @@ class UsualCells:
         mean = middle + level * deviation
         square = middle**2 + deviation**2 + level * of_level + spread * of_spread
         far = float(np.sqrt(max(0.0, square - mean**2)))
-        low, high = self._number(mean - far), self._number(mean + far)
+        low, high = self._number_at_score(mean - far), self._number_at_score(mean + far)
         return None if low is None or high is None else (high - low) / 2
 
     @property
@@ -154,7 +154,7 @@ class UsualCells:
         middle = float((self.shares * self._normal_scores).sum())
         return middle, float(np.sqrt((self.shares * np.square(self._normal_scores - middle)).sum()))
 
-    def _number(self, score: float) -> float | None:
+    def _number_at_score(self, score: float) -> float | None:
         """Number at a normal score."""
         if not self.edges:
             return None
@@ -163,7 +163,7 @@ class UsualCells:
         beyond = score - float(np.clip(score, scores[0], scores[-1]))
         return inside + float(beyond) * self.deviation * self.scale
 
-    def _shape(self, away: Floats) -> float:
+    def _shape_statistic(self, away: Floats) -> float:
         group, mass, powers = self._coarse
         coarse = np.bincount(group, away) / np.sqrt(np.maximum(mass, _THIN))
         explained = np.asarray([float((power * coarse).sum()) for power in powers])
@@ -171,7 +171,7 @@ class UsualCells:
         return float(np.cbrt(max(rest, 0.0)))
 
 
-def _orthonormal(u: Floats, root: Floats) -> Floats:
+def _orthonormal_powers(u: Floats, root: Floats) -> Floats:
     """Powers 0 to 3 of u, each less what lower ones explain of it, of length 1; those of none left out."""
     found: list[Floats] = []
     for power in range(_POWERS + 1):

@@ -11,19 +11,19 @@ from functools import cached_property
 
 import numpy as np
 
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.clock import MINUTE, SECOND
 from monitor.core.measurement import Reason
 from monitor.core.text import content_hash
-from monitor.core.typing import Bools, Floats, Ints
 from monitor.evidence.usual_cells import UsualCells
-from monitor.measures.catalogue.daily import FEWEST_DAYS
-from monitor.measures.statistics.delays import within
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
+from monitor.measures.statistics.label_delays import delay_quantile
 from monitor.records.counting import DELAY_EDGES, TALLY, Counting
-from monitor.records.pane import Part
-from monitor.records.reading import Task
-from monitor.states.counters import Counters, Opened
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask
+from monitor.states.counters import Counters, DenseCounters
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
-from monitor.states.strata import OTHER, WHOLE, Strata, Stratum, alone, segments_of
+from monitor.states.strata import OTHER, WHOLE, Strata, Stratum, isolate_stratum, segments_of
 from monitor.states.sums import HALF
 
 FEWEST_RECORDS = 20  # of a day, below which nothing is judged of them
@@ -150,7 +150,7 @@ class WatchedFault:
 class Watch:
     """What is watched of one part: the records' and the labels' are two, with days of their own."""
 
-    part: Part
+    part: PaneHalf
     # names: "feature:NAME", "score", "prediction", "records", "log"; "performance", "label", "labels".
     subjects: tuple[str, ...]
     groups: tuple[SubjectGroup, ...]
@@ -170,7 +170,7 @@ class Watch:
 
     def subject_strata(self, strata: Strata, subject: int) -> Strata:
         """Counters that a subject is watched in: those of its segment, as if it were the whole."""
-        return alone(strata, Stratum(segment=self.subjects[subject])) if self.segmented else strata
+        return isolate_stratum(strata, Stratum(segment=self.subjects[subject])) if self.segmented else strata
 
     @cached_property
     def key(self) -> str:
@@ -251,14 +251,14 @@ class Watch:
         """Weight of each subject's series together."""
         return np.bincount(self.subject, self.weight, minlength=len(self.subjects)).astype(np.float64)
 
-    def position(self, subject: str, kind: str, category: str) -> int | None:
+    def position_of(self, subject: str, kind: str, category: str) -> int | None:
         """Series, or series + fault, of a change; None: it is not watched."""
         keys = [(self.subjects[one.subject], one.statistic.value, one.category) for one in self.series]
         keys += [(self.subjects[one.subject], one.name, "") for one in self.faults]
         return keys.index((subject, kind, category)) if (subject, kind, category) in keys else None
 
 
-def make_watch(counting: Counting, part: Part, pooled: Strata) -> Watch:
+def make_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Watch:
     """What is watched of a part.
 
     Parameters
@@ -266,13 +266,13 @@ def make_watch(counting: Counting, part: Part, pooled: Strata) -> Watch:
     pooled
         counters by stratum of the first days that entered; of the reference before there are any.
     """
-    whole = pooled.get(WHOLE, Counters.empty(counting.layout(part))).opened()
-    builder, is_of_records = _WatchBuilder(counting), part is Part.RECORDS
+    whole = pooled.get(WHOLE, Counters.make_empty(counting.layout_of(part))).make_dense()
+    builder, is_of_records = _WatchBuilder(counting), part is PaneHalf.RECORDS
     if is_of_records:
         builder.add_records(whole)
     else:
         builder.add_labels(whole)
-    return builder.build(
+    return builder.finish_watch(
         part,
         faults=builder.weighted_faults(),
         versions=version_names(pooled) if is_of_records else (),
@@ -280,28 +280,28 @@ def make_watch(counting: Counting, part: Part, pooled: Strata) -> Watch:
     )
 
 
-def make_segment_watch(counting: Counting, part: Part, pooled: Strata) -> Watch:
+def make_segment_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Watch:
     """What is watched of the segments of a part: the level of their output, or their performance.
 
     The largest 20 are watched that had 20 records a day, of labels as many labelled ones. The others are
     subjects without series.
     """
-    block, at = ("volume", 0) if part is Part.RECORDS else ("tally", TALLY.index("labelled"))
+    block, at = ("volume", 0) if part is PaneHalf.RECORDS else ("tally", TALLY.index("labelled"))
     strata = segments_of(pooled, counting.segments)
-    records = {stratum: int(pooled[stratum].block(block)[at]) for stratum in strata}
+    records = {stratum: int(pooled[stratum].dense_block(block)[at]) for stratum in strata}
     largest = sorted(strata, key=lambda stratum: (-records[stratum], stratum))[:MOST_SEGMENTS]
     chosen = [stratum for stratum in largest if records[stratum] >= FEWEST_RECORDS * FEWEST_DAYS]
-    scored = counting.score is not None and counting.reading.task is Task.BINARY
+    scored = counting.score is not None and counting.reading.task is ModelTask.BINARY
     output = SubjectGroup.SCORE if scored else SubjectGroup.PREDICTION
     builder, share = _WatchBuilder(counting), SEGMENTS_SHARE / max(1, len(chosen))
-    for stratum in strata if part is Part.RECORDS or counting.label is not None else ():
+    for stratum in strata if part is PaneHalf.RECORDS or counting.label is not None else ():
         name = stratum.segment or ""
-        builder.add_subject(name, output if part is Part.RECORDS else SubjectGroup.PERFORMANCE)
-        if stratum in chosen and part is Part.LABELS:
+        builder.add_subject(name, output if part is PaneHalf.RECORDS else SubjectGroup.PERFORMANCE)
+        if stratum in chosen and part is PaneHalf.LABELS:
             builder.add_performance(share)
         elif stratum in chosen:
-            builder.add_level(name, counting.outputs[output], pooled[stratum].block(output), share)
-    return builder.build(part, segmented=True)
+            builder.add_level(name, counting.outputs[output], pooled[stratum].dense_block(output), share)
+    return builder.finish_watch(part, segmented=True)
 
 
 def version_names(strata: Strata) -> tuple[str, ...]:
@@ -309,11 +309,11 @@ def version_names(strata: Strata) -> tuple[str, ...]:
     return tuple(sorted({stratum.version for stratum in strata if stratum.version is not None} - {OTHER}))
 
 
-def known_moments(counting: Counting, whole: Opened) -> dict[str, tuple[float, float]]:
+def known_moments(counting: Counting, whole: DenseCounters) -> dict[str, tuple[float, float]]:
     """Mean and standard deviation by output and feature, in units of its grid; of those that are known."""
     if not counting.summed:
         return {}
-    n, far, high, low = whole.block("moments")
+    n, far, high, low = whole.dense_block("moments")
     known = (n > far).reshape(-1, 2).all(axis=1) & (far == 0).reshape(-1, 2).all(axis=1)
     means = ((high + low / HALF) / np.maximum(n, 1)).reshape(-1, 2)
     deviations = np.sqrt(np.maximum(means[:, 1] - np.square(means[:, 0]), 0.0))
@@ -333,9 +333,9 @@ class _WatchBuilder:
     cells: dict[str, UsualCells] = field(default_factory=dict)
     samples: int = 0
 
-    def build(
+    def finish_watch(
         self,
-        part: Part,
+        part: PaneHalf,
         *,
         faults: tuple[WatchedFault, ...] = (),
         versions: tuple[str, ...] = (),
@@ -352,7 +352,7 @@ class _WatchBuilder:
             cells=self.cells,
             versions=versions,
             late_cell=late_cell,
-            counting_key=self.counting.stored_as(self.counting.layout(part)),
+            counting_key=self.counting.stored_as(self.counting.layout_of(part)),
             segmented=segmented,
         )
 
@@ -380,7 +380,7 @@ class _WatchBuilder:
         subject = len(self.subjects) - 1
         self.faults += [WatchedFault(subject, name, 0.0, smallest_share) for name in names]
 
-    def add_records(self, whole: Opened) -> None:
+    def add_records(self, whole: DenseCounters) -> None:
         """The number of records, faults of the log, then each output and feature."""
         counting = self.counting
         self.add_subject("records", SubjectGroup.RECORDS)
@@ -390,7 +390,7 @@ class _WatchBuilder:
         self.add_faults("duplicates", "stale")
         if counting.reading.logged:
             self.add_faults("unlogged", "late")
-            delays = whole.block("log_delays")
+            delays = whole.dense_block("log_delays")
             if delays[0] < _AT_ONCE * delays.sum():
                 self.add_faults("future")
         if counting.reading.versioned:
@@ -399,7 +399,7 @@ class _WatchBuilder:
         for name, grid in counting.outputs.items():
             group = SubjectGroup.FEATURE if name.startswith("feature:") else SubjectGroup(name)
             share = GROUP_SHARES[group] / (features if group is SubjectGroup.FEATURE else 1)
-            self.add_output(name, group, grid, whole.block(name), share, moments.get(name, (0.0, 0.0)))
+            self.add_output(name, group, grid, whole.dense_block(name), share, moments.get(name, (0.0, 0.0)))
 
     def add_output(
         self,
@@ -426,7 +426,7 @@ class _WatchBuilder:
         elif group is SubjectGroup.FEATURE and name in self.cells and name in self.counting.summed:
             self.add_faults("beyond")
 
-    def add_labels(self, whole: Opened) -> None:
+    def add_labels(self, whole: DenseCounters) -> None:
         """How many records have labels, their faults; where they are counted, performance and the label."""
         counting = self.counting
         self.add_subject("labels", SubjectGroup.LABELS)
@@ -439,7 +439,7 @@ class _WatchBuilder:
         self.add_performance(GROUP_SHARES[SubjectGroup.PERFORMANCE])
         self.add_subject("label", SubjectGroup.LABEL)
         share = GROUP_SHARES[SubjectGroup.LABEL]
-        self.add_values("label", counting.label, whole.block("label"), share, DailyStatistic.BASE_RATE)
+        self.add_values("label", counting.label, whole.dense_block("label"), share, DailyStatistic.BASE_RATE)
         self.add_faults("invalid")
         if not isinstance(counting.label, NumericGrid):
             self.add_faults("unseen")
@@ -490,7 +490,7 @@ class _WatchBuilder:
 
 
 def _performance_statistics(counting: Counting) -> Iterator[DailyStatistic]:
-    if counting.reading.task is Task.REGRESSION:
+    if counting.reading.task is ModelTask.REGRESSION:
         yield DailyStatistic.RMSE
         return
     if counting.scored:
@@ -522,8 +522,8 @@ def _watched_categories(names: tuple[str, ...], counts: Ints) -> Iterator[tuple[
         yield REST_CELL, "(rest)"
 
 
-def _late_cell(counting: Counting, whole: Opened) -> int:
+def _late_cell(counting: Counting, whole: DenseCounters) -> int:
     """First cell of the time from event to log that is too late."""
-    usual = within(counting.log_delays(whole), 0.95, Reason.NO_RECORDS).value or 0.0
+    usual = delay_quantile(counting.log_delays(whole), 0.95, Reason.NO_RECORDS).value or 0.0
     least = max(_LATER * usual, MINUTE / SECOND)
     return int(np.searchsorted(DELAY_EDGES, least, side="right")) + 1

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from monitor.alerts.defaults import NAMES
+from monitor.alerts.default_rules import NAMES
 from monitor.core.clock import DAY, HOUR, MINUTE, format_duration
 from monitor.exposition.plain_yaml import Plain
 
 if TYPE_CHECKING:
-    from monitor.specs.model import ModelSpec
+    from monitor.specs.model_spec import ModelSpec
 
 RUNBOOK = "runbook_url"  # the annotation by its usual name
 OWNER = "owner"  # the annotation
@@ -20,7 +20,7 @@ OWN_RULE = "a_rule_of_your_own"  # section of the runbook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forwarding:
+class AlertForwarding:
     """How Prometheus forwards what daemons say. Durations are microseconds."""
 
     job: str = "monitor"  # under which Prometheus scrapes the daemons
@@ -32,22 +32,22 @@ class Forwarding:
     down_after: int = 2 * MINUTE  # for how long no daemon answers before that is an alert
     trouble_after: int = 15 * MINUTE  # for how long a daemon is in a lesser trouble before that is one
 
-    def of(self, family: str, *matchers: str) -> str:
+    def family_selector(self, family: str, *matchers: str) -> str:
         """Selector of a family of the job."""
-        return f"{family}{{{', '.join([f'job={quoted(self.job)}', *matchers])}}}"
+        return f"{family}{{{', '.join([f'job={promql_text(self.job)}', *matchers])}}}"
 
-    def page(self, path: str) -> dict[str, str]:
+    def page_annotation(self, path: str) -> dict[str, str]:
         """Annotation that leads to a page, whose path is a template; none where there is no address."""
         return {PAGE: f"{self.url}{path}"} if self.url else {}
 
-    def section(self, name: str) -> dict[str, str]:
+    def runbook_annotation(self, name: str) -> dict[str, str]:
         """Annotation that leads to a section of the runbook; none where there is no address."""
-        return {RUNBOOK: literal(f"{self.runbook}#{name}")} if self.runbook else {}
+        return {RUNBOOK: literal_text(f"{self.runbook}#{name}")} if self.runbook else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertingRule:
-    """One alerting rule of Prometheus; its labels and annotations are templates: see `literal`."""
+    """One alerting rule of Prometheus; its labels and annotations are templates: see `literal_text`."""
 
     name: str
     expr: str
@@ -56,7 +56,7 @@ class AlertingRule:
     hold: int = 0
     keep: int = 0
 
-    def plain(self) -> Mapping[str, Plain]:
+    def plain_rule(self) -> Mapping[str, Plain]:
         """As it stands in the file."""
         fields: dict[str, Plain] = {"alert": self.name, "expr": self.expr}
         if self.hold:
@@ -90,7 +90,7 @@ def leads_somewhere(address: str) -> bool:
     return parts.scheme in ("http", "https") and parts.netloc != "" and address.isprintable()
 
 
-def literal(text: str) -> str:
+def literal_text(text: str) -> str:
     """Text that Prometheus does not take for a template, in a label or an annotation.
 
     >>> literal("{{ $value }}")
@@ -99,26 +99,26 @@ def literal(text: str) -> str:
     return text.replace("{{", '{{ "{{" }}')
 
 
-def quoted(text: str) -> str:
+def promql_text(text: str) -> str:
     """Text as PromQL writes it."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def is_model(model: "ModelSpec") -> str:
     """Matcher of a model."""
-    return f"model={quoted(model.name)}"
+    return f"model={promql_text(model.name)}"
 
 
-def routed(model: "ModelSpec") -> dict[str, str]:
+def routed_labels(model: "ModelSpec") -> dict[str, str]:
     """Labels that all alerts of a model have, literally."""
     shared = [set(rule.labels) for rule in model.rules]
-    return {name: literal(text) for name, text in sorted(set.intersection(*shared))} if shared else {}
+    return {name: literal_text(text) for name, text in sorted(set.intersection(*shared))} if shared else {}
 
 
-def owned(model: "ModelSpec") -> dict[str, str]:
+def owner_annotation(model: "ModelSpec") -> dict[str, str]:
     """Annotation `owner` of all alerts of a model, literally; none where they do not agree on one."""
     named = {dict(rule.annotations).get(OWNER, "") for rule in model.rules}
-    return {OWNER: literal(named.pop())} if len(named) == 1 and named != {""} else {}
+    return {OWNER: literal_text(named.pop())} if len(named) == 1 and named != {""} else {}
 
 
 def stale_after(model: "ModelSpec") -> int:

@@ -26,40 +26,40 @@ def as_yaml(value: Mapping[str, Plain]) -> str:
             > 1
     job: "a: b"
     """
-    return "".join(f"{line}\n" for line in _mapping(value))
+    return "".join(f"{line}\n" for line in _mapping_lines(value))
 
 
-def _mapping(value: Mapping[str, Plain]) -> Iterator[str]:
+def _mapping_lines(value: Mapping[str, Plain]) -> Iterator[str]:
     for key, entry in value.items():
-        yield from _entry(f"{_text(key)}:", entry)
+        yield from _entry_lines(f"{_yaml_text(key)}:", entry)
 
 
-def _entry(head: str, value: Plain) -> Iterator[str]:
+def _entry_lines(head: str, value: Plain) -> Iterator[str]:
     match value:
         case str() if _is_block(value):
             yield f"{head} |-"
             yield from (f"  {line}" for line in value.split("\n"))
         case str() | int():
-            yield f"{head} {_text(value) if isinstance(value, str) else value}"
+            yield f"{head} {_yaml_text(value) if isinstance(value, str) else value}"
         case Mapping():
             yield head if value else f"{head} {{}}"
-            yield from (f"  {line}" for line in _mapping(value))
+            yield from (f"  {line}" for line in _mapping_lines(value))
         case _:
             yield head if value else f"{head} []"
             for entry in value:
-                yield from (f"  {line}" for line in _item(entry))
+                yield from (f"  {line}" for line in _item_lines(entry))
 
 
-def _item(value: Plain) -> Iterator[str]:
+def _item_lines(value: Plain) -> Iterator[str]:
     if not isinstance(value, Mapping) or not value:
-        yield from _entry("-", value)
+        yield from _entry_lines("-", value)
         return
-    first, *others = _mapping(value)
+    first, *others = _mapping_lines(value)
     yield f"- {first}"
     yield from (f"  {line}" for line in others)
 
 
-def _text(value: str) -> str:
+def _yaml_text(value: str) -> str:
     if _UNQUOTED.fullmatch(value) and value.lower() not in _WORDS:
         return value
     if '"' in value and "'" not in value and value.isprintable():

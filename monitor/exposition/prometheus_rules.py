@@ -9,28 +9,28 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from monitor.alerts.links import address, page_of
-from monitor.alerts.phrases import described, has_places
-from monitor.alerts.rules import EVERY, Rule, Severity
+from monitor.alerts.alert_links import page_address, page_of
+from monitor.alerts.alert_phrases import has_places, rule_words
+from monitor.alerts.alert_rules import EVERY, Rule, Severity
 from monitor.core.clock import MINUTE, SECOND, format_duration
 from monitor.exposition.forwarding import (
     OWN_RULE,
     RUNBOOK,
+    AlertForwarding,
     AlertingRule,
-    Forwarding,
     is_model,
     leads_somewhere,
-    literal,
-    owned,
-    quoted,
-    routed,
+    literal_text,
+    owner_annotation,
+    promql_text,
+    routed_labels,
     section_of,
     stale_after,
     unjudged_after,
 )
-from monitor.exposition.names import ALERT_FIRING, ALERT_SAID, AS_OF, PREFIX, RULE_SERIES
+from monitor.exposition.metric_names import ALERT_FIRING, ALERT_SAID, AS_OF, PREFIX, RULE_SERIES
 from monitor.exposition.plain_yaml import Plain, as_yaml
-from monitor.specs.model import ModelSpec
+from monitor.specs.model_spec import ModelSpec
 
 JUDGED = "model_monitor:rule_judged"
 DOWN, REPLICA_DOWN, STORE_AWAY = "ModelMonitorDown", "ModelMonitorReplicaDown", "ModelMonitorStoreAway"
@@ -76,51 +76,57 @@ _MANIFEST: dict[str, Plain] = {
 _OF_ALERT = ("model", "rule", "version", "segment", "window", "subject")  # labels: which alert it is
 
 
-def _escaped(label: str) -> str:
+def _label_template(label: str) -> str:
     """Template: a label's value as part of an address."""
     return f"{{{{ urlquery $labels.{label} }}}}"
 
 
-_WHICH = "?" + "&".join(f"{label}={_escaped(label)}" for label in ("segment", "subject", "version"))
+_WHICH = "?" + "&".join(f"{label}={_label_template(label)}" for label in ("segment", "subject", "version"))
 """Template: which alert of a rule an address means; what is empty is the whole."""
 
 
-def of_daemons(how: Forwarding) -> Iterator[AlertingRule]:
+def of_daemons(how: AlertForwarding) -> Iterator[AlertingRule]:
     """Alerts about daemons."""
     later = how.trouble_after
     none = "No monitor answers: whether the models are well is not known."
-    up, job = how.of("up"), {"job": literal(how.job)}
-    yield _own(how, DOWN, none, f"absent({up} == 1)", _CRITICAL | job, how.down_after, _unreached(up))
+    up, job = how.family_selector("up"), {"job": literal_text(how.job)}
+    yield _own_alert(
+        how, DOWN, none, f"absent({up} == 1)", _CRITICAL | job, how.down_after, _unreached_template(up)
+    )
     daemon = "The monitor {{ $labels.instance }} "
-    yield _own(how, REPLICA_DOWN, f"{daemon}does not answer.", f"{up} == 0", _WARNING, later)
+    yield _own_alert(how, REPLICA_DOWN, f"{daemon}does not answer.", f"{up} == 0", _WARNING, later)
     lost = f"{daemon}has no store ({{{{ $labels.reason }}}}): nothing is measured."
-    away = f"{how.of(f'{PREFIX}store_away')} == 1"
-    yield _own(how, STORE_AWAY, lost, away, _CRITICAL, how.down_after)
+    away = f"{how.family_selector(f'{PREFIX}store_away')} == 1"
+    yield _own_alert(how, STORE_AWAY, lost, away, _CRITICAL, how.down_after)
     refused = f"{daemon}refused its new configuration and runs on with the old one."
-    accepted = how.of(f"{PREFIX}config_last_reload_successful")
-    yield _own(how, RELOAD_FAILED, refused, f"{accepted} == 0", _WARNING, later)
+    accepted = how.family_selector(f"{PREFIX}config_last_reload_successful")
+    yield _own_alert(how, RELOAD_FAILED, refused, f"{accepted} == 0", _WARNING, later)
     aside = f"{daemon}stands aside ({{{{ $labels.reason }}}}): it runs no cycles."
-    yield _own(how, ASIDE, aside, f"{how.of(f'{PREFIX}daemon_aside')} == 1", _WARNING, later)
-    waits = f"max by (job, channel) ({how.of(f'{PREFIX}notice_age_seconds')}) > {later // SECOND}"
+    yield _own_alert(
+        how, ASIDE, aside, f"{how.family_selector(f'{PREFIX}daemon_aside')} == 1", _WARNING, later
+    )
+    waits = (
+        f"max by (job, channel) ({how.family_selector(f'{PREFIX}notice_age_seconds')}) > {later // SECOND}"
+    )
     stuck = "The channel {{ $labels.channel }} takes no notices: they wait."
-    yield _own(how, NOTICES_STUCK, stuck, waits, _WARNING)
+    yield _own_alert(how, NOTICES_STUCK, stuck, waits, _WARNING)
 
 
-def _unreached(up: str) -> str:
+def _unreached_template(up: str) -> str:
     """Template: which targets Prometheus has, where none answers."""
     each = "{{ range . }} {{ .Labels.instance }}{{ end }}"
     none = " Prometheus has no such target"
-    return f"Not reached:{{{{ with {quoted(up)} | query }}}}{each}{{{{ else }}}}{none}{{{{ end }}}}"
+    return f"Not reached:{{{{ with {promql_text(up)} | query }}}}{each}{{{{ else }}}}{none}{{{{ end }}}}"
 
 
-def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
+def of_cycles(model: ModelSpec, how: AlertForwarding) -> Iterator[AlertingRule]:
     """Alerts about one model's cycles."""
-    mine, own = is_model(model), routed(model) | {"model": model.name}
+    mine, own = is_model(model), routed_labels(model) | {"model": model.name}
     critical, warning = own | _CRITICAL, own | _WARNING
-    alert = partial(_own, how, owner=owned(model))
+    alert = partial(_own_alert, how, owner=owner_annotation(model))
     limit, later = stale_after(model), how.trouble_after
     seen = format_duration(limit + how.last_word)
-    succeeded = f"{how.of(f'{PREFIX}last_success_timestamp_seconds', mine)}[{seen}]"
+    succeeded = f"{how.family_selector(f'{PREFIX}last_success_timestamp_seconds', mine)}[{seen}]"
     age = f"time() - max by (job, model) (last_over_time({succeeded}))"
     stale = (
         f"{model.name}: no cycle has succeeded for three times its every ({format_duration(model.every)})."
@@ -128,7 +134,7 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     yield alert(STALE, stale, f"{age} > {limit // SECOND}", critical)
     never = f"{model.name}: no cycle has succeeded since it is to be watched."
     yield alert(NEVER_RAN, never, f"absent_over_time({succeeded})", critical, limit)
-    failures = how.of(f"{PREFIX}cycles_total", mine, f"outcome={quoted('failure')}")
+    failures = how.family_selector(f"{PREFIX}cycles_total", mine, f"outcome={promql_text('failure')}")
     failed = f"sum by (job, model) (increase({failures}[{format_duration(later)}])) > 0"
     failing = f"{failed}\nunless\n{age} < {_RETRIED // SECOND}"
     yield alert(
@@ -138,26 +144,29 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
         warning,
         later,
     )
-    lacking = f"max by (job, model) ({how.of(f'{PREFIX}missing_columns', mine)}) > 0"
+    lacking = f"max by (job, model) ({how.family_selector(f'{PREFIX}missing_columns', mine)}) > 0"
     columns = f"{model.name}: the source lacks columns that are configured."
     yield alert(MISSING_COLUMNS, columns, lacking, warning, later)
-    decided = how.of(RULE_SERIES, mine, 'verdict!="unknown"')
-    lost = f"{how.of(JUDGED, mine)}\nunless on (job, model, rule) {decided}"
+    decided = how.family_selector(RULE_SERIES, mine, 'verdict!="unknown"')
+    lost = f"{how.family_selector(JUDGED, mine)}\nunless on (job, model, rule) {decided}"
     rule = f"{model.name}: {{{{ $labels.rule }}}} was judged before and cannot be now: no data."
     yield alert(NO_DATA, rule, lost, warning, unjudged_after(model))
 
 
-def judged(model: ModelSpec, how: Forwarding) -> str:
+def judged_expression(model: ModelSpec, how: AlertForwarding) -> str:
     """1 for each rule that has been judged once: from then on it is missed where it is not."""
     mine = is_model(model)
-    decided, series = how.of(RULE_SERIES, mine, 'verdict!="unknown"'), how.of(RULE_SERIES, mine)
+    decided, series = (
+        how.family_selector(RULE_SERIES, mine, 'verdict!="unknown"'),
+        how.family_selector(RULE_SERIES, mine),
+    )
     return f"""group by (job, model, rule) ({decided})
 or
-(last_over_time({how.of(JUDGED, mine)}[1d]) and on (job, model, rule) {series})"""
+(last_over_time({how.family_selector(JUDGED, mine)}[1d]) and on (job, model, rule) {series})"""
 
 
-def _own(
-    how: Forwarding,
+def _own_alert(
+    how: AlertForwarding,
     name: str,
     summary: str,
     expr: str,
@@ -167,13 +176,15 @@ def _own(
     owner: dict[str, str] | None = None,
 ) -> AlertingRule:
     annotations = {"summary": summary} | ({"description": description} if description else {})
-    annotations |= {"action": _ACTIONS[name]} | how.section(name.lower())
-    annotations |= how.page(address(("models", labels["model"]), {})) if "model" in labels else {}
+    annotations |= {"action": _ACTIONS[name]} | how.runbook_annotation(name.lower())
+    annotations |= (
+        how.page_annotation(page_address(("models", labels["model"]), {})) if "model" in labels else {}
+    )
     annotations |= owner or {}
     return AlertingRule(name=name, expr=expr, labels=labels, annotations=annotations, hold=hold)
 
 
-def rules_text(models: Iterable[ModelSpec], how: Forwarding, *, kubernetes: bool = False) -> str:
+def rules_text(models: Iterable[ModelSpec], how: AlertForwarding, *, kubernetes: bool = False) -> str:
     """File of rules for Prometheus: a group for the monitor itself and all that fires, one for each model.
 
     What is for information alone is shown, and nobody is told of it.
@@ -185,32 +196,38 @@ def rules_text(models: Iterable[ModelSpec], how: Forwarding, *, kubernetes: bool
     """
     models = tuple(models)
     groups: list[Plain] = [
-        _group("model-monitor", {FIRING: _firing(how)}, [*of_daemons(how), unknown(models, how)])
+        _rule_group(
+            "model-monitor",
+            {FIRING: _firing_expression(how)},
+            [*of_daemons(how), unknown_rule_alert(models, how)],
+        )
     ]
     for model in models:
         told = (rule for rule in model.rules if rule.severity is not Severity.INFO)
-        alerts = [*(forwarded(model, rule, how) for rule in told), *of_cycles(model, how)]
-        groups.append(_group(f"model-monitor {model.name}", {JUDGED: judged(model, how)}, alerts))
+        alerts = [*(forwarded_alert(model, rule, how) for rule in told), *of_cycles(model, how)]
+        groups.append(
+            _rule_group(f"model-monitor {model.name}", {JUDGED: judged_expression(model, how)}, alerts)
+        )
     rules: dict[str, Plain] = {"groups": groups}
     return WRITTEN + as_yaml({**_MANIFEST, "spec": rules} if kubernetes else rules)
 
 
-def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
+def forwarded_alert(model: ModelSpec, rule: Rule, how: AlertForwarding) -> AlertingRule:
     """Prometheus' alert of one rule."""
     told = {name: text for name, text in rule.annotations if not has_places(text)}
-    instead = f"{literal(told.pop('summary', '')) or rule.name}{_stratum(rule)}"
+    instead = f"{literal_text(told.pop('summary', '')) or rule.name}{_stratum_template(rule)}"
     if not leads_somewhere(told.get(RUNBOOK, "")):
         told.pop(RUNBOOK, None)
     texts = {
-        "summary": f"{model.name}: {_said(how, instead)}",
-        "description": literal(described(rule)),
-        **how.section(section_of(rule.name)),
-        **how.page(address(page_of(model.name, rule.name), {}) + _WHICH),
+        "summary": f"{model.name}: {_firing_text_template(how, instead)}",
+        "description": literal_text(rule_words(rule)),
+        **how.runbook_annotation(section_of(rule.name)),
+        **how.page_annotation(page_address(page_of(model.name, rule.name), {}) + _WHICH),
     }
-    given = {name: literal(text) for name, text in told.items()}
+    given = {name: literal_text(text) for name, text in told.items()}
     return AlertingRule(
         name=alert_name(rule.name),
-        expr=how.of(FIRING, is_model(model), f"rule={quoted(rule.name)}"),
+        expr=how.family_selector(FIRING, is_model(model), f"rule={promql_text(rule.name)}"),
         labels={"model": model.name, "rule": rule.name},
         annotations=texts | given,
         keep=how.keep_firing_for,
@@ -228,20 +245,20 @@ def alert_name(rule: str) -> str:
     return ALERT if name in (*ITSELF, "Model") else name
 
 
-def _said(how: Forwarding, instead: str) -> str:
+def _firing_text_template(how: AlertForwarding, instead: str) -> str:
     """Template: what the daemons said last of an alert, looked up by its labels; else another template.
 
     A label of the alert would make a new alert of each new value: so the text is looked up.
     """
     wanted = ", ".join(f"{label}=%q" for label in _OF_ALERT)
-    job = quoted(how.job).replace("%", "%%")
+    job = promql_text(how.job).replace("%", "%%")
     newest = f"{ALERT_SAID}{{job={job}, {wanted}}}[{format_duration(how.last_word)}]"
     values = " ".join(f"$labels.{label}" for label in _OF_ALERT)
-    asked = f"printf {quoted(f'topk(1, last_over_time({newest}))')} {values} | query"
+    asked = f"printf {promql_text(f'topk(1, last_over_time({newest}))')} {values} | query"
     return f'{{{{ with {asked} }}}}{{{{ . | first | label "text" }}}}{{{{ else }}}}{instead}{{{{ end }}}}'
 
 
-def _stratum(rule: Rule) -> str:
+def _stratum_template(rule: Rule) -> str:
     """Which of several series an alert is about, by its labels."""
     patterns = {"version": rule.version, "segment": rule.segment}
     patterns |= {"subject": rule.subject} if rule.features == "each" else {}
@@ -249,43 +266,45 @@ def _stratum(rule: Rule) -> str:
     return "".join(f" {{{{ $labels.{name} }}}}" for name in texts)
 
 
-def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
+def unknown_rule_alert(models: Iterable[ModelSpec], how: AlertForwarding) -> AlertingRule:
     """What fires and has no rule here: the file is older than the configuration."""
     selectors = []
     for model in models:
         if model.rules:
             names = "|".join(re.escape(rule.name) for rule in model.rules)
-            selectors.append(how.of(FIRING, is_model(model), f"rule=~{quoted(names)}"))
+            selectors.append(how.family_selector(FIRING, is_model(model), f"rule=~{promql_text(names)}"))
     texts = {
-        "summary": "{{ $labels.model }}: " + _said(how, "{{ $labels.rule }}"),
+        "summary": "{{ $labels.model }}: " + _firing_text_template(how, "{{ $labels.rule }}"),
         "description": "These rules of Prometheus do not know this rule: write them again.",
-        **how.section(OWN_RULE),
-        **how.page(f"/models/{_escaped('model')}/alerts/{_escaped('rule')}{_WHICH}"),
+        **how.runbook_annotation(OWN_RULE),
+        **how.page_annotation(f"/models/{_label_template('model')}/alerts/{_label_template('rule')}{_WHICH}"),
     }
-    expr = "\nunless ".join([how.of(FIRING), *selectors])
+    expr = "\nunless ".join([how.family_selector(FIRING), *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)
 
 
-def _firing(how: Forwarding) -> str:
+def _firing_expression(how: AlertForwarding) -> str:
     """Alerts as the daemon that speaks of the newest moment has them; of a silent one as they stood.
 
     What stood is what was recorded last: an alert that ended before the silence stays ended.
     """
-    as_of, span = how.of(AS_OF), format_duration(how.last_word)
+    as_of, span = how.family_selector(AS_OF), format_duration(how.last_word)
     newest = f"on (job, model) group_left () max by (job, model) (last_over_time({as_of}[{span}]))"
     return f"""max without (instance, pod) (
-  {how.of(ALERT_FIRING)} and on (job, instance, model) ({as_of} == {newest})
+  {how.family_selector(ALERT_FIRING)} and on (job, instance, model) ({as_of} == {newest})
 )
 or
 (
-  {how.of(FIRING)}
+  {how.family_selector(FIRING)}
   and on (job, model)
-  ((last_over_time({as_of}[{span}]) == {newest}) unless on (job, instance) ({how.of("up")} == 1))
+  ((last_over_time({as_of}[{span}]) == {newest}) unless on (job, instance) ({how.family_selector("up")} == 1))
   unless on (job, model)
   ({as_of} == {newest})
 )"""
 
 
-def _group(name: str, recorded: Mapping[str, str], alerts: Iterable[AlertingRule]) -> Mapping[str, Plain]:
+def _rule_group(
+    name: str, recorded: Mapping[str, str], alerts: Iterable[AlertingRule]
+) -> Mapping[str, Plain]:
     records = [{"record": record, "expr": expr} for record, expr in recorded.items()]
-    return {"name": name, "rules": [*records, *(alert.plain() for alert in alerts)]}
+    return {"name": name, "rules": [*records, *(alert.plain_rule() for alert in alerts)]}

@@ -19,8 +19,8 @@ from prometheus_client.core import (
 )
 
 from monitor.core.clock import SECOND
-from monitor.exposition.alerts import notice_families
-from monitor.exposition.names import PREFIX
+from monitor.exposition.alert_metrics import notice_families
+from monitor.exposition.metric_names import PREFIX
 from monitor.specs.protocols import ChannelReport, CycleReport
 
 
@@ -32,7 +32,7 @@ class CycleOutcome(StrEnum):
 
 
 @dataclass(slots=True)
-class _Tally:
+class _CycleTally:
     """What is known of one model's cycles since the start."""
 
     duration: float | None = None
@@ -63,7 +63,7 @@ class _StepTally:
         self.seconds += seconds
 
 
-_Value = Callable[[_Tally], float | None]
+_Value = Callable[[_CycleTally], float | None]
 
 _GAUGES: tuple[tuple[str, str, _Value], ...] = (
     ("cycle_duration_seconds", "Duration of the last cycle.", lambda tally: tally.duration),
@@ -136,11 +136,11 @@ class SelfMetrics:
         self._reload: tuple[bool, float] = (True, started_at)
         self._aside: Mapping[str, bool] = {}
         self._channels: Mapping[str, ChannelReport] = {}
-        self._tallies: dict[str, _Tally] = {}
+        self._tallies: dict[str, _CycleTally] = {}
         self._steps: dict[str, _StepTally] = {}
         self._lock = threading.Lock()
 
-    def observe(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
+    def observe_cycle(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
         """Take a cycle's report in.
 
         Parameters
@@ -151,7 +151,7 @@ class SelfMetrics:
             microseconds, of the newest row seen in the source.
         """
         with self._lock:
-            tally = self._tallies.setdefault(report.model, _Tally())
+            tally = self._tallies.setdefault(report.model, _CycleTally())
             tally.duration = report.duration
             tally.rows += report.rows_read
             tally.label_rows += report.label_rows_read
@@ -166,29 +166,29 @@ class SelfMetrics:
             if newest_logged_at is not None:
                 tally.lag = (report.as_of - newest_logged_at) / SECOND
 
-    def skipped(self, model: str) -> None:
+    def count_skipped(self, model: str) -> None:
         """Count a tick that was left out."""
         with self._lock:
-            self._tallies.setdefault(model, _Tally()).skipped_ticks += 1
+            self._tallies.setdefault(model, _CycleTally()).skipped_ticks += 1
 
-    def followed(self, model: str, *, at: float) -> None:
+    def note_followed(self, model: str, *, at: float) -> None:
         """Take in that another process has run a model's cycle, known of at a Unix time."""
         with self._lock:
-            self._tallies.setdefault(model, _Tally()).succeeded_at = at
+            self._tallies.setdefault(model, _CycleTally()).succeeded_at = at
 
     def stands_aside(self, reasons: Mapping[str, bool]) -> None:
         """Take in for which of all reasons no cycles are claimed."""
         self._aside = dict(reasons)
 
-    def notified(self, channels: Mapping[str, ChannelReport]) -> None:
+    def note_channels(self, channels: Mapping[str, ChannelReport]) -> None:
         """Take in what became of each channel's notices."""
         self._channels = dict(channels)
 
-    def reloaded(self, *, accepted: bool, at: float) -> None:
+    def note_reload(self, *, accepted: bool, at: float) -> None:
         """Take in that the configuration was read again, at a Unix time, and whether it was accepted."""
         self._reload = (accepted, at if accepted else self._reload[1])
 
-    def forget(self, model: str) -> None:
+    def forget_model(self, model: str) -> None:
         """Drop a model's series."""
         with self._lock:
             self._tallies.pop(model, None)
@@ -196,7 +196,7 @@ class SelfMetrics:
     def collect(self) -> Iterator[Metric]:
         """Families of the process, then of the models' cycles."""
         for model in self._over:
-            self.followed(model, at=time.time())
+            self.note_followed(model, at=time.time())
         info = {"version": self._version, "python": platform.python_version()}
         build = InfoMetricFamily(f"{PREFIX}build", "Version of the program.")
         build.add_metric((), info)

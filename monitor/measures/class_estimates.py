@@ -5,31 +5,31 @@ from typing import TypeAlias
 
 import numpy as np
 
+from monitor.core.array_types import Ints
 from monitor.core.measurement import Reason
-from monitor.core.typing import Ints
-from monitor.measures.estimates import (
-    Calibration,
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.score_estimates import (
     ClassCalibrations,
-    Estimate,
-    Scores,
-    accuracy,
-    measured,
-    precision,
-    recall,
+    EstimatedValue,
+    GroupedScores,
+    ScoreCalibration,
+    estimate_accuracy,
+    estimate_precision,
+    estimate_recall,
+    measure_estimate,
     roc_auc,
     undecided_because,
 )
-from monitor.measures.options import Result
-from monitor.states.views import Histogram
+from monitor.states.views import CellHistogram
 
-Estimated: TypeAlias = Estimate | Reason | None
+Estimated: TypeAlias = EstimatedValue | Reason | None
 
-_NEVER = Estimate(0.0, 0.0, 0.0)  # in the mean: precision of a class that is never predicted
+_NEVER = EstimatedValue(0.0, 0.0, 0.0)  # in the mean: precision of a class that is never predicted
 
 
 def class_results(
-    learned: ClassCalibrations, tables: Ints, scores: Histogram, predictions: Histogram, level: float
-) -> Iterator[Result]:
+    learned: ClassCalibrations, tables: Ints, scores: CellHistogram, predictions: CellHistogram, level: float
+) -> Iterator[MeasureResult]:
     """Estimates of several classes. Cost: about 0.3 ms a class.
 
     Parameters
@@ -44,31 +44,43 @@ def class_results(
     n = int(tables[:1].sum())
     undecided = undecided_because(learned.largest, int(predictions.regular.sum()), n)
     windows = [
-        calibration if isinstance(calibration, Reason) else Scores.split(calibration, *table)
+        calibration
+        if isinstance(calibration, Reason)
+        else GroupedScores.from_prediction_counts(calibration, *table)
         for (_, calibration), table in zip(learned.classes, tables, strict=True)
     ]
-    for name, estimate in (("roc_auc", roc_auc), ("precision", precision), ("recall", recall)):
+    for name, estimate in (
+        ("roc_auc", roc_auc),
+        ("precision", estimate_precision),
+        ("recall", estimate_recall),
+    ):
         logistic = estimate is roc_auc
         because = None if logistic else undecided
         estimates = [
             window if isinstance(window, Reason) else because or estimate(window) for window in windows
         ]
-        mean = _mean(estimates, precise=estimate is precision) if n else None
-        yield Result(f"estimated_{name}_macro", "", measured(mean, n, level, logistic=logistic))
+        mean = _class_mean(estimates, precise=estimate is estimate_precision) if n else None
+        yield MeasureResult(
+            f"estimated_{name}_macro", "", measure_estimate(mean, n, level, logistic=logistic)
+        )
         for (subject, _), of_class in zip(learned.classes, estimates, strict=True):
-            measurement = measured(of_class, n, level, logistic=logistic)
-            yield Result(f"estimated_{name}", f"class:{subject}", measurement)
+            measurement = measure_estimate(of_class, n, level, logistic=logistic)
+            yield MeasureResult(f"estimated_{name}", f"class:{subject}", measurement)
 
 
-def largest_result(learned: Calibration, scores: Histogram, level: float) -> Result:
+def largest_result(learned: ScoreCalibration, scores: CellHistogram, level: float) -> MeasureResult:
     """Accuracy, of the largest probabilities."""
     counted = scores.regular.astype(np.float64)
     n = int(counted.sum())
-    right = accuracy(Scores.of(learned, counted, n)) if learned.decided else Reason.NOT_CONFIGURED
-    return Result("estimated_accuracy", "", measured(right, n, level))
+    right = (
+        estimate_accuracy(GroupedScores.from_counts(learned, counted, n))
+        if learned.decided
+        else Reason.NOT_CONFIGURED
+    )
+    return MeasureResult("estimated_accuracy", "", measure_estimate(right, n, level))
 
 
-def _mean(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:
+def _class_mean(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:
     """Mean over the classes of which labels taught something and records are expected.
 
     Parameters
@@ -82,13 +94,13 @@ def _mean(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:
         for estimate in of_classes
         if estimate is not Reason.NO_LABELS
     ]
-    estimates = [estimate for estimate in there if isinstance(estimate, Estimate)]
+    estimates = [estimate for estimate in there if isinstance(estimate, EstimatedValue)]
     reasons = [estimate for estimate in there if isinstance(estimate, Reason)]
     if reasons or not estimates:
         return reasons[0] if reasons else None
     k = len(estimates)
     square = sum(estimate.square for estimate in estimates) / k**2
-    return Estimate(
+    return EstimatedValue(
         value=sum(estimate.value for estimate in estimates) / k,
         variance=sum(estimate.variance for estimate in estimates) / k**2 if precise else square,
         square=square,

@@ -7,110 +7,111 @@ from dataclasses import replace
 import numpy as np
 
 from monitor.core.errors import GridMismatch
-from monitor.core.measurement import LEVEL, Detail, Reason
+from monitor.core.measurement import LEVEL, DetailTable, Reason
 from monitor.measures import regression
-from monitor.measures.against import NO_RECORDS, SegmentMean
-from monitor.measures.catalogue.measure import Family
+from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.class_estimates import class_results, largest_result
-from monitor.measures.classification import confusion, gains, probabilities, scores
-from monitor.measures.classification.confusion import Margins, shares
-from monitor.measures.classification.scores import Scored
-from monitor.measures.comparison import arms, challenger
-from monitor.measures.days import without
-from monitor.measures.estimates import (
-    Calibration,
+from monitor.measures.classification import binary_scores, confusion, gains, multiclass_scores
+from monitor.measures.classification.binary_scores import ScoredLabels
+from monitor.measures.classification.confusion import ConfusionMargins, class_shares
+from monitor.measures.comparison import arm_outcomes, challenger
+from monitor.measures.day_intervals import without_day
+from monitor.measures.label_arrival import class_coverage, label_results
+from monitor.measures.measure_options import FEATURE, MeasureOptions, MeasureResult
+from monitor.measures.measurement_comparison import NO_RECORDS, SegmentMean
+from monitor.measures.regression import mean_absolute_error
+from monitor.measures.score_estimates import (
     ClassCalibrations,
     ExpectedErrors,
-    Learned,
+    LearnedCalibration,
+    ScoreCalibration,
     absent_results,
     binary_results,
     number_results,
 )
-from monitor.measures.labels import class_coverage
-from monitor.measures.labels import results as label_results
-from monitor.measures.options import FEATURE, Options, Result
-from monitor.measures.regression import mean_absolute_error
-from monitor.measures.shift import season, stability_index, values
-from monitor.measures.shift.cells import Expected, Mixture, Subject
-from monitor.measures.statistics.intervals import mixed, moments_of
-from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.shift import seasonal_shift, stability_index, value_statistics
+from monitor.measures.shift.shift_cells import ExpectedCells, ReferenceMixture, ShiftSubject
+from monitor.measures.statistics.intervals import mix_moments, moments_of
+from monitor.measures.statistics.ranked_scores import RankedScores
 from monitor.measures.volume import log_delays, volume_results
 from monitor.records.counting import TALLY, VOLUME, Counting
-from monitor.records.labels import pairing
-from monitor.records.reading import Task
-from monitor.states.counters import Counters, Layout
-from monitor.states.views import Histogram
+from monitor.records.labels import paired_scores
+from monitor.records.reading import ModelTask
+from monitor.states.counters import CounterLayout, Counters
+from monitor.states.views import CellHistogram
 
 
-def performance(counting: Counting, labels: Counters, options: Options) -> list[Result]:
+def measure_performance(counting: Counting, labels: Counters, options: MeasureOptions) -> list[MeasureResult]:
     """Measures of a labels part; none for a model without labels.
 
     Cost: without a bootstrap about 0.3 ms for a binary model, with one (400 resamples) below 10 ms.
     """
     if counting.label is None:
         return []
-    _require(counting.labels, labels)
-    if counting.reading.task is Task.REGRESSION:
-        moments = counting.errors(labels)
+    _require_layout(counting.labels, labels)
+    if counting.reading.task is ModelTask.REGRESSION:
+        moments = counting.errors_view(labels)
         tables = counting.error_table(labels), counting.label_errors(labels)
         return [
-            *regression.results(moments, counting.percentages(labels), options),
+            *regression.regression_results(moments, counting.percentages_view(labels), options),
             *regression.cell_results(moments, *tables, options),
         ]
-    rng, opened = _generator(labels) if options.resamples else None, labels.opened()
-    results = list(confusion.results(counting.confusion(opened), options, rng))
-    clipped = int(opened.block("tally")[TALLY.index("clipped")])
+    rng, opened = _seeded_generator(labels) if options.resamples else None, labels.make_dense()
+    results = list(confusion.confusion_results(counting.confusion_view(opened), options, rng))
+    clipped = int(opened.dense_block("tally")[TALLY.index("clipped")])
     if counting.scored:
-        losses = counting.losses(opened) if counting.probabilistic else None
+        losses = counting.losses_view(opened) if counting.probabilistic else None
         table, bounds = counting.score_table(opened), counting.score_bounds
-        results += scores.results(
-            Scored(table, bounds, counting.reading.classes, losses, clipped), options, rng
+        results += binary_scores.score_results(
+            ScoredLabels(table, bounds, counting.reading.classes, losses, clipped), options, rng
         )
     if counting.probable:
-        results += probabilities.results(
-            counting.class_tables(opened), counting.losses(opened), clipped, options
+        results += multiclass_scores.probability_results(
+            counting.class_tables(opened), counting.losses_view(opened), clipped, options
         )
-        if options.whole and Family.CALIBRATION in options.families:
+        if options.whole and MeasureFamily.CALIBRATION in options.families:
             table, bounds = counting.score_table(opened), counting.score_bounds
-            results += probabilities.calibration_results(table, bounds, options, rng)
+            results += multiclass_scores.calibration_results(table, bounds, options, rng)
     return results
 
 
-def whole_curves(counting: Counting, labels: Counters, options: Options) -> dict[str, Detail]:
+def whole_curves(counting: Counting, labels: Counters, options: MeasureOptions) -> dict[str, DetailTable]:
     """Curves behind measures of a labels part, by their corners; none of a model without scores."""
     if not counting.scored:
         return {}
-    _require(counting.labels, labels)
-    opened = labels.opened()
+    _require_layout(counting.labels, labels)
+    opened = labels.make_dense()
     table, bounds = counting.score_table(opened), counting.score_bounds
-    scored = Scored(table, bounds, counting.reading.classes, None, 0)
-    profit = options.profit if Family.GAINS in options.families else {}
-    return scores.whole_details(scored, profit, counting.reading.threshold)
+    scored = ScoredLabels(table, bounds, counting.reading.classes, None, 0)
+    profit = options.profit if MeasureFamily.GAINS in options.families else {}
+    return binary_scores.whole_details(scored, profit, counting.reading.threshold)
 
 
 def whole_cells(
-    counting: Counting, expected: Expected, records: Counters, options: Options
-) -> dict[str, Detail]:
+    counting: Counting, expected: ExpectedCells, records: Counters, options: MeasureOptions
+) -> dict[str, DetailTable]:
     """All cells behind the stability index of a records part, by subject."""
-    _require(counting.records, records)
-    sides = stability_index.Sides.of(expected, records.index, records.value, Reason.NO_RECORDS)
+    _require_layout(counting.records, records)
+    sides = stability_index.StabilityCounts.from_counts(
+        expected, records.index, records.value, Reason.NO_RECORDS
+    )
     indices = stability_index.stability_indices(sides, replace(options, detailed=True))
     pairs = zip(expected.subjects, indices, strict=True)
     return {subject.name: index.detail for subject, index in pairs if index.detail is not None}
 
 
-def best_threshold(counting: Counting, labels: Counters, options: Options) -> float | None:
+def best_threshold(counting: Counting, labels: Counters, options: MeasureOptions) -> float | None:
     """Threshold on the score that would have given the largest profit; None where nothing tells."""
     if not (counting.scored and options.profit):
         return None
-    _require(counting.labels, labels)
-    ranked = Ranked.of(counting.score_table(labels), counting.score_bounds)
+    _require_layout(counting.labels, labels)
+    ranked = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
     return gains.best_threshold(ranked, gains.amounts_of(counting.reading.classes, options.profit))
 
 
-def expectation(
-    counting: Counting, reference: Counters | Mixture, *, features: bool = True, only: str = ""
-) -> Expected:
+def make_expected_cells(
+    counting: Counting, reference: Counters | ReferenceMixture, *, features: bool = True, only: str = ""
+) -> ExpectedCells:
     """What a reference, or several, lead one to expect of outputs and features: made once, used often.
 
     Parameters
@@ -122,22 +123,26 @@ def expectation(
     only
         the one output or feature; empty: all of them.
     """
-    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
+    parts = reference.parts if isinstance(reference, ReferenceMixture) else ((1.0, reference),)
     for _, counters in parts:
-        _require(counting.records, counters)
+        _require_layout(counting.records, counters)
     subjects = tuple(
-        Subject(name, grid, counting.records.offsets[name])
+        ShiftSubject(name, grid, counting.records.offsets[name])
         for name, grid in counting.outputs.items()
         if (features or not name.startswith(FEATURE)) and only in ("", name)
     )
     moments = {
-        name: mixed([(share, moments_of(counting.moments(counters), name)) for share, counters in parts])
+        name: mix_moments(
+            [(share, moments_of(counting.moments_view(counters), name)) for share, counters in parts]
+        )
         for name in (subject.name for subject in subjects if subject.name in counting.summed)
     }
-    return Expected(subjects, reference.dense(), moments)
+    return ExpectedCells(subjects, reference.dense_counts(), moments)
 
 
-def shift(counting: Counting, expected: Expected | None, records: Counters, options: Options) -> list[Result]:
+def measure_shift(
+    counting: Counting, expected: ExpectedCells | None, records: Counters, options: MeasureOptions
+) -> list[MeasureResult]:
     """Shift of score, prediction and each feature of a records part against what is expected.
 
     Parameters
@@ -145,26 +150,30 @@ def shift(counting: Counting, expected: Expected | None, records: Counters, opti
     expected
         None: score and prediction are absent for want of a reference.
     """
-    _require(counting.records, records)
-    results: list[Result] = []
+    _require_layout(counting.records, records)
+    results: list[MeasureResult] = []
     if expected is not None:
-        absent = Reason.NOT_COUNTED if _records(records) else Reason.NO_RECORDS
-        if Family.SHIFT in options.families:
-            results += stability_index.results(expected, records.index, records.value, options, absent)
-        if options.whole and Family.VALUES in options.families:
-            sums = counting.moments(records) if counting.summed else None
-            results += values.results(expected, records.index, records.value, sums, options.level, absent)
+        absent = Reason.NOT_COUNTED if _record_count(records) else Reason.NO_RECORDS
+        if MeasureFamily.SHIFT in options.families:
+            results += stability_index.stability_results(
+                expected, records.index, records.value, options, absent
+            )
+        if options.whole and MeasureFamily.VALUES in options.families:
+            sums = counting.moments_view(records) if counting.summed else None
+            results += value_statistics.value_results(
+                expected, records.index, records.value, sums, options.level, absent
+            )
         return results
     for name, grid in counting.outputs.items():
-        if Family.SHIFT in options.families and not name.startswith(FEATURE):
-            n = counting.histogram(records, name).n
+        if MeasureFamily.SHIFT in options.families and not name.startswith(FEATURE):
+            n = counting.histogram_view(records, name).n
             results += stability_index.absent_results(name, grid, Reason.NO_REFERENCE, n, options)
     return results
 
 
-def seasonal(
-    counting: Counting, periods: Sequence[Counters], records: Counters, options: Options, when: str
-) -> list[Result]:
+def measure_seasonal_shift(
+    counting: Counting, periods: Sequence[Counters], records: Counters, options: MeasureOptions, when: str
+) -> list[MeasureResult]:
     """Shift of a records part against the sum of earlier periods, by how far these lie from one another.
 
     Parameters
@@ -175,25 +184,30 @@ def seasonal(
         what is said where there are fewer than three of them.
     """
     total = Counters.merge_all(counting.records, periods)
-    expected = expectation(counting, total)
-    shifted = shift(counting, expected, records, replace(options, families=frozenset({Family.SHIFT})))
-    others = [(period, expectation(counting, without(total, period))) for period in periods]
-    apart, blind = season.Apart.of(others, options), season.out_of_range(expected)
-    results = list(season.results(shifted, apart, blind, options.level, when))
-    if Family.VALUES not in options.families or not counting.summed:
+    expected = make_expected_cells(counting, total)
+    shifted = measure_shift(
+        counting, expected, records, replace(options, families=frozenset({MeasureFamily.SHIFT}))
+    )
+    others = [(period, make_expected_cells(counting, without_day(total, period))) for period in periods]
+    apart, blind = (
+        seasonal_shift.PeriodDistances.from_periods(others, options),
+        seasonal_shift.out_of_range(expected),
+    )
+    results = list(seasonal_shift.season_results(shifted, apart, blind, options.level, when))
+    if MeasureFamily.VALUES not in options.families or not counting.summed:
         return results
-    now, *sums = (counting.moments(part) for part in (records, *periods))
+    now, *sums = (counting.moments_view(part) for part in (records, *periods))
     for name in counting.summed:
         then = [moments_of(each, name) for each in sums]
         grid = counting.outputs[name]
-        mean = season.expected_mean(moments_of(now, name), then, grid, options.level, when)
-        results.append(Result(season.MEAN, name, mean))
+        mean = seasonal_shift.expected_mean(moments_of(now, name), then, grid, options.level, when)
+        results.append(MeasureResult(seasonal_shift.MEAN, name, mean))
     return results
 
 
-def quality(
+def measure_quality(
     counting: Counting, records: Counters, *, level: float = LEVEL, features: bool = True
-) -> list[Result]:
+) -> list[MeasureResult]:
     """Volumes, and the rates of missing, invalid and unseen values, of a records part.
 
     Parameters
@@ -201,10 +215,10 @@ def quality(
     features
         False for versions and arms, whose features are not counted.
     """
-    _require(counting.records, records)
-    dense, layout = records.dense(), counting.records
-    counted = dense[layout.slice("volume")]
-    unusual = int(dense[layout.slice("unusual_names")][0]) if features else None
+    _require_layout(counting.records, records)
+    dense, layout = records.dense_counts(), counting.records
+    counted = dense[layout.block_slice("volume")]
+    unusual = int(dense[layout.block_slice("unusual_names")][0]) if features else None
     results = list(volume_results(counted, unusual))
     if features:
         delays = counting.log_delays(records) if counting.reading.logged else None
@@ -212,14 +226,14 @@ def quality(
     absent = Reason.NOT_COUNTED if counted[VOLUME.index("records")] else Reason.NO_RECORDS
     for name, grid in counting.outputs.items():
         if features or not name.startswith(FEATURE):
-            histogram = Histogram(grid, dense[layout.slice(name)])
-            results += values.quality_results(name, histogram, absent, level)
+            histogram = CellHistogram(grid, dense[layout.block_slice(name)])
+            results += value_statistics.quality_results(name, histogram, absent, level)
     return results
 
 
 def label_quality(
-    counting: Counting, labels: Counters, options: Options, *, delays: bool = True
-) -> list[Result]:
+    counting: Counting, labels: Counters, options: MeasureOptions, *, delays: bool = True
+) -> list[MeasureResult]:
     """Coverage, delays and oddities of the labels; none for a model without labels.
 
     Parameters
@@ -229,61 +243,68 @@ def label_quality(
     """
     if counting.label is None:
         return []
-    _require(counting.labels, labels)
-    opened = labels.opened()
-    table, reading = counting.delays(opened) if delays else None, counting.reading
-    results = list(label_results(opened.block("tally"), table, options.level))
+    _require_layout(counting.labels, labels)
+    opened = labels.make_dense()
+    table, reading = counting.delays_view(opened) if delays else None, counting.reading
+    results = list(label_results(opened.dense_block("tally"), table, options.level))
     if delays and reading.classes:
-        predicted = counting.predicted(opened)
+        predicted = counting.predicted_counts(opened)
         results += class_coverage(reading.classes, predicted, options.level, reading.only_for)
     return results
 
 
-def comparison(
-    counting: Counting, control: Counters | None, treatment: Counters | None, options: Options
-) -> list[Result]:
+def compare_arms(
+    counting: Counting, control: Counters | None, treatment: Counters | None, options: MeasureOptions
+) -> list[MeasureResult]:
     """Outcomes of two arms' labels parts; none without labels, or without arms."""
     no_arms = counting.reading.arms is None and control is None and treatment is None
-    wanted = Family.COMPARISON in options.families
+    wanted = MeasureFamily.COMPARISON in options.families
     if counting.label is None or no_arms or not wanted:
         return []
     for arm in (control, treatment):
         if arm is not None:
-            _require(counting.labels, arm)
-    if counting.reading.task is Task.REGRESSION:
-        means = [arms.mean_of(None if arm is None else counting.errors(arm)) for arm in (control, treatment)]
-        return list(arms.mean_results(means[0], means[1], options.level))
+            _require_layout(counting.labels, arm)
+    if counting.reading.task is ModelTask.REGRESSION:
+        means = [
+            arm_outcomes.mean_of(None if arm is None else counting.errors_view(arm))
+            for arm in (control, treatment)
+        ]
+        return list(arm_outcomes.mean_results(means[0], means[1], options.level))
     classes = counting.reading.classes
-    labels = [None if arm is None else counting.histogram(arm, "label") for arm in (control, treatment)]
-    rates = [arms.rates_of(label, len(classes)) for label in labels]
+    labels = [None if arm is None else counting.histogram_view(arm, "label") for arm in (control, treatment)]
+    rates = [arm_outcomes.rates_of(label, len(classes)) for label in labels]
     return [
         result
-        for at, subject in arms.outcomes(classes)
-        for result in arms.rate_results(rates[0][at], rates[1][at], options.level, subject)
+        for at, subject in arm_outcomes.compared_classes(classes)
+        for result in arm_outcomes.rate_results(rates[0][at], rates[1][at], options.level, subject)
     ]
 
 
-def challenge(counting: Counting, labels: Counters, options: Options) -> list[Result]:
+def compare_challenger(counting: Counting, labels: Counters, options: MeasureOptions) -> list[MeasureResult]:
     """Champion against challenger on the records of a labels part; none without a challenger."""
     if not counting.challenged:
         return []
-    _require(counting.labels, labels)
-    opened = labels.opened()
-    losses = pairing.paired_losses(opened) if counting.probabilistic else None
-    scores = pairing.paired_scores(opened) if counting.scored else None
-    return list(challenger.results(pairing.agreement(opened), scores, losses, options.level))
+    _require_layout(counting.labels, labels)
+    opened = labels.make_dense()
+    losses = paired_scores.paired_losses(opened) if counting.probabilistic else None
+    scores = paired_scores.paired_scores(opened) if counting.scored else None
+    return list(
+        challenger.challenger_results(paired_scores.agreement_view(opened), scores, losses, options.level)
+    )
 
 
 def mean_of(counting: Counting, labels: Counters) -> SegmentMean:
     """Mean of the main measure over a labels part."""
-    if counting.reading.task is Task.REGRESSION:
-        error = mean_absolute_error(counting.errors(labels))
+    if counting.reading.task is ModelTask.REGRESSION:
+        error = mean_absolute_error(counting.errors_view(labels))
         return NO_RECORDS if error.value is None else SegmentMean(error.n, error.value)
-    right, n, _ = shares(Margins.of(counting.confusion(labels)))["accuracy"]
+    right, n, _ = class_shares(ConfusionMargins.from_confusion(counting.confusion_view(labels)))["accuracy"]
     return SegmentMean(n, right / n) if n else NO_RECORDS
 
 
-def learned(counting: Counting, labels: Counters, *, whole: bool = True) -> Learned | Reason:
+def learn_from_labels(
+    counting: Counting, labels: Counters, *, whole: bool = True
+) -> LearnedCalibration | Reason:
     """What a labels part teaches of records whose labels are not there: made once, used often.
 
     Parameters
@@ -291,22 +312,27 @@ def learned(counting: Counting, labels: Counters, *, whole: bool = True) -> Lear
     whole
         False for segments, whose class probabilities are not counted: of several classes the largest alone.
     """
-    _require(counting.labels, labels)
+    _require_layout(counting.labels, labels)
     if "scores" in counting.labels.by_name and counting.score is not None:
-        opened = labels.opened()
-        of_scores = counting.score_table(opened), counting.confusion(opened)
+        opened = labels.make_dense()
+        of_scores = counting.score_table(opened), counting.confusion_view(opened)
         if counting.scored or not whole:
-            return Calibration.of(*of_scores)
-        return ClassCalibrations.of(*of_scores, counting.probable, counting.coarse_tables(opened))
+            return ScoreCalibration.from_labels(*of_scores)
+        return ClassCalibrations.from_labels(*of_scores, counting.probable, counting.coarse_tables(opened))
     errors = counting.prediction_errors(labels)
     if errors is None:
         return Reason.NO_REFERENCE
-    return ExpectedErrors.of(errors, counting.prediction.regular)
+    return ExpectedErrors.from_errors(errors, counting.prediction.regular)
 
 
-def estimates(
-    counting: Counting, taught: Learned | Reason, records: Counters, options: Options, *, whole: bool = True
-) -> list[Result]:
+def measure_estimates(
+    counting: Counting,
+    taught: LearnedCalibration | Reason,
+    records: Counters,
+    options: MeasureOptions,
+    *,
+    whole: bool = True,
+) -> list[MeasureResult]:
     """Estimates of the performance on a records part; none for a model without labels, or without scores.
 
     Cost: about 0.2 ms; of class probabilities see `class_results`.
@@ -314,39 +340,39 @@ def estimates(
     Parameters
     ----------
     whole
-        False for segments: as in `learned`.
+        False for segments: as in `learn_from_labels`.
     """
-    names = _estimated(counting, whole=whole)
-    if not names or Family.ESTIMATE not in options.families:
+    names = _estimated_measures(counting, whole=whole)
+    if not names or MeasureFamily.ESTIMATE not in options.families:
         return []
-    _require(counting.records, records)
+    _require_layout(counting.records, records)
     because = ""
     if counting.reading.only_for and counting.reading.threshold is None:
         taught = Reason.NOT_CONFIGURED
         because = (
             "labels come for some predictions, and which scores are theirs is counted by threshold alone"
         )
-    predictions = counting.histogram(records, "prediction")
+    predictions = counting.histogram_view(records, "prediction")
     match taught:
-        case Calibration():
-            scores = counting.histogram(records, "score")
+        case ScoreCalibration():
+            scores = counting.histogram_view(records, "score")
             if not counting.scored:
                 return [largest_result(taught, scores, options.level)]
             return list(binary_results(taught, scores, predictions, options.level, _come_for(counting)))
         case ClassCalibrations():
-            scores, tables = counting.histogram(records, "score"), counting.predicted_tables(records)
+            scores, tables = counting.histogram_view(records, "score"), counting.predicted_tables(records)
             return list(class_results(taught, tables, scores, predictions, options.level))
         case ExpectedErrors():
             return list(number_results(taught, predictions, options.level))
         case Reason():
-            return list(absent_results(names, taught, _records(records), because))
+            return list(absent_results(names, taught, _record_count(records), because))
 
 
-def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:
+def _estimated_measures(counting: Counting, *, whole: bool) -> tuple[str, ...]:
     """Measures of a model, or of its segments, that are estimated."""
     if counting.label is None:
         return ()
-    if counting.reading.task is Task.REGRESSION:
+    if counting.reading.task is ModelTask.REGRESSION:
         return ("mean_absolute_error",)
     if counting.scored:
         return ("roc_auc", "accuracy", "precision", "recall")
@@ -362,16 +388,16 @@ def _come_for(counting: Counting) -> tuple[bool, bool]:
     return negative, positive
 
 
-def _records(records: Counters) -> int:
-    return int(records.block("volume")[VOLUME.index("records")])
+def _record_count(records: Counters) -> int:
+    return int(records.dense_block("volume")[VOLUME.index("records")])
 
 
-def _require(layout: Layout, counters: Counters) -> None:
+def _require_layout(layout: CounterLayout, counters: Counters) -> None:
     if counters.layout is not layout and counters.layout != layout:
         raise GridMismatch("the counters were counted on other grids than the model's")
 
 
-def _generator(counters: Counters) -> np.random.Generator:
+def _seeded_generator(counters: Counters) -> np.random.Generator:
     """Random numbers seeded by the counters' content: equal states have equal intervals."""
     digest = hashlib.blake2b(counters.layout.hash.encode(), digest_size=16)
     digest.update(counters.index.data)

@@ -20,18 +20,18 @@ from functools import lru_cache
 
 import numpy as np
 
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.measurement import Interval, Measurement, Reason
-from monitor.core.typing import Bools, Floats, Ints
 from monitor.measures.classification import confusion_statistics as statistics
 from monitor.measures.classification.confusion import amounts_of
-from monitor.measures.classification.confusion_statistics import Draws
-from monitor.measures.classification.discrimination import auc_interval, gini
-from monitor.measures.options import Options, Result
-from monitor.measures.regression import root
-from monitor.measures.statistics.intervals import normal, normal_quantile, score_bounds
+from monitor.measures.classification.confusion_statistics import ResampledSums
+from monitor.measures.classification.discrimination import auc_interval, gini_coefficient
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.regression import square_root
+from monitor.measures.statistics.intervals import normal_interval, normal_quantile, score_bounds
 from monitor.records.counting import LOSSES, Counting
 from monitor.records.labels.error_terms import ERRORS
-from monitor.records.reading import Task
+from monitor.records.reading import ModelTask
 from monitor.states.counters import Counters
 from monitor.states.sums import HALF
 
@@ -46,7 +46,7 @@ _NUMBERS: Mapping[str, tuple[str, str]] = {
 }
 _RATES = ("accuracy", "error_rate")
 _RATES_OF_CLASS = ("precision", "recall", "base_rate")
-_AVERAGES: Mapping[str, Callable[[Draws], Floats]] = {
+_AVERAGES: Mapping[str, Callable[[ResampledSums], Floats]] = {
     "average_class_accuracy": statistics.average_recalls,
     "recall_macro": statistics.average_recalls,
     "harmonic_class_accuracy": statistics.harmonic_recalls,
@@ -58,7 +58,7 @@ _LOSSES: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeightedCounts:
     """Counts of a labels part, weighed class by class."""
 
     counting: Counting  # what the positions mean
@@ -71,40 +71,40 @@ class Weighed:
     @property
     def n(self) -> int:
         """Labels behind."""
-        return int(self.count[self.counting.labels.slice("label")].sum())
+        return int(self.count[self.counting.labels.block_slice("label")].sum())
 
-    def block(self, name: str) -> tuple[Floats, Floats]:
+    def weighted_block(self, name: str) -> tuple[Floats, Floats]:
         """Weighed counts of a block, and their variances."""
         layout = self.counting.labels
-        where, shape = layout.slice(name), layout.by_name[name].shape
+        where, shape = layout.block_slice(name), layout.by_name[name].shape
         return self.total[where].reshape(shape), self.square[where].reshape(shape)
 
 
 @lru_cache(maxsize=64)
-def _classes(counting: Counting) -> Ints:
+def _weight_classes(counting: Counting) -> Ints:
     """Position of the class by which each counter is weighed; after all classes *unseen*; -1: it is not."""
     layout, k = counting.labels, len(counting.reading.classes)
     kind = np.full(layout.size, -1)
     for block in layout.blocks:
         position = np.arange(block.size)
-        if counting.reading.task is Task.REGRESSION:
+        if counting.reading.task is ModelTask.REGRESSION:
             if block.name in ("errors", "label"):
-                kind[layout.slice(block.name)] = 0
+                kind[layout.block_slice(block.name)] = 0
         elif block.name == "confusion":
-            kind[layout.slice("confusion")] = position // (k + 1)
+            kind[layout.block_slice("confusion")] = position // (k + 1)
         elif block.name == "label":
-            kind[layout.slice("label")] = np.where(position <= k, position, -1)
+            kind[layout.block_slice("label")] = np.where(position <= k, position, -1)
         elif block.name == "losses":
-            kind[layout.slice("losses")] = position % k
+            kind[layout.block_slice("losses")] = position % k
         elif block.name == "scores" and counting.scored:
-            kind[layout.slice("scores")] = position // (block.size // 2)
+            kind[layout.block_slice("scores")] = position // (block.size // 2)
     return kind
 
 
 def class_totals(counting: Counting, pieces: Sequence[Counters]) -> Ints:
     """Labels of each piece and class, shape (pieces, classes)."""
     k = max(1, len(counting.reading.classes))
-    where = counting.labels.slice("label")
+    where = counting.labels.block_slice("label")
     totals = np.zeros((len(pieces), k), dtype=np.int64)
     for at, counters in enumerate(pieces):
         first, last = np.searchsorted(counters.index, [where.start, where.stop])
@@ -117,7 +117,9 @@ def class_totals(counting: Counting, pieces: Sequence[Counters]) -> Ints:
     return totals
 
 
-def weighed(counting: Counting, pieces: Sequence[Counters], share: Floats, covariance: Floats) -> Weighed:
+def weight_labels(
+    counting: Counting, pieces: Sequence[Counters], share: Floats, covariance: Floats
+) -> WeightedCounts:
     """Weigh the labels parts of some panes, or of sums of panes of one weight.
 
     An *unseen* class has the mean weight of all. Cost: the pieces' non-zero counters, once.
@@ -129,7 +131,7 @@ def weighed(counting: Counting, pieces: Sequence[Counters], share: Floats, covar
     covariance
         shape (classes, classes): of the relative errors of the classes' totals.
     """
-    layout, kind = counting.labels, _classes(counting)
+    layout, kind = counting.labels, _weight_classes(counting)
     none = np.empty(0, dtype=np.int64)
     index = np.concatenate([none, *(piece.index for piece in pieces)])
     value = np.concatenate([none, *(piece.value for piece in pieces)])
@@ -141,36 +143,38 @@ def weighed(counting: Counting, pieces: Sequence[Counters], share: Floats, covar
     once = value * weight
     sums = (np.bincount(index, each, minlength=layout.size) for each in (value, once, once * weight))
     count, total, square = (each.astype(np.float64) for each in sums)
-    return Weighed(counting, count, total, square, covariance)
+    return WeightedCounts(counting, count, total, square, covariance)
 
 
-def results(counts: Weighed, options: Options) -> Iterator[Result]:
+def nowcast_results(counts: WeightedCounts, options: MeasureOptions) -> Iterator[MeasureResult]:
     """Every nowcast of a model."""
     counting = counts.counting
-    if counting.reading.task is Task.REGRESSION:
-        yield from _of_numbers(counts, options)
+    if counting.reading.task is ModelTask.REGRESSION:
+        yield from _number_nowcasts(counts, options)
         return
-    yield from _of_classes(counts, options)
+    yield from _class_nowcasts(counts, options)
     if counting.scored:
-        area = _area(counts, options.level)
-        yield Result("roc_auc", "", area)
-        yield Result("gini", "", gini(area))
+        area = _weighted_area(counts, options.level)
+        yield MeasureResult("roc_auc", "", area)
+        yield MeasureResult("gini", "", gini_coefficient(area))
     if counting.probabilistic or counting.probable:
         for name, terms in _LOSSES.items():
-            yield Result(name, "", _loss(counts, terms, options.level))
+            yield MeasureResult(name, "", _weighted_loss(counts, terms, options.level))
 
 
-def absent(counting: Counting, reason: Reason, options: Options, *, n: int) -> list[Result]:
+def absent_nowcasts(
+    counting: Counting, reason: Reason, options: MeasureOptions, *, n: int
+) -> list[MeasureResult]:
     """Every nowcast of a model, without a value."""
     nothing = np.zeros(counting.labels.size)
     k = max(1, len(counting.reading.classes))
-    empty = Weighed(counting, nothing, nothing, nothing, np.zeros((k, k)))
-    missing = Measurement.absent(reason, n=n)
-    return [replace(result, measurement=missing) for result in results(empty, options)]
+    empty = WeightedCounts(counting, nothing, nothing, nothing, np.zeros((k, k)))
+    missing = Measurement.without_value(reason, n=n)
+    return [replace(result, measurement=missing) for result in nowcast_results(empty, options)]
 
 
-def _of_classes(counts: Weighed, options: Options) -> Iterator[Result]:
-    total, square = counts.block("confusion")
+def _class_nowcasts(counts: WeightedCounts, options: MeasureOptions) -> Iterator[MeasureResult]:
+    total, square = counts.weighted_block("confusion")
     classes, k = counts.counting.reading.classes, len(counts.counting.reading.classes)
     known: Bools = np.zeros(total.shape, dtype=bool)
     diagonal: Bools = np.eye(k + 1, dtype=bool)
@@ -187,23 +191,25 @@ def _of_classes(counts: Weighed, options: Options) -> Iterator[Result]:
         of_class = (hit, column), (hit, row), (row, everything)
         masks |= {(name, subject): mask for name, mask in zip(_RATES_OF_CLASS, of_class, strict=True)}
     for (name, subject), (having, of) in masks.items():
-        n = int(counts.count[counts.counting.labels.slice("confusion")][of.ravel()].sum())
-        rate = _rate(counts, (total, square), having, of, options.level)
-        yield Result(name, subject, rate if rate.value is None else replace(rate, n=n))
-    yield from _statistics(counts, total, square, list(subjects.values()), options)
+        n = int(counts.count[counts.counting.labels.block_slice("confusion")][of.ravel()].sum())
+        rate = _weighted_rate(counts, (total, square), having, of, options.level)
+        yield MeasureResult(name, subject, rate if rate.value is None else replace(rate, n=n))
+    yield from _statistic_results(counts, total, square, list(subjects.values()), options)
 
 
-def _rate(
-    counts: Weighed, cells: tuple[Floats, Floats], having: Bools, of: Bools, level: float
+def _weighted_rate(
+    counts: WeightedCounts, cells: tuple[Floats, Floats], having: Bools, of: Bools, level: float
 ) -> Measurement:
     """Share of weighed counts, with Wilson's interval of as many records as have its variance."""
     total, square = cells
     below = float(total[of].sum())
     if below <= 0:
-        return _undefined(counts)
+        return _undefined_measurement(counts)
     value = min(1.0, float(total[having].sum()) / below)
     influence = (having - value * of) / below
-    variance = float((influence**2 * square).sum()) + _of_totals(counts, (influence * total).sum(axis=1))
+    variance = float((influence**2 * square).sum()) + _class_total_variance(
+        counts, (influence * total).sum(axis=1)
+    )
     trials = below**2 / float(square[of].sum())
     if 0 < value < 1 and variance > 0:
         trials = value * (1 - value) / variance
@@ -211,11 +217,11 @@ def _rate(
     return Measurement(value, counts.n, interval=Interval(min(lower, value), max(upper, value), level))
 
 
-def _undefined(counts: Weighed) -> Measurement:
-    return Measurement.absent(Reason.UNDEFINED if counts.n else Reason.NO_LABELS, n=counts.n)
+def _undefined_measurement(counts: WeightedCounts) -> Measurement:
+    return Measurement.without_value(Reason.UNDEFINED if counts.n else Reason.NO_LABELS, n=counts.n)
 
 
-def _of_totals(counts: Weighed, by_class: Floats) -> float:
+def _class_total_variance(counts: WeightedCounts, by_class: Floats) -> float:
     """Variance that the errors of the classes' totals bring.
 
     Parameters
@@ -227,9 +233,9 @@ def _of_totals(counts: Weighed, by_class: Floats) -> float:
     return max(0.0, float(pull @ counts.covariance @ pull))
 
 
-def _statistics(
-    counts: Weighed, total: Floats, square: Floats, subjects: list[str], options: Options
-) -> Iterator[Result]:
+def _statistic_results(
+    counts: WeightedCounts, total: Floats, square: Floats, subjects: list[str], options: MeasureOptions
+) -> Iterator[MeasureResult]:
     """Averages, F1 and profit: intervals by numerical derivatives, on the logit scale between 0 and 1."""
     side, cells = len(total), np.flatnonzero(total)
     amounts = amounts_of(counts.counting.reading.classes, options.profit) if options.profit else None
@@ -259,14 +265,14 @@ def _statistics(
     ends = np.sort(figures(_ends_of_recalls(total, square, options.level), np.arange(total.size)))
     for (name, subject), value, move, end in zip(names, values.tolist(), moves, ends.tolist(), strict=True):
         if not math.isfinite(value):
-            yield Result(name, subject, _undefined(counts))
+            yield MeasureResult(name, subject, _undefined_measurement(counts))
             continue
-        variance = float(move**2 @ noise) + _of_totals(counts, rows @ move)
+        variance = float(move**2 @ noise) + _class_total_variance(counts, rows @ move)
         share = name != "profit_per_record"
-        interval = _between(value, variance, options.level, share=share)
+        interval = _statistic_interval(value, variance, options.level, share=share)
         if interval is None and share:
             interval = Interval(min(end[0], value), max(end[1], value), options.level)
-        yield Result(name, subject, Measurement(value, counts.n, interval=interval))
+        yield MeasureResult(name, subject, Measurement(value, counts.n, interval=interval))
 
 
 def _ends_of_recalls(total: Floats, square: Floats, level: float) -> Floats:
@@ -286,19 +292,19 @@ def _ends_of_recalls(total: Floats, square: Floats, level: float) -> Floats:
     return ends.reshape(-1, 2)
 
 
-def _between(value: float, variance: float, level: float, *, share: bool) -> Interval | None:
+def _statistic_interval(value: float, variance: float, level: float, *, share: bool) -> Interval | None:
     if share and 0 < value < 1 and variance > 0:
         lower, upper = score_bounds(value, value * (1 - value) / variance, normal_quantile(level))
         return Interval(min(lower, value), max(upper, value), level)
-    return normal(value, variance, level)
+    return normal_interval(value, variance, level)
 
 
-def _area(counts: Weighed, level: float) -> Measurement:
+def _weighted_area(counts: WeightedCounts, level: float) -> Measurement:
     """Area under the ROC curve of weighed counts: P(score⁺ > score⁻) + ½ P(equal), DeLong's variance."""
-    (negative, positive), (of_negative, of_positive) = counts.block("scores")
+    (negative, positive), (of_negative, of_positive) = counts.weighted_block("scores")
     n, p = float(negative.sum()), float(positive.sum())
     if n <= 0 or p <= 0:
-        return Measurement.absent(Reason.ONE_CLASS if counts.n else Reason.NO_LABELS, n=counts.n)
+        return Measurement.without_value(Reason.ONE_CLASS if counts.n else Reason.NO_LABELS, n=counts.n)
     below = np.cumsum(negative) - negative
     above = p - np.cumsum(positive)
     tied = float(positive @ negative) / (2 * p * n)
@@ -310,27 +316,27 @@ def _area(counts: Weighed, level: float) -> Measurement:
     return Measurement(value, counts.n, interval=interval, resolution=tied)
 
 
-def _loss(counts: Weighed, terms: tuple[str, str], level: float) -> Measurement:
+def _weighted_loss(counts: WeightedCounts, terms: tuple[str, str], level: float) -> Measurement:
     """Mean of a loss over weighed records."""
     k = len(counts.counting.reading.classes)
-    total, square = (block.reshape(4, len(LOSSES), k) for block in counts.block("losses"))
+    total, square = (block.reshape(4, len(LOSSES), k) for block in counts.weighted_block("losses"))
     at = [LOSSES.index(term) for term in terms]
-    return _mean(counts, total[:, at], square[:, at], level, lowest=0.0)
+    return _weighted_mean(counts, total[:, at], square[:, at], level, lowest=0.0)
 
 
-def _of_numbers(counts: Weighed, options: Options) -> Iterator[Result]:
-    total, square = (block.reshape(4, len(ERRORS), 1) for block in counts.block("errors"))
+def _number_nowcasts(counts: WeightedCounts, options: MeasureOptions) -> Iterator[MeasureResult]:
+    total, square = (block.reshape(4, len(ERRORS), 1) for block in counts.weighted_block("errors"))
     names, scale = list(ERRORS), counts.counting.scale
     for name, terms in _NUMBERS.items():
         at = [names.index(term) for term in terms]
         unit = scale ** ERRORS[terms[0]]
         lowest = -math.inf if name == "bias" else 0.0
-        mean = _mean(counts, total[:, at], square[:, at], options.level, lowest=lowest, unit=unit)
-        yield Result(name, "", root(mean) if name == "root_mean_squared_error" else mean)
+        mean = _weighted_mean(counts, total[:, at], square[:, at], options.level, lowest=lowest, unit=unit)
+        yield MeasureResult(name, "", square_root(mean) if name == "root_mean_squared_error" else mean)
 
 
-def _mean(
-    counts: Weighed, total: Floats, square: Floats, level: float, *, lowest: float, unit: float = 1.0
+def _weighted_mean(
+    counts: WeightedCounts, total: Floats, square: Floats, level: float, *, lowest: float, unit: float = 1.0
 ) -> Measurement:
     """Mean of a term over weighed records, class by class.
 
@@ -345,15 +351,15 @@ def _mean(
     records = total[0, 0]
     n = float(records.sum())
     if n <= 0:
-        return Measurement.absent(Reason.NO_LABELS, n=counts.n)
+        return Measurement.without_value(Reason.NO_LABELS, n=counts.n)
     if total[1, 0].any():
-        return Measurement.absent(Reason.OUT_OF_RANGE, n=counts.n)
+        return Measurement.without_value(Reason.OUT_OF_RANGE, n=counts.n)
     sums = total[2] + total[3] / HALF
     value = float(sums[0].sum()) / n
     if total[1, 1].any():
         return Measurement(value * unit, counts.n)
     first, second = (square[2] + square[3] / HALF).sum(axis=1)
     noise = max(0.0, float(second - 2 * value * first + value**2 * square[0, 0].sum())) / n**2
-    variance = noise + _of_totals(counts, (sums[0] - value * records) / n)
-    interval = normal(value * unit, variance * unit**2, level, lowest=lowest)
+    variance = noise + _class_total_variance(counts, (sums[0] - value * records) / n)
+    interval = normal_interval(value * unit, variance * unit**2, level, lowest=lowest)
     return Measurement(value * unit, counts.n, interval=interval)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
-from monitor.core.typing import Floats, Ints
-from monitor.measures.options import Options, Result
-from monitor.measures.statistics.intervals import mean, normal
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.statistics.intervals import mean_measurement, normal_interval
 from monitor.states.error_tables import ErrorTable, LabelErrors
 from monitor.states.sums import HALF
-from monitor.states.views import Sums
+from monitor.states.views import ExactSums
 
 _R2_MOMENTS = (
     "quartic_error",
@@ -27,12 +27,14 @@ QUANTILES = {"error_p05": 5, "error_p25": 25, "error_median": 50, "error_p75": 7
 _RELATIVE = ("relative_absolute_error", "d2_absolute_error_score")
 
 
-def mean_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
+def mean_squared_error(errors: ExactSums, level: float = LEVEL) -> Measurement:
     """Mean of (prediction - label)², with a normal interval by the fourth moment of the error."""
-    return _resolved(mean(errors, "squared_error", "quartic_error", level), errors, "squared_error")
+    return _with_resolution(
+        mean_measurement(errors, "squared_error", "quartic_error", level), errors, "squared_error"
+    )
 
 
-def root(squared: Measurement) -> Measurement:
+def square_root(squared: Measurement) -> Measurement:
     """Square root of a mean squared error, or of a ratio of two.
 
     Its interval is the delta method's: half width / (2 · value).
@@ -49,41 +51,45 @@ def root(squared: Measurement) -> Measurement:
     return replace(squared, value=value, interval=interval, resolution=resolution)
 
 
-def _resolved(mean: Measurement, errors: Sums, term: str) -> Measurement:
+def _with_resolution(mean: Measurement, errors: ExactSums, term: str) -> Measurement:
     """A mean with the half unit that each term is rounded by, where that is more than a millionth of it.
 
     So it is where errors are tiny beside the scale: beside the spread of the reference's labels. More than a
     tenth: ``out_of_range``. Where no error is as large as half a unit, all are taken to be 0.
     """
-    if mean.value is None or not errors.units("absolute_error"):
+    if mean.value is None or not errors.units_of("absolute_error"):
         return mean
-    return _known_to(errors.scale(term) / (2 * HALF), mean, mean.value)
+    return _known_to(errors.scale_of(term) / (2 * HALF), mean, mean.value)
 
 
 def _known_to(resolution: float, mean: Measurement, size: float) -> Measurement:
     if resolution <= _FINE * size:
         return mean
     if resolution > _COARSE * size:
-        return Measurement.absent(Reason.OUT_OF_RANGE, n=mean.n)
+        return Measurement.without_value(Reason.OUT_OF_RANGE, n=mean.n)
     return replace(mean, resolution=resolution)
 
 
-def mean_absolute_error(errors: Sums, level: float = LEVEL) -> Measurement:
+def mean_absolute_error(errors: ExactSums, level: float = LEVEL) -> Measurement:
     """Mean of |prediction - label|, with a normal interval."""
-    return _resolved(mean(errors, "absolute_error", "squared_error", level), errors, "absolute_error")
+    return _with_resolution(
+        mean_measurement(errors, "absolute_error", "squared_error", level), errors, "absolute_error"
+    )
 
 
-def bias(errors: Sums, level: float = LEVEL) -> Measurement:
+def mean_bias(errors: ExactSums, level: float = LEVEL) -> Measurement:
     """Mean of prediction - label, with a normal interval."""
-    return mean(errors, "error", "squared_error", level, lowest=-math.inf)
+    return mean_measurement(errors, "error", "squared_error", level, lowest=-math.inf)
 
 
-def mean_absolute_percentage_error(errors: Sums, percentages: Sums, level: float = LEVEL) -> Measurement:
+def mean_absolute_percentage_error(
+    errors: ExactSums, percentages: ExactSums, level: float = LEVEL
+) -> Measurement:
     """Mean of |prediction - label| / |label|, with a normal interval; ``undefined`` where a label is 0."""
-    n = errors.n("error")
-    if n > percentages.n("percentage"):
-        return Measurement.absent(Reason.UNDEFINED, n=n)
-    return mean(percentages, "percentage", "squared_percentage", level)
+    n = errors.count_of("error")
+    if n > percentages.count_of("percentage"):
+        return Measurement.without_value(Reason.UNDEFINED, n=n)
+    return mean_measurement(percentages, "percentage", "squared_percentage", level)
 
 
 def sum_of(mean_of: Measurement, factor: float = 1.0) -> Measurement:
@@ -94,7 +100,7 @@ def sum_of(mean_of: Measurement, factor: float = 1.0) -> Measurement:
     return replace(mean_of, value=mean_of.value * times, interval=None, resolution=mean_of.resolution * times)
 
 
-def relative_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
+def relative_squared_error(errors: ExactSums, level: float = LEVEL) -> Measurement:
     """Mean squared error / that of always saying the labels' mean: A / (B - C²).
 
     A, B, C are the means of error², label² and label. The interval is the delta method's, on the 3 x 3
@@ -106,22 +112,24 @@ def relative_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
     Measurement
         ``undefined`` where all labels are equal (one record is such a case).
     """
-    n = errors.n("squared_error")
+    n = errors.count_of("squared_error")
     if n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     if any(errors.out_of_range(term) for term in ("squared_error", "squared_label", "label")):
-        return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
+        return Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
     if equal_labels(errors):
-        return Measurement.absent(Reason.UNDEFINED, n=n)
-    spread, interval = _spread(errors), None
-    value = errors.units("squared_error") * n * HALF / spread
+        return Measurement.without_value(Reason.UNDEFINED, n=n)
+    spread, interval = _label_spread(errors), None
+    value = errors.units_of("squared_error") * n * HALF / spread
     if not any(errors.out_of_range(term) for term in _R2_MOMENTS):
-        interval = normal(value, _ratio_variance(errors) / n, level, lowest=0.0)
-    rounded = (1 + value) * n * n * HALF / 2 + value * n * abs(errors.units("label"))  # half a unit each term
+        interval = normal_interval(value, _ratio_variance(errors) / n, level, lowest=0.0)
+    rounded = (1 + value) * n * n * HALF / 2 + value * n * abs(
+        errors.units_of("label")
+    )  # half a unit each term
     return _known_to(rounded / spread, Measurement(value=value, n=n, interval=interval), 1.0)
 
 
-def complement(ratio: Measurement) -> Measurement:
+def complement_ratio(ratio: Measurement) -> Measurement:
     """1 - a ratio: R² of the relative squared error, the skill of an error relative to a baseline's."""
     if ratio.value is None:
         return ratio
@@ -131,47 +139,49 @@ def complement(ratio: Measurement) -> Measurement:
     return replace(ratio, value=1 - ratio.value, interval=interval)
 
 
-def equal_labels(errors: Sums) -> bool:
+def equal_labels(errors: ExactSums) -> bool:
     """Whether all labels are equal: what rounding labels and their squares can add to B - C² is left out."""
-    n, first = errors.n("label") * HALF, errors.units("label")
-    return _spread(errors) * HALF <= (n + abs(first)) * n
+    n, first = errors.count_of("label") * HALF, errors.units_of("label")
+    return _label_spread(errors) * HALF <= (n + abs(first)) * n
 
 
-def results(errors: Sums, percentages: Sums, options: Options) -> Iterator[Result]:
+def regression_results(
+    errors: ExactSums, percentages: ExactSums, options: MeasureOptions
+) -> Iterator[MeasureResult]:
     """All measures of a regression model that need sums alone."""
     level = options.level
     squared, relative = mean_squared_error(errors, level), relative_squared_error(errors, level)
     measurements = {
         "mean_squared_error": squared,
-        "root_mean_squared_error": root(squared),
+        "root_mean_squared_error": square_root(squared),
         "sum_of_squared_errors": sum_of(squared),
         "half_sum_of_squared_errors": sum_of(squared, 0.5),
         "mean_absolute_error": mean_absolute_error(errors, level),
-        "bias": bias(errors, level),
+        "bias": mean_bias(errors, level),
         "mean_absolute_percentage_error": mean_absolute_percentage_error(errors, percentages, level),
-        "r2_score": complement(relative),
+        "r2_score": complement_ratio(relative),
         "relative_squared_error": relative,
-        "relative_root_mean_squared_error": root(relative),
+        "relative_root_mean_squared_error": square_root(relative),
     }
-    yield from (Result(name, "", measurement) for name, measurement in measurements.items())
+    yield from (MeasureResult(name, "", measurement) for name, measurement in measurements.items())
 
 
-def _spread(errors: Sums) -> int:
+def _label_spread(errors: ExactSums) -> int:
     """B - C², the labels' variance, times (n · 2^40)² and over the scale squared."""
-    n, first = errors.n("label") * HALF, errors.units("label")
-    return n * errors.units("squared_label") - first * first
+    n, first = errors.count_of("label") * HALF, errors.units_of("label")
+    return n * errors.units_of("squared_label") - first * first
 
 
-def _ratio_variance(errors: Sums) -> float:
+def _ratio_variance(errors: ExactSums) -> float:
     """Variance of one record's influence on A / (B - C²): (error² - ratio · (label - C)²) / (B - C²).
 
     That is (E[e⁴] - A² - 2 r (E[e² d²] - A S) + r² (E[d⁴] - S²)) / S², d = label - C, S = B - C², r = A / S:
     in integers over one denominator, divided once. The scale cancels.
     """
-    n = errors.n("label") * HALF
-    a, b, c = (errors.units(term) for term in ("squared_error", "squared_label", "label"))
-    fourth, y3, y4, a_y, a_yy = (errors.units(term) for term in _R2_MOMENTS)
-    spread = _spread(errors)
+    n = errors.count_of("label") * HALF
+    a, b, c = (errors.units_of(term) for term in ("squared_error", "squared_label", "label"))
+    fourth, y3, y4, a_y, a_yy = (errors.units_of(term) for term in _R2_MOMENTS)
+    spread = _label_spread(errors)
     of_error = fourth * n - a * a
     joint = a_yy * n * n - 2 * c * a_y * n + c * c * a - a * spread
     of_label = y4 * n**3 - 4 * c * y3 * n**2 + 6 * c * c * b * n - 3 * c**4 - spread * spread
@@ -180,7 +190,7 @@ def _ratio_variance(errors: Sums) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class OrderedCells:
     """Cells that hold records, ascending."""
 
     # lower, upper: bounds, infinite where open, in the unit of the labels.
@@ -194,22 +204,22 @@ class Ordered:
         return int(self.up_to[-1]) if len(self.up_to) else 0
 
 
-def signed(table: ErrorTable) -> Ordered:
+def signed_errors(table: ErrorTable) -> OrderedCells:
     """Errors, ascending."""
     used = np.flatnonzero(table.counts)
-    return _ordered(table, used, table.counts[used])
+    return _order_cells(table, used, table.counts[used])
 
 
-def absolute(table: ErrorTable) -> Ordered:
+def absolute_errors(table: ErrorTable) -> OrderedCells:
     """Absolute errors, ascending: cells of opposite errors together."""
     middle = len(table.edges) // 2
     folded = table.counts[middle:].copy()
     folded[1:] += table.counts[middle - 1 :: -1]
     used = np.flatnonzero(folded)
-    return _ordered(table, used + middle, folded[used])
+    return _order_cells(table, used + middle, folded[used])
 
 
-def quantile(cells: Ordered, percent: int, level: float = LEVEL) -> Measurement:
+def error_quantile(cells: OrderedCells, percent: int, level: float = LEVEL) -> Measurement:
     """Value that a percentage of the records does not exceed, from the middles of cells.
 
     The order statistic of rank ⌈n · percent / 100⌉, or the mean of it and the next where that is whole
@@ -228,27 +238,27 @@ def quantile(cells: Ordered, percent: int, level: float = LEVEL) -> Measurement:
     .. [2] Conover (1999). Practical Nonparametric Statistics, 3rd ed., section 3.2.
     """
     rank, rest = divmod(cells.n * percent, 100)
-    value = _middle(cells, [rank + 1, rank + 1] if rest else [rank, rank + 1])
+    value = _median_of_cells(cells, [rank + 1, rank + 1] if rest else [rank, rank + 1])
     if value.value is None:
         return value
     return replace(value, interval=_quantile_interval(cells, percent / 100, level))
 
 
-def median_absolute_error(magnitudes: Ordered, level: float = LEVEL) -> Measurement:
+def median_absolute_error(magnitudes: OrderedCells, level: float = LEVEL) -> Measurement:
     """Median of |prediction - label|."""
-    median = quantile(magnitudes, 50, level)
+    median = error_quantile(magnitudes, 50, level)
     if median.interval is None:
         return median
     return replace(median, interval=replace(median.interval, lower=max(0.0, median.interval.lower)))
 
 
-def max_error(magnitudes: Ordered) -> Measurement:
+def max_error(magnitudes: OrderedCells) -> Measurement:
     """Largest |prediction - label|."""
-    return _middle(magnitudes, [magnitudes.n, magnitudes.n])
+    return _median_of_cells(magnitudes, [magnitudes.n, magnitudes.n])
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class MedianBaseline:
     """Absolute errors of always saying the median label, in units of the scale."""
 
     # lowest, highest: bounds of their sum; equal where no cell holds the median between its records.
@@ -257,7 +267,7 @@ class Baseline:
     distances: Floats  # of the labels from the median, by cell, on average
 
 
-def median_baseline(labels: LabelErrors) -> Baseline | None:
+def median_baseline(labels: LabelErrors) -> MedianBaseline | None:
     """Sum of |label - median| from sums by cell; None where the median lies in an open cell.
 
     Outside the cell that holds the median all distances have one sign, so that the cells' sums give them
@@ -285,10 +295,10 @@ def median_baseline(labels: LabelErrors) -> Baseline | None:
     distances = np.where(n > 0, np.abs(mean - point), 0.0)
     lowest = float(n @ distances)
     distances[first] += spread / 2
-    return Baseline(lowest, lowest + int(n[first]) * spread, distances)
+    return MedianBaseline(lowest, lowest + int(n[first]) * spread, distances)
 
 
-def relative_absolute_error(errors: Sums, labels: LabelErrors, level: float = LEVEL) -> Measurement:
+def relative_absolute_error(errors: ExactSums, labels: LabelErrors, level: float = LEVEL) -> Measurement:
     """Mean absolute error / that of always saying the median label.
 
     The interval is the delta method's: a record's influence is (|error| - ratio · distance) / mean distance,
@@ -301,66 +311,70 @@ def relative_absolute_error(errors: Sums, labels: LabelErrors, level: float = LE
         its resolution is half the distance of what the bounds of the baseline give; ``undefined`` where all
         labels are equal or in one cell.
     """
-    n = errors.n("absolute_error")
+    n = errors.count_of("absolute_error")
     if n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     if int(labels.n.sum()) != n:
-        return Measurement.absent(Reason.NOT_COUNTED, n=n)
+        return Measurement.without_value(Reason.NOT_COUNTED, n=n)
     terms = ("absolute_error", "squared_label", "label")
     baseline = None if labels.out_of_range else median_baseline(labels)
     if baseline is None or any(errors.out_of_range(term) for term in terms):
-        return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
+        return Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
     if equal_labels(errors) or baseline.lowest <= 0:
-        return Measurement.absent(Reason.UNDEFINED, n=n)
-    total = errors.units("absolute_error") / HALF
+        return Measurement.without_value(Reason.UNDEFINED, n=n)
+    total = errors.units_of("absolute_error") / HALF
     low, high = total / baseline.highest, total / baseline.lowest
     value = low + (high - low) / 2
     interval = None
     if not errors.out_of_range("squared_error"):
-        squared = errors.units("squared_error") / (n * HALF)
+        squared = errors.units_of("squared_error") / (n * HALF)
         distances = baseline.distances
         mean_distance = float(labels.n @ distances) / n
         cross = float(labels.sums[1] @ distances) / n
         square = float(labels.n @ distances**2) / n
         variance = (squared - 2 * value * cross + value * value * square) / mean_distance**2
-        interval = normal(value, variance / n, level, lowest=0.0)
+        interval = normal_interval(value, variance / n, level, lowest=0.0)
     return Measurement(value=value, n=n, interval=interval, resolution=(high - low) / 2)
 
 
-def cell_results(errors: Sums, table: ErrorTable, labels: LabelErrors, options: Options) -> Iterator[Result]:
+def cell_results(
+    errors: ExactSums, table: ErrorTable, labels: LabelErrors, options: MeasureOptions
+) -> Iterator[MeasureResult]:
     """All measures of a regression model that need cells: the whole's alone are counted."""
-    level, n = options.level, errors.n("error")
+    level, n = options.level, errors.count_of("error")
     if n and not table.counts.any():
         names = (*QUANTILES, "median_absolute_error", "max_error", *_RELATIVE)
-        yield from (Result(name, "", Measurement.absent(Reason.NOT_COUNTED, n=n)) for name in names)
+        yield from (
+            MeasureResult(name, "", Measurement.without_value(Reason.NOT_COUNTED, n=n)) for name in names
+        )
         return
-    ordered, magnitudes = signed(table), absolute(table)
+    ordered, magnitudes = signed_errors(table), absolute_errors(table)
     for name, percent in QUANTILES.items():
-        yield Result(name, "", quantile(ordered, percent, level))
-    yield Result("median_absolute_error", "", median_absolute_error(magnitudes, level))
-    yield Result("max_error", "", max_error(magnitudes))
+        yield MeasureResult(name, "", error_quantile(ordered, percent, level))
+    yield MeasureResult("median_absolute_error", "", median_absolute_error(magnitudes, level))
+    yield MeasureResult("max_error", "", max_error(magnitudes))
     relative = relative_absolute_error(errors, labels, level)
-    for name, measurement in zip(_RELATIVE, (relative, complement(relative)), strict=True):
-        yield Result(name, "", measurement)
+    for name, measurement in zip(_RELATIVE, (relative, complement_ratio(relative)), strict=True):
+        yield MeasureResult(name, "", measurement)
 
 
-def _ordered(table: ErrorTable, cells: Ints, counts: Ints) -> Ordered:
+def _order_cells(table: ErrorTable, cells: Ints, counts: Ints) -> OrderedCells:
     bounds = np.concatenate([[-np.inf], table.edges, [np.inf]]) * table.scale
-    return Ordered(bounds[cells], bounds[cells + 1], np.cumsum(counts))
+    return OrderedCells(bounds[cells], bounds[cells + 1], np.cumsum(counts))
 
 
-def _middle(cells: Ordered, ranks: Sequence[int]) -> Measurement:
+def _median_of_cells(cells: OrderedCells, ranks: Sequence[int]) -> Measurement:
     """Mean of two order statistics, each taken as the middle of its cell."""
     if cells.n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     at = np.searchsorted(cells.up_to, ranks)
     lower, upper = float(cells.lower[at].sum()), float(cells.upper[at].sum())
     if not (math.isfinite(lower) and math.isfinite(upper)):
-        return Measurement.absent(Reason.OUT_OF_RANGE, n=cells.n)
+        return Measurement.without_value(Reason.OUT_OF_RANGE, n=cells.n)
     return Measurement(value=(lower + upper) / 4, n=cells.n, resolution=(upper - lower) / 4)
 
 
-def _quantile_interval(cells: Ordered, share: float, level: float) -> Interval | None:
+def _quantile_interval(cells: OrderedCells, share: float, level: float) -> Interval | None:
     """Between the order statistics of ranks B and B' + 1, B and B' the binomial's quantiles."""
     n, tail = cells.n, 0.5 - level / 2
     low, high = (math.ceil(rank) for rank in scipy.special.bdtrik([tail, 1 - tail], n, share).tolist())

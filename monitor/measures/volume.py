@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import scipy
 
+from monitor.core.array_types import Ints
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
-from monitor.core.typing import Ints
-from monitor.measures.options import Result
-from monitor.measures.statistics.delays import within
+from monitor.measures.measure_options import MeasureResult
 from monitor.measures.statistics.intervals import score_bounds
+from monitor.measures.statistics.label_delays import delay_quantile
 from monitor.records.counting import VOLUME
 from monitor.states.views import DelayTable
 
@@ -23,7 +23,7 @@ VOLUME_MEASURES = {
 LOG_DELAYS = {"log_delay_median": 0.5, "log_delay_p90": 0.9}
 
 
-def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[Result]:
+def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[MeasureResult]:
     """Count rows: zeros are measurements, a window without records has them too.
 
     Parameters
@@ -36,23 +36,25 @@ def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[Result]:
     if unusual_names is not None:
         figures["unusual_names"] = unusual_names
     for measure, count in figures.items():
-        yield Result(measure, "", Measurement(value=float(count), n=counted["records"]))
+        yield MeasureResult(measure, "", Measurement(value=float(count), n=counted["records"]))
 
 
-def log_delays(delays: DelayTable | None, records: int) -> Iterator[Result]:
+def log_delays(delays: DelayTable | None, records: int) -> Iterator[MeasureResult]:
     """How long rows take from their event to the log.
 
     Parameters
     ----------
     delays
-        None: no column says when rows were logged, which is `not_counted`.
+        None: no column says when rows were logged, which is `uncounted_rows`.
     records
         of the window.
     """
     absent = Reason.NOT_COUNTED if records else Reason.NO_RECORDS
     for measure, share in LOG_DELAYS.items():
-        counted = None if delays is None else within(delays, share, absent)
-        yield Result(measure, "", Measurement.absent(absent, n=records) if counted is None else counted)
+        counted = None if delays is None else delay_quantile(delays, share, absent)
+        yield MeasureResult(
+            measure, "", Measurement.without_value(absent, n=records) if counted is None else counted
+        )
 
 
 def volume_ratio(current: int, earlier: Sequence[int], level: float = LEVEL) -> Measurement:
@@ -73,8 +75,8 @@ def volume_ratio(current: int, earlier: Sequence[int], level: float = LEVEL) -> 
     Returns
     -------
     Measurement
-        `not_counted` without an earlier week, `no_records` where none had a record. One week tells nothing of
-        the spread: there is no interval.
+        `uncounted_rows` without an earlier week, `no_records` where none had a record. One week tells nothing
+        of the spread: there is no interval.
 
     References
     ----------
@@ -85,16 +87,16 @@ def volume_ratio(current: int, earlier: Sequence[int], level: float = LEVEL) -> 
     (0.3, True)
     """
     if not earlier:
-        return Measurement.absent(Reason.NOT_COUNTED, n=current)
+        return Measurement.without_value(Reason.NOT_COUNTED, n=current)
     busy = [records for records in earlier if records]
     if not busy:
-        return Measurement.absent(Reason.NO_RECORDS, n=current)
+        return Measurement.without_value(Reason.NO_RECORDS, n=current)
     return Measurement(
-        value=current * len(busy) / sum(busy), n=current, interval=_interval(current, busy, level)
+        value=current * len(busy) / sum(busy), n=current, interval=_volume_interval(current, busy, level)
     )
 
 
-def _interval(current: int, weeks: list[int], level: float) -> Interval | None:
+def _volume_interval(current: int, weeks: list[int], level: float) -> Interval | None:
     m, total = len(weeks), current + sum(weeks)
     if m == 1:
         return None

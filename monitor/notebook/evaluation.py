@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import pyarrow as pa
 
 from monitor.core.errors import ConfigurationError
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.notebook.counted import CountedFrames, counted_frames
-from monitor.notebook.frames import to_arrow, to_pandas
-from monitor.notebook.keys import ModelKeys, require_known, require_measure, spec_of
-from monitor.notebook.oddities import oddities, partial
-from monitor.notebook.page import Html, charts_page, report_page, said
-from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
-from monitor.pipeline.windows.target import Target
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.notebook.arrow_frames import to_arrow, to_pandas
+from monitor.notebook.counted_frames import CountedFrames, counted_frames
+from monitor.notebook.evaluation_page import Html, charts_page, frame_sections, report_page
+from monitor.notebook.frame_oddities import label_coverage_sentences, oddity_sentences
+from monitor.notebook.model_keys import ModelKeys, require_known, require_measure, spec_of
+from monitor.pipeline.windows.estimate_rows import estimate_error_rows, estimate_rows
 from monitor.pipeline.windows.window_rows import label_rows, record_rows
-from monitor.records.pane import Part
-from monitor.show.plain import ordered, plain
+from monitor.pipeline.windows.window_target import WindowTarget
+from monitor.records.pane import PaneHalf
+from monitor.show.plain_rows import order_rows, plain_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,27 +101,27 @@ class Evaluation:
     def rows(self) -> tuple[MeasurementRow, ...]:
         """All measurements: of the whole, of versions and segments, against the reference."""
         frames = self.frames
-        target = Target(frames.model, frames.caches, frames.window, frames.end)
-        records, labels = (frames.part(part) for part in (Part.RECORDS, Part.LABELS))
+        target = WindowTarget(frames.model, frames.caches, frames.window, frames.end)
+        records, labels = (frames.strata_of_part(part) for part in (PaneHalf.RECORDS, PaneHalf.LABELS))
         rows = [*record_rows(target, records), *estimate_rows(target, records)]
         if frames.model.counting.label is not None:
-            of_labels = label_rows(target, labels, Truth.SETTLED)
+            of_labels = label_rows(target, labels, LabelTruth.SETTLED)
             rows += [*of_labels, *estimate_error_rows(target, of_labels, labels)]
-        return tuple(row for _, _, row in ordered(("", 0, replace(row, window_end=0)) for row in rows))
+        return tuple(row for _, _, row in order_rows(("", 0, replace(row, window_end=0)) for row in rows))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on what looks wrong, and on rows that no measure stands on; the gravest first."""
         model = self.frames.model
         return (
-            *oddities(model.reading, self.rows),
+            *oddity_sentences(model.reading, self.rows),
             *self.frames.notes,
-            *partial(model.spec, self.rows),
+            *label_coverage_sentences(model.spec, self.rows),
         )
 
     def to_arrow(self) -> pa.Table:
         """Measurements as an Arrow table, its columns those of `to_frame`."""
-        records = [_record(row) for row in self.rows]
+        records = [_row_values(row) for row in self.rows]
         return pa.table(
             {name: pa.array([record[name] for record in records], kind) for name, kind in _COLUMNS.items()}
         )
@@ -193,7 +193,9 @@ class Evaluation:
     def __str__(self) -> str:
         """Notes and first sentences of the report."""
         told = [("notes", " ".join(self.notes))] if self.notes else []
-        told += [(section.title, " ".join(section.sentences)) for section in said(self.frames, self.rows)]
+        told += [
+            (section.title, " ".join(section.sentences)) for section in frame_sections(self.frames, self.rows)
+        ]
         return "\n".join(
             fill(text, _WIDE, initial_indent=f"{title.capitalize():13}", subsequent_indent=" " * 13)
             for title, text in told
@@ -205,11 +207,11 @@ class Evaluation:
         return self.report()._repr_html_()
 
 
-def _record(row: MeasurementRow) -> Mapping[str, Any]:
+def _row_values(row: MeasurementRow) -> Mapping[str, Any]:
     """Values of a row's columns; its details as `monitor.read_snapshots` has them."""
     result = row.measurement
     return {
-        **plain("", 0, row),
+        **plain_row("", 0, row),
         "level": None if result.interval is None else result.interval.level,
         "detail": None if result.detail is None else result.detail.text,
     }

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from monitor.app.alert_decisions import shown_alerts
-from monitor.app.exports.files import When, moment_of, read_snapshots
-from monitor.config.load import settings_of
+from monitor.app.exports.export_files import When, moment_of, read_snapshots
+from monitor.config.config_loading import settings_of
 from monitor.core.errors import ConfigurationError
 from monitor.core.measurement import table_of
 from monitor.core.text import json_text
-from monitor.measures.rows import CUMULATIVE
-from monitor.notebook.frames import to_pandas
-from monitor.notebook.keys import require_known, require_measure
-from monitor.show.alerts import plain_alert
-from monitor.show.behind import BEHIND
+from monitor.measures.measurement_row import CUMULATIVE
+from monitor.notebook.arrow_frames import to_pandas
+from monitor.notebook.model_keys import require_known, require_measure
+from monitor.show.alert_tables import plain_alert
+from monitor.show.performance_tables import BEHIND
 from monitor.store import LIVE
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import is_database
-from monitor.store.engine import open_to_read, require_kept
-from monitor.store.measurements.columns import read_behind
+from monitor.store.measurements.measurement_columns import read_behind
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import is_database
+from monitor.store.store_database import open_to_read, require_kept
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Opened
     url = str(config)
     if "://" not in url:
         file = Path(config)
-        url = f"sqlite:///{file.absolute()}" if is_database(file) else _configured(file)
+        url = f"sqlite:///{file.absolute()}" if is_database(file) else _configured_url(file)
     require_kept(url)
     return OpenedStore(url, run)
 
@@ -87,8 +87,8 @@ class OpenedStore:
 
     def models(self) -> list[str]:
         """Names of the models that have a history."""
-        with self._store() as store:
-            return sorted(store.progress())
+        with self._open_store() as store:
+            return sorted(store.read_progress())
 
     def measurements(
         self,
@@ -101,7 +101,7 @@ class OpenedStore:
         as_of: When | None = None,
     ) -> "pd.DataFrame":
         """Kept measurements, one row a measurement and revision: see `monitor.read_snapshots`."""
-        self._require(model, measure, window)
+        self._require_names(model, measure, window)
         return read_snapshots(
             self.url,
             run=self.run,
@@ -122,25 +122,26 @@ class OpenedStore:
             when each was first measured, measured last, and settled (missing: not yet), and the warning that
             it settled with.
         """
-        self._require(model)
-        with self._store() as store:
-            names = self._chosen(store, model)
+        self._require_names(model)
+        with self._open_store() as store:
+            names = self._chosen_models(store, model)
             rows = [
                 {name: getattr(one, name, None) for name in _WINDOWS}
                 | {"model": name, "window_end": one.end, "warning": one.warning or None}
                 for name in names
-                for one in store.windows(name, 0)
+                for one in store.read_windows(name, 0)
             ]
-        return _frame(rows, _WINDOWS)
+        return _data_frame(rows, _WINDOWS)
 
     def alerts(self, model: str | None = None, *, as_of: When | None = None) -> "pd.DataFrame":
         """All alerts: pending, firing, and over; with `as_of` those of then, in the state that they had."""
-        self._require(model)
-        with self._store() as store:
+        self._require_names(model)
+        with self._open_store() as store:
             moment = None if as_of is None else moment_of(as_of)
             rows = [plain_alert(each) for each in shown_alerts(store, model, history=True, as_of=moment)]
-        return _frame(
-            [row | {name: _json(row[name]) for name in ("cause", "decisions")} for row in rows], _ALERTS
+        return _data_frame(
+            [row | {name: _json_or_none(row[name]) for name in ("cause", "decisions")} for row in rows],
+            _ALERTS,
         )
 
     def curve(
@@ -191,46 +192,53 @@ class OpenedStore:
         return to_pandas(pa.Table.from_pylist(rows) if rows else pa.table({name: [] for name in columns}))
 
     @contextmanager
-    def _store(self) -> Iterator[SqlStore]:
+    def _open_store(self) -> Iterator[SqlStore]:
         store = open_to_read(self.url, self.run)
         try:
             yield store
         finally:
             store.close()
 
-    def _require(self, model: str | None, measure: str | None = None, window: str | None = None) -> None:
+    def _require_names(
+        self, model: str | None, measure: str | None = None, window: str | None = None
+    ) -> None:
         """Refuse names that no row can have, with a suggestion."""
         if measure is not None:
             require_measure(measure)
         if model is not None:
             require_known("model", model, self.models(), "the store has none yet")
         if window and window != CUMULATIVE:
-            require_known("window", window, self._windows(model), "the store has none yet")
+            require_known("window", window, self._window_names(model), "the store has none yet")
 
-    def _windows(self, model: str | None) -> list[str]:
-        with self._store() as store:
+    def _window_names(self, model: str | None) -> list[str]:
+        with self._open_store() as store:
             return sorted(
-                {one.window for name in self._chosen(store, model) for one in store.windows(name, 0)}
+                {
+                    one.window
+                    for name in self._chosen_models(store, model)
+                    for one in store.read_windows(name, 0)
+                }
             )
 
-    def _chosen(self, store: SqlStore, model: str | None) -> list[str]:
-        return sorted(store.progress()) if model is None else [model]
+    def _chosen_models(self, store: SqlStore, model: str | None) -> list[str]:
+        return sorted(store.read_progress()) if model is None else [model]
 
 
-def _configured(file: Path) -> str:
+def _configured_url(file: Path) -> str:
     return settings_of(file, os.environ, outside=False).store_url
 
 
-def _json(value: object) -> str | None:
+def _json_or_none(value: object) -> str | None:
     return None if value is None else json_text(value)
 
 
-def _frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, pa.DataType]) -> "pd.DataFrame":
+def _data_frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, pa.DataType]) -> "pd.DataFrame":
     columns = {
-        name: pa.array(_values((row[name] for row in rows), kind), kind) for name, kind in kinds.items()
+        name: pa.array(_column_values((row[name] for row in rows), kind), kind)
+        for name, kind in kinds.items()
     }
     return to_pandas(pa.table(columns))
 
 
-def _values(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
+def _column_values(values: Iterable[Any], kind: pa.DataType) -> list[Any]:
     return [moment_of(value) if kind == _TIME and isinstance(value, str) else value for value in values]

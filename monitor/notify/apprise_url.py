@@ -8,11 +8,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from monitor.alerts.messages import PAGE
+from monitor.alerts.alert_messages import PAGE
 from monitor.core.errors import NotificationError
-from monitor.core.text import readable, readable_lines
-from monitor.core.version import install
-from monitor.specs.rows import WaitingNotice
+from monitor.core.text import readable_lines, readable_text
+from monitor.core.version import install_command
+from monitor.specs.stored_rows import WaitingNotice
 from monitor.specs.urls import without_channel
 
 Markup = Callable[[str], str]
@@ -29,7 +29,7 @@ _MAILS = (
     *("brevo", "azure", "o365", "mailersend", "groundmail", "sendpulse"),
 )
 _PROGRAMS = ("json", "jsons", "xml", "xmls", "form", "forms")
-MISSING = f"needs Apprise: {install('notify')}"
+MISSING = f"needs Apprise: {install_command('notify')}"
 _LOG = "apprise"
 _SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)  # Apprise may send in another thread
 
@@ -39,24 +39,24 @@ def as_is(text: str) -> str:
     return text
 
 
-def mail(text: str) -> str:
+def mail_text(text: str) -> str:
     """Text for a mail: no address in it becomes a link. Apprise escapes it where it sends HTML."""
     return _ADDRESS.sub(lambda address: re.sub("[:.]", lambda sign: _WIDE[sign[0]], address[0]), text)
 
 
-def chat(text: str) -> str:
+def chat_text(text: str) -> str:
     """Text for a chat, a pager or whatever else: it names nobody, links to nothing, hides nothing.
 
     >>> chat("@all [a](http://b) <!channel> roc_auc")
     '＠all [a］(http：//b) ＜!channel＞ roc_auc'
     """  # noqa: RUF002
-    return _EMPHASIS.sub("＿", _LINK.sub("］", mail(text).translate(_SIGNS)))  # noqa: RUF001
+    return _EMPHASIS.sub("＿", _LINK.sub("］", mail_text(text).translate(_SIGNS)))  # noqa: RUF001
 
 
-_BY_SCHEME: Mapping[str, Markup] = dict.fromkeys(_MAILS, mail) | dict.fromkeys(_PROGRAMS, as_is)
+_BY_SCHEME: Mapping[str, Markup] = dict.fromkeys(_MAILS, mail_text) | dict.fromkeys(_PROGRAMS, as_is)
 
 
-def spoken(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
+def channel_text(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
     """Title and text as the channel of a URL may be sent them.
 
     Parameters
@@ -64,9 +64,9 @@ def spoken(url: str, title: str, text: str, links: Collection[str] = ()) -> tupl
     links
         lines that stay links: what they lead to is what the configuration gives.
     """
-    markup = _BY_SCHEME.get(url.partition("://")[0].lower(), chat)
+    markup = _BY_SCHEME.get(url.partition("://")[0].lower(), chat_text)
     lines = (line if line in links else markup(line) for line in readable_lines(text).split("\n"))
-    return markup(readable(title)), "\n".join(lines)
+    return markup(readable_text(title)), "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class AppriseUrl:
     _service: Any = field(repr=False)
 
     @classmethod
-    def of(cls, url: str) -> "AppriseUrl":
+    def from_url(cls, url: str) -> "AppriseUrl":
         """Channel of a URL.
 
         Raises
@@ -85,9 +85,9 @@ class AppriseUrl:
         NotificationError
             if Apprise is not installed, or does not understand the URL; it is not told.
         """
-        apprise = _imported()
+        apprise = _import_apprise()
         asset = apprise.AppriseAsset(app_id="monitor", app_desc="monitor", app_url="", storage_mode="memory")
-        with _heard():
+        with _collect_warnings():
             try:
                 service = apprise.Apprise.instantiate(url, asset=asset, suppress_exceptions=True)
             except Exception:  # noqa: BLE001 -- whatever a plug-in makes of it, its text may quote the URL
@@ -104,7 +104,7 @@ class AppriseUrl:
         """What two channels of the same receiver have in common."""
         return str(self._service.url(privacy=False))
 
-    def send(self, notice: WaitingNotice) -> None:
+    def send_notice(self, notice: WaitingNotice) -> None:
         """Send a notice.
 
         Raises
@@ -112,19 +112,19 @@ class AppriseUrl:
         NotificationError
             if it was not taken.
         """
-        apprise = _imported()
+        apprise = _import_apprise()
         sender = apprise.Apprise()
         sender.add(self._service)
         said = notice.payload
-        runbook = readable(said.get("annotations", {}).get("runbook_url", ""))
+        runbook = readable_text(said.get("annotations", {}).get("runbook_url", ""))
         links = (f"{_RUNBOOK}{runbook}", f"{PAGE}{said.get('page', '')}")
-        title, text = spoken(self.url, said["title"], said["text"], links)
-        with _heard() as warned:
+        title, text = channel_text(self.url, said["title"], said["text"], links)
+        with _collect_warnings() as warned:
             try:
                 taken = sender.notify(
                     body=f"{text}\n\n(notice {notice.key})",
                     title=title,
-                    notify_type=_type(notice),
+                    notify_type=_notice_type(notice),
                     body_format="text",
                 )
             except Exception as error:  # noqa: BLE001 -- a plug-in's text may quote the URL
@@ -137,13 +137,13 @@ class AppriseUrl:
 def known_service(url: str) -> str | None:
     """Name of the service that Apprise knows an https URL as; None: of none, or Apprise is not installed."""
     try:
-        channel = AppriseUrl.of(url)
+        channel = AppriseUrl.from_url(url)
     except NotificationError:
         return None
     return str(channel._service.service_name)  # noqa: SLF001 -- of this class
 
 
-def _imported() -> Any:
+def _import_apprise() -> Any:
     try:
         import apprise
     except ImportError:
@@ -151,7 +151,7 @@ def _imported() -> Any:
     return apprise
 
 
-def _type(notice: WaitingNotice) -> str:
+def _notice_type(notice: WaitingNotice) -> str:
     if notice.kind == "resolved":
         ended = {alert["ended"] for alert in notice.payload["alerts"]}
         return "success" if ended <= {"cleared", "revised"} else "info"
@@ -159,12 +159,12 @@ def _type(notice: WaitingNotice) -> str:
 
 
 @contextmanager
-def _heard() -> Iterator[list[str]]:
+def _collect_warnings() -> Iterator[list[str]]:
     """What Apprise warns of in here. It goes to no log: it may hold parts of a URL."""
     log = logging.getLogger(_LOG)
     log.propagate = False
     said: list[str] = []
-    handler, token = _Heard(said), _SAID.set(said)
+    handler, token = _WarningCollector(said), _SAID.set(said)
     log.addHandler(handler)
     try:
         yield said
@@ -173,7 +173,7 @@ def _heard() -> Iterator[list[str]]:
         _SAID.reset(token)
 
 
-class _Heard(logging.Handler):
+class _WarningCollector(logging.Handler):
     def __init__(self, said: list[str]) -> None:
         super().__init__(logging.WARNING)
         self._said = said

@@ -13,7 +13,7 @@ def open_channel(url: str) -> Webhook | AppriseUrl:
         if it cannot be used; it is not told.
     """
     scheme = url.partition("://")[0].lower()
-    return Webhook(url) if scheme in SCHEMES else AppriseUrl.of(url)
+    return Webhook(url) if scheme in SCHEMES else AppriseUrl.from_url(url)
 
 
 def service_behind(url: str) -> str | None:

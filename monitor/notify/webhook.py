@@ -12,14 +12,14 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from monitor.core.errors import NotificationError
 from monitor.core.text import json_text
-from monitor.specs.rows import WaitingNotice
+from monitor.specs.stored_rows import WaitingNotice
 from monitor.specs.urls import without_channel
 
 _TIMEOUT = 10.0  # seconds, for each step of an answer
 SCHEMES = ("http", "https")
 
 
-class _Unredirected(HTTPRedirectHandler):
+class _NoRedirects(HTTPRedirectHandler):
     """An answer that points elsewhere is a failure: a POST that is redirected becomes a GET."""
 
     def redirect_request(self, *_arguments: Any) -> None:
@@ -51,7 +51,7 @@ class Webhook:
         port = parts.port or {"http": 80, "https": 443}[parts.scheme]
         return f"{parts.scheme}://{parts.hostname}:{port}{parts.path or '/'}?{parts.query}"
 
-    def send(self, notice: WaitingNotice) -> None:
+    def send_notice(self, notice: WaitingNotice) -> None:
         """Post a notice; its key stands in the body and in the header Idempotency-Key.
 
         Raises
@@ -60,27 +60,27 @@ class Webhook:
             if it was not taken.
         """
         body = json_text(body_of(notice)).encode()
-        request = Request(self._address(), body, self._headers(notice), method="POST")  # noqa: S310 -- http(s) alone
+        request = Request(self._plain_address(), body, self._request_headers(notice), method="POST")  # noqa: S310 -- http(s) alone
         try:
-            with build_opener(_Unredirected).open(request, timeout=_TIMEOUT):
+            with build_opener(_NoRedirects).open(request, timeout=_TIMEOUT):
                 return
         except HTTPError as error:
             error.close()
-            raise self._failed(f"the receiver answered {error.code} {error.reason}") from None
+            raise self._send_error(f"the receiver answered {error.code} {error.reason}") from None
         except OSError as error:
             reason = getattr(error, "reason", None) or error
-            raise self._failed(f"the receiver does not answer: {reason}") from None
+            raise self._send_error(f"the receiver does not answer: {reason}") from None
         except (HTTPException, ValueError) as error:
             raise NotificationError(f"the receiver's answer is no HTTP: {type(error).__name__}") from None
 
-    def _failed(self, said: str) -> NotificationError:
+    def _send_error(self, said: str) -> NotificationError:
         return NotificationError(without_channel(said, self.url)[:200])
 
-    def _address(self) -> str:
+    def _plain_address(self) -> str:
         parts = urlsplit(self.url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
 
-    def _headers(self, notice: WaitingNotice) -> dict[str, str]:
+    def _request_headers(self, notice: WaitingNotice) -> dict[str, str]:
         parts = urlsplit(self.url)
         headers = {
             "Content-Type": "application/json; charset=utf-8",

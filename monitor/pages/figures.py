@@ -3,17 +3,24 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from monitor.charts.marks import Band, Dots, Kind, Mark, Path, RuleLine
+from monitor.charts.marks import IntervalBand, Kind, LinePath, Mark, PointDots, RuleLine
 from monitor.charts.plot import Plot
-from monitor.charts.scales import Axis, AxisTick, linear
-from monitor.core.text import number
+from monitor.charts.scales import Axis, AxisTick, linear_axis
+from monitor.core.text import number_text
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import Family, Unit
-from monitor.measures.rows import Truth
-from monitor.measures.worded import bounds_of, difference_of, differs, is_percent, value_of, with_minus
-from monitor.pages.moments import called
-from monitor.pages.series import WindowReading, band, enough_labelled, line
-from monitor.windows.ends import Window
+from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
+from monitor.measures.measurement_row import LabelTruth
+from monitor.measures.value_words import (
+    bounds_of,
+    difference_of,
+    is_compared_by_difference,
+    is_percent,
+    value_of,
+    with_minus,
+)
+from monitor.pages.period_words import period_words
+from monitor.pages.window_readings import WindowReading, band_points, enough_labelled, line_points
+from monitor.windows.window_ends import Window
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -49,9 +56,9 @@ class FigureGroup:
     figures: tuple[Figure, ...]
 
 
-def plain(value: float) -> str:
+def chart_number_text(value: float) -> str:
     """Number as a table of a chart holds it."""
-    return with_minus(number(value))
+    return with_minus(number_text(value))
 
 
 def definition_of(measure: str) -> str:
@@ -65,15 +72,15 @@ def critical_of(measure: str) -> str | None:
     return BY_NAME[measure].critical if measure in BY_NAME else None
 
 
-def within(low: float, high: float, title: str) -> Axis:
+def axis_within(low: float, high: float, title: str) -> Axis:
     """Axis that ends at these values, whatever its ticks."""
-    ticks = linear([low, high], label=short).ticks
+    ticks = linear_axis([low, high], label=number_tick).ticks
     return Axis(low, high, tuple(tick for tick in ticks if low <= tick.at <= high), title=title)
 
 
 def is_difference(measure: str, against: str) -> bool:
     """Whether values are differences: from another moment, or of two sides."""
-    return differs(measure, against) or "_difference" in measure
+    return is_compared_by_difference(measure, against) or "_difference" in measure
 
 
 def tick_label(measure: str, *, differs: bool = False) -> Callable[[float], str]:
@@ -85,9 +92,9 @@ def tick_label(measure: str, *, differs: bool = False) -> Callable[[float], str]
     ['-10', '0', '+2.5']
     """
     if not differs:
-        return percent if is_percent(measure) else short
+        return percent_tick if is_percent(measure) else number_tick
     scale = 100 if is_percent(measure) else 1
-    return lambda at: f"{'+' if at > 0 else ''}{short(scale * at)}"
+    return lambda at: f"{'+' if at > 0 else ''}{number_tick(scale * at)}"
 
 
 def value_axis(measure: str, levels: Sequence[float], *, differs: bool = False) -> Axis:
@@ -97,21 +104,21 @@ def value_axis(measure: str, levels: Sequence[float], *, differs: bool = False) 
     ['0 h', '1 h', '2 h', '3 h']
     """
     measured = BY_NAME.get(measure)
-    if measured is None or measured.unit is not Unit.SECONDS or measured.moment:
-        return linear(levels, label=tick_label(measure, differs=differs))
+    if measured is None or measured.unit is not MeasureUnit.SECONDS or measured.moment:
+        return linear_axis(levels, label=tick_label(measure, differs=differs))
     longest = max(map(abs, levels), default=0.0)
     size, name = next((unit for unit in _UNITS if longest >= 2 * unit[0]), _UNITS[-1])
-    axis = linear([level / size for level in levels], label=lambda at: f"{at:.10g} {name}")
+    axis = linear_axis([level / size for level in levels], label=lambda at: f"{at:.10g} {name}")
     ticks = tuple(AxisTick(tick.at * size, tick.label) for tick in axis.ticks)
     return Axis(axis.low * size, axis.high * size, ticks)
 
 
-def percent(at: float) -> str:
+def percent_tick(at: float) -> str:
     """Share as a tick in %."""
     return f"{100 * at:.10g} %"
 
 
-def timeline(
+def draw_timeline(
     measure: str,
     series: Sequence[WindowReading],
     window: Window,
@@ -130,13 +137,13 @@ def timeline(
     """
     differ = is_difference(measure, "" if not series else series[0].row.against)
     enough = {one.end for one in enough_labelled(series)}
-    of_labels = measure in BY_NAME and BY_NAME[measure].family is Family.LABELS
-    marked = {x for mark in marks if isinstance(mark, Dots) for x, _ in mark.points}
+    of_labels = measure in BY_NAME and BY_NAME[measure].family is MeasureFamily.LABELS
+    marked = {x for mark in marks if isinstance(mark, PointDots) for x, _ in mark.points}
     shown = [one for one in series if of_labels or one.end in enough or one.middle in marked]
     if len(shown) < len(series):
         note = "; ".join(filter(None, (note, "windows with hardly any label yet are in the numbers alone")))
     levels = [one.value for one in shown if one.value is not None]
-    levels += [end for _, low, high in band(shown) if low is not None for end in (low, high or low)]
+    levels += [end for _, low, high in band_points(shown) if low is not None for end in (low, high or low)]
     levels += [] if reference is None else [end for end in reference if end is not None]
     final = [one for one in shown if one.final]
     tail = [one for one in shown if not one.final]
@@ -145,24 +152,24 @@ def timeline(
     legend: list[LegendKey] = []
     if final:
         drawn += [
-            Band(band(final)),
-            Path(line(final, window)),
-            Dots(_dots(final) if len(final) < 100 else []),
+            IntervalBand(band_points(final)),
+            LinePath(line_points(final, window)),
+            PointDots(_value_dots(final) if len(final) < 100 else []),
         ]
-        kept = f"{measure}, settled" if final[0].row.truth is Truth.SETTLED else measure
-        legend.append(LegendKey("line", "main", f"{kept}{_level(final)}"))
+        kept = f"{measure}, settled" if final[0].row.truth is LabelTruth.SETTLED else measure
+        legend.append(LegendKey("line", "main", f"{kept}{_level_words(final)}"))
     if tail:
         truth = str(tail[-1].row.truth)
         drawn += [
-            Band(band(tail), "provisional"),
-            Path(line(joined, window), "provisional"),
-            Dots(_dots(tail), "provisional", hollow=True),
+            IntervalBand(band_points(tail), "provisional"),
+            LinePath(line_points(joined, window), "provisional"),
+            PointDots(_value_dots(tail), "provisional", hollow=True),
         ]
         legend.append(LegendKey("line", "provisional", f"{truth}: labels are still coming"))
     if reference is not None:
         value, low, high = reference
         if low is not None and high is not None:
-            drawn.insert(0, Band([(axis.low, low, high), (axis.high, low, high)], "reference"))
+            drawn.insert(0, IntervalBand([(axis.low, low, high), (axis.high, low, high)], "reference"))
         drawn.append(RuleLine(value, "y", "reference"))
         legend.append(LegendKey("line", "reference", f"reference {value_of(measure, value)}"))
     plot = Plot(
@@ -186,7 +193,7 @@ def _numbers_of(measure: str, one: WindowReading, window: Window, *, differs: bo
     result = one.row.measurement
     told = difference_of if differs else value_of
     return (
-        called(window, one.end),
+        period_words(window, one.end),
         str(result.reason) if result.value is None else told(measure, result.value),
         bounds_of(measure, result.interval, differs=differs),
         str(one.row.truth),
@@ -194,16 +201,16 @@ def _numbers_of(measure: str, one: WindowReading, window: Window, *, differs: bo
     )
 
 
-def _dots(series: Sequence[WindowReading]) -> list[tuple[float, float]]:
+def _value_dots(series: Sequence[WindowReading]) -> list[tuple[float, float]]:
     return [(one.middle, one.value) for one in series if one.value is not None]
 
 
-def _level(series: Sequence[WindowReading]) -> str:
+def _level_words(series: Sequence[WindowReading]) -> str:
     level = next((one.row.measurement.interval.level for one in series if one.row.measurement.interval), None)
     return "" if level is None else f", {100 * level:g} %"
 
 
-def short(at: float) -> str:
+def number_tick(at: float) -> str:
     """Number of a tick: thousands in short.
 
     >>> short(0.25), short(50_000), short(-2_000)

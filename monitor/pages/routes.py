@@ -6,31 +6,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from monitor.alerts.links import RUNBOOK
-from monitor.alerts.standing import standing
+from monitor.alerts.alert_links import RUNBOOK
+from monitor.alerts.model_standing import judge_standing
 from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
-from monitor.measures.rows import Revision
-from monitor.pages.alert import OF_ONE, alert_page, found_alert
-from monitor.pages.alerts import alert_list
-from monitor.pages.asked import KEPT, Asked, PageData, Surroundings
-from monitor.pages.features.heat_map import features, features_rows
-from monitor.pages.features.one import feature_page, feature_rows
-from monitor.pages.fleet import fleet
-from monitor.pages.log import log_page, log_rows
-from monitor.pages.model import overview, spec_of
-from monitor.pages.rendering import ASSETS, asset, assets_hash, frame, rendered
-from monitor.pages.report import report_file, report_plain
-from monitor.pages.slices.compare import compare_page, compare_rows
-from monitor.pages.slices.measures import measure_page, measure_rows, measures_page, measures_rows
-from monitor.pages.slices.segments import segments_page, segments_rows
-from monitor.pages.window.page import ASKED, window_page, window_rows
-from monitor.show.alerts import alerts_as_json
-from monitor.show.plain import as_json
-from monitor.show.schemas import ROWS, operation
-from monitor.show.status import as_plain
-from monitor.web.answers import PRIVATE, Answer
+from monitor.measures.measurement_row import Revision
+from monitor.pages.alert_lists import alert_list
+from monitor.pages.alert_page import OF_ONE, alert_page, found_alert
+from monitor.pages.features.feature_page import feature_page, feature_rows
+from monitor.pages.features.heat_map import features_page, features_rows
+from monitor.pages.fleet_page import fleet_page
+from monitor.pages.log_page import log_page, log_rows
+from monitor.pages.model_page import model_overview, spec_of
+from monitor.pages.model_report import report_file, report_plain
+from monitor.pages.page_request import KEPT, PageData, PageRequest, PageSurroundings
+from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
+from monitor.pages.slices.compare_page import compare_page, compare_rows
+from monitor.pages.slices.measures_page import measure_page, measure_rows, measures_page, measures_rows
+from monitor.pages.slices.segments_page import segments_page, segments_rows
+from monitor.pages.window.window_page import ASKED, window_page, window_rows
+from monitor.show.alert_tables import alerts_as_json
+from monitor.show.json_schemas import ROWS, operation_schema
+from monitor.show.model_status import as_plain
+from monitor.show.plain_rows import as_json
+from monitor.web.answers import PRIVATE, PageAnswer
 
 _JSON = "application/json; charset=utf-8"
 _LONGEST, _LONGEST_NAME = 2_000, 100  # characters of a path or a query, of a file's name
@@ -39,12 +39,12 @@ _TITLES = {400: "This address asks for what the page does not know", 404: "There
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _PageRoute:
     """A page: its template, what makes its context, its rows as JSON."""
 
     template: str  # empty: what makes its context makes a whole file, to be kept
     context: Callable[..., Any]
-    plain: Callable[..., str]
+    json_rows: Callable[..., str]
     # about, rows, query: for those who read the JSON: what it is, of which schema its rows are, what the
     # address may ask for.
     about: str
@@ -52,142 +52,146 @@ class _Page:
     query: tuple[str, ...] = ()
 
 
-def _fleet_plain(data: PageData, asked: Asked) -> str:
-    asked.only("q")
-    return as_plain([standing(one) for one in data.seen(None, asked.as_of)])
+def _fleet_plain(data: PageData, asked: PageRequest) -> str:
+    asked.refuse_unknown_parameters("q")
+    return as_plain([judge_standing(one) for one in data.read_model_facts(None, asked.as_of)])
 
 
-def _model_plain(data: PageData, asked: Asked, name: str) -> str:
-    asked.only("window", "measure", "range")
+def _model_plain(data: PageData, asked: PageRequest, name: str) -> str:
+    asked.refuse_unknown_parameters("window", "measure", "range")
     spec_of(data, name)
-    (seen,) = data.seen(name, asked.as_of)
+    (seen,) = data.read_model_facts(name, asked.as_of)
     return as_json([(name, seen.as_of or 0, row) for row in seen.rows])
 
 
-def _alerts_plain(data: PageData, asked: Asked, name: str | None = None) -> str:
-    asked.only()
+def _alerts_plain(data: PageData, asked: PageRequest, name: str | None = None) -> str:
+    asked.refuse_unknown_parameters()
     if name is not None:
         spec_of(data, name)
-    return alerts_as_json(data.alerts(name, asked.as_of, ended=True))
+    return alerts_as_json(data.list_alerts(name, asked.as_of, ended=True))
 
 
 def _of_rows(rows: Callable[..., list[Revision]]) -> Callable[..., str]:
     """Rows of a page, as `monitor show --format json` prints them."""
 
-    def plain(data: PageData, asked: Asked, name: str, *part: str) -> str:
+    def plain(data: PageData, asked: PageRequest, name: str, *part: str) -> str:
         return as_json([(name, kept, row) for kept, row in rows(data, asked, name, *part)])
 
     return plain
 
 
-def _alert_plain(data: PageData, asked: Asked, name: str, rule: str) -> str:
+def _alert_plain(data: PageData, asked: PageRequest, name: str, rule: str) -> str:
     return alerts_as_json([found_alert(data, asked, name, rule)[0]])
 
 
-def _alerts_of(data: PageData, asked: Asked, name: str) -> Any:
+def _alerts_of(data: PageData, asked: PageRequest, name: str) -> Any:
     return alert_list(data, asked, spec_of(data, name).name)
 
 
 _PAGES = {
-    (): _Page("fleet", fleet, _fleet_plain, "All models, by who is needed", "status", ("q",)),
-    ("alerts",): _Page(
+    (): _PageRoute("fleet", fleet_page, _fleet_plain, "All models, by who is needed", "status", ("q",)),
+    ("alerts",): _PageRoute(
         "alerts",
         lambda data, asked: alert_list(data, asked, None),
         _alerts_plain,
         "Alerts of all models",
         "alert",
     ),
-    ("models", "*"): _Page(
-        "model", overview, _model_plain, "What is known of a model", query=("window", "measure", "range")
+    ("models", "*"): _PageRoute(
+        "model",
+        model_overview,
+        _model_plain,
+        "What is known of a model",
+        query=("window", "measure", "range"),
     ),
-    ("models", "*", "performance"): _Page(
+    ("models", "*", "performance"): _PageRoute(
         "window",
         window_page,
         _of_rows(window_rows),
         "One window of a model",
         query=ASKED,
     ),
-    ("models", "*", "features"): _Page(
+    ("models", "*", "features"): _PageRoute(
         "features",
-        features,
+        features_page,
         _of_rows(features_rows),
         "How far each feature moved, window by window",
         query=("window", "range", "sort", "by"),
     ),
-    ("models", "*", "compare"): _Page(
+    ("models", "*", "compare"): _PageRoute(
         "compare", compare_page, _of_rows(compare_rows), "Control group and challenger"
     ),
-    ("models", "*", "segments"): _Page(
+    ("models", "*", "segments"): _PageRoute(
         "segments",
         segments_page,
         _of_rows(segments_rows),
         "A measure by segment and version",
         query=("window", "measure"),
     ),
-    ("models", "*", "measures"): _Page(
+    ("models", "*", "measures"): _PageRoute(
         "measures",
         measures_page,
         _of_rows(measures_rows),
         "All that is measured of a kind of window now",
         query=("window", "q"),
     ),
-    ("models", "*", "measures", "*"): _Page(
+    ("models", "*", "measures", "*"): _PageRoute(
         "measure",
         measure_page,
         _of_rows(measure_rows),
         "One measure over time",
         query=("window", "range", "subject", "against", "segment", "version"),
     ),
-    ("models", "*", "log"): _Page(
+    ("models", "*", "log"): _PageRoute(
         "log", log_page, _of_rows(log_rows), "The log and its labels", query=("window", "range")
     ),
-    ("models", "*", "feature"): _Page(
+    ("models", "*", "feature"): _PageRoute(
         "feature", feature_page, _of_rows(feature_rows), "One feature", query=("name", "window", "end")
     ),
-    ("models", "*", "alerts", "*"): _Page(
+    ("models", "*", "alerts", "*"): _PageRoute(
         "alert", alert_page, _alert_plain, "One alert, the newest of its rule", "alert", OF_ONE
     ),
-    ("models", "*", "report"): _Page(
+    ("models", "*", "report"): _PageRoute(
         "",
         report_file,
         report_plain,
         "One window of a model, as its report tells it",
         query=("window", "end"),
     ),
-    ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain, "Alerts of a model", "alert"),
+    ("models", "*", "alerts"): _PageRoute("alerts", _alerts_of, _alerts_plain, "Alerts of a model", "alert"),
 }
 _PARTS = {"alerts": "rule", "measures": "measure"}  # what the second * of a path stands for
 OPENAPI = "/openapi.json"
 
 
-def answer(data: PageData, path: str, query: str) -> Answer:
+def answer_page(data: PageData, path: str, query: str) -> PageAnswer:
     """Page of an address as it was sent; what no page knows is a page that says so."""
     if is_of_program(path):
         return of_program(data, path)
     plain = path.endswith(".json")
     try:
-        asked = _asked(path, query)
-        page, given = _found(asked)
+        asked = _parse_request(path, query)
+        page, given = _find_route(asked)
         if plain:
-            return Answer(f"{page.plain(data, asked, *given)}\n".encode(), _JSON, headers=PRIVATE)
+            return PageAnswer(f"{page.json_rows(data, asked, *given)}\n".encode(), _JSON, headers=PRIVATE)
         context = page.context(data, asked, *given)
-        text = _html(data, asked, page.template, context, given) if page.template else context
-        return Answer(text.encode(), headers=PRIVATE if page.template else PRIVATE | _as_file(asked))
+        text = _page_html(data, asked, page.template, context, given) if page.template else context
+        return PageAnswer(text.encode(), headers=PRIVATE if page.template else PRIVATE | _as_file(asked))
     except AddressError as error:
         if plain:
             text = json_text({"error": str(error)}, indent=1)
-            return Answer(f"{text}\n".encode(), _JSON, error.status, PRIVATE)
-        return _fault(data, error)
+            return PageAnswer(f"{text}\n".encode(), _JSON, error.status, PRIVATE)
+        return _fault_page(data, error)
 
 
-def openapi() -> dict[str, Any]:
+def openapi_document() -> dict[str, Any]:
     """What answers `.json`, as OpenAPI 3.1: made of the pages themselves."""
     paths = {}
     for pattern, page in _PAGES.items():
         names = ["model", *(_PARTS[part] for part in pattern if part in _PARTS)][: pattern.count("*")]
         left = iter(names)
         path = "/".join(f"{{{next(left)}}}" if part == "*" else part for part in pattern)
-        paths[f"/{path}.json"] = operation(page.about, page.rows, names, (*KEPT, *page.query))
+        paths[f"/{path}.json"] = operation_schema(page.about, page.rows, names, (*KEPT, *page.query))
     about = "Rows of the pages, with the fields of `monitor show`, `alerts` and `status --format json`."
     return {
         "openapi": "3.1.0",
@@ -197,7 +201,7 @@ def openapi() -> dict[str, Any]:
     }
 
 
-def _asked(path: str, query: str) -> Asked:
+def _parse_request(path: str, query: str) -> PageRequest:
     """What an address asks for."""
     if len(path) > _LONGEST or len(query) > _LONGEST:
         raise AddressError(f"an address has at most {_LONGEST:,} characters of path, and of query")
@@ -208,10 +212,10 @@ def _asked(path: str, query: str) -> Asked:
         raise AddressError("each parameter may stand once")
     if "\0" in unquote(query):
         raise AddressError("an address holds no NUL character (%00)")  # PostgreSQL takes none
-    return Asked(parts, {name: value for name, value in given.items() if value or name == "q"})
+    return PageRequest(parts, {name: value for name, value in given.items() if value or name == "q"})
 
 
-def _found(asked: Asked) -> tuple[_Page, tuple[str, ...]]:
+def _find_route(asked: PageRequest) -> tuple[_PageRoute, tuple[str, ...]]:
     for pattern, page in _PAGES.items():
         if len(pattern) == len(asked.path) and all(
             want in ("*", part) for want, part in zip(pattern, asked.path, strict=True)
@@ -220,11 +224,13 @@ def _found(asked: Asked) -> tuple[_Page, tuple[str, ...]]:
     raise AddressError("there is no page at this address", 404)
 
 
-def _html(data: PageData, asked: Asked, template: str, page: Any, given: tuple[str, ...] = ()) -> str:
-    return rendered(template, page=page, frame=frame(data, asked, given), link=asked.link)
+def _page_html(
+    data: PageData, asked: PageRequest, template: str, page: Any, given: tuple[str, ...] = ()
+) -> str:
+    return render_template(template, page=page, frame=page_frame(data, asked, given), link=asked.link_to)
 
 
-def _as_file(asked: Asked) -> dict[str, str]:
+def _as_file(asked: PageRequest) -> dict[str, str]:
     """What has a browser save a page, under a name that says of what it is."""
     of = [
         "report",
@@ -235,16 +241,20 @@ def _as_file(asked: Asked) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}.html"'}
 
 
-def _fault(data: PageData, error: AddressError) -> Answer:
+def _fault_page(data: PageData, error: AddressError) -> PageAnswer:
     page = {"title": _TITLES[error.status], "text": str(error)}
     return _without_rows(data, "fault", page, error.status)
 
 
-def _without_rows(data: Surroundings, template: str, page: Mapping[str, str], status: int = 200) -> Answer:
+def _without_rows(
+    data: PageSurroundings, template: str, page: Mapping[str, str], status: int = 200
+) -> PageAnswer:
     """Page that is no view of what is kept; what its address asks for is not asked again."""
-    without = Asked(())
-    body = rendered(template, page=page, frame=replace(frame(data, without), json=""), link=without.link)
-    return Answer(body.encode(), status=status, headers=PRIVATE)
+    without = PageRequest(())
+    body = render_template(
+        template, page=page, frame=replace(page_frame(data, without), json=""), link=without.link_to
+    )
+    return PageAnswer(body.encode(), status=status, headers=PRIVATE)
 
 
 def is_of_program(path: str) -> bool:
@@ -252,13 +262,13 @@ def is_of_program(path: str) -> bool:
     return path in (OPENAPI, RUNBOOK) or path.startswith("/static/")
 
 
-def of_program(data: Surroundings, path: str) -> Answer:
+def of_program(data: PageSurroundings, path: str) -> PageAnswer:
     """What describes the JSON; what to do when an alert comes; sheet or script, under the hash of both."""
     if path == RUNBOOK:
         return _without_rows(data, "runbook", {})
     if path == OPENAPI:
-        return Answer(f"{json_text(openapi(), indent=1)}\n".encode(), _JSON, headers=PRIVATE)
+        return PageAnswer(f"{json_text(openapi_document(), indent=1)}\n".encode(), _JSON, headers=PRIVATE)
     _, _, version, name = (*path.split("/"), "", "")[:4]
     if name not in ASSETS or version != assets_hash() or path.count("/") != 3:
-        return Answer(b"there is no such file\n", "text/plain; charset=utf-8", 404)
-    return Answer(asset(name), ASSETS[name], headers=_FOR_EVER)
+        return PageAnswer(b"there is no such file\n", "text/plain; charset=utf-8", 404)
+    return PageAnswer(read_asset(name), ASSETS[name], headers=_FOR_EVER)

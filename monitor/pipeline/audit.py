@@ -8,25 +8,25 @@ from typing import TypeAlias
 
 import numpy as np
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import to_iso
 from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Ints
-from monitor.measures.rows import MeasurementRow
-from monitor.measures.statistics.intervals import rate
-from monitor.pipeline.changes.dirty import Changes
-from monitor.pipeline.count import chunks
-from monitor.pipeline.model import Model
-from monitor.pipeline.panes import Panes
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.statistics.intervals import rate_measurement
+from monitor.pipeline.changes.dirty_panes import ChangedPanes
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.model_panes import ModelPanes
+from monitor.pipeline.pane_counting import chunk_starts
 from monitor.pipeline.windows.log_rows import log_row
-from monitor.records.checksum import checksum_of_moments
+from monitor.records.label_checksum import checksum_of_moments
 from monitor.records.labels.count_labels import label_facts
-from monitor.records.pane import PanePart, Part
-from monitor.records.reading import Reading
-from monitor.records.rows import Dated, dated
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.records.reading import ReadingOptions
+from monitor.records.winning_rows import DatedRows, parse_dated_rows
 from monitor.specs.protocols import MisdatedRows
-from monitor.specs.reads import audit_ranges, pane_ranges
-from monitor.specs.rows import Event, PaneFacts, WaitingPane
+from monitor.specs.read_ranges import audit_ranges, pane_ranges
+from monitor.specs.stored_rows import HistoryEvent, PaneFacts, WaitingPane
 
 MISDATED, MISDATED_RATE = SINCE_AUDIT = "misdated_records", "misdated_rate"  # of rows since the audit before
 WRONG = "label_differences_wrong"  # kind of event
@@ -34,7 +34,7 @@ DECIDED = "recounted"  # the kind that ends it
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditFindings:
     """Panes that differ from the log, and figures of the rows that have no pane."""
 
     as_of: int | None
@@ -45,15 +45,15 @@ class Audited:
     wrong: tuple[int, ...] = ()
 
 
-def audit(
-    model: Model,
-    panes: Panes,
-    changes: Changes,
+def audit_log(
+    model: CycleModel,
+    panes: ModelPanes,
+    changes: ChangedPanes,
     before: tuple[MeasurementRow, ...],
     as_of: int,
     *,
     labels: bool = True,
-) -> Audited:
+) -> AuditFindings:
     """Audit the log if it is time.
 
     Rows gone at the old end of the log are its own retention: panes that begin before its oldest row are
@@ -72,54 +72,54 @@ def audit(
     """
     state = changes.state
     if state.audited_as_of is not None and as_of - state.audited_as_of < model.audit_every:
-        return Audited(state.audited_as_of, rows=before)
+        return AuditFindings(state.audited_as_of, rows=before)
     reading = model.reading
     ranges = audit_ranges(reading, as_of, state.audited_as_of)
     found = model.source.misdated_rows(
         model.spec, since=state.audited_as_of, as_of=as_of, recent=ranges.recent, ever=ranges.ever
     )
-    batches = model.source.changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
-    log = _read(dated(batches, "logged_at", reading), reading, as_of)
-    figures = {**log.figures, **model.source.strays(model.spec, as_of=as_of, bounds=ranges.log)}
-    measured = {name: _figure(count) for name, count in figures.items()}
+    batches = model.source.read_changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
+    log = _read_log(parse_dated_rows(batches, "logged_at", reading), reading, as_of)
+    figures = {**log.figures, **model.source.count_strays(model.spec, as_of=as_of, bounds=ranges.log)}
+    measured = {name: _count_figure(count) for name, count in figures.items()}
     if reading.labelled:
-        orphans = model.source.orphans(model.spec, ranges.orphans)
-        measured["orphan_labels"] = _figure(orphans)
+        orphans = model.source.count_orphans(model.spec, ranges.orphans)
+        measured["orphan_labels"] = _count_figure(orphans)
     measured["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
     since_last = ranges.log[0] if state.audited_as_of is None else state.audited_as_of
-    measured |= _misdated(model, found, log, before, since_last)
+    measured |= _misdated_figures(model, found, log, before, since_last)
     rows = tuple(log_row(as_of, name, measured[name]) for name in sorted(measured))
     if not log.panes:
-        return Audited(as_of, rows=rows)
+        return AuditFindings(as_of, rows=rows)
     oldest = max(model.oldest_pane(as_of), log.oldest)
-    waiting = _differing(panes, log.panes, oldest, as_of)
+    waiting = _differing_panes(panes, log.panes, oldest, as_of)
     if reading.labelled and labels:
-        uncounted = [*changes.waiting, *waiting, *model.store.waiting(model.name)]
-        if not _purged(model, panes, log):
+        uncounted = [*changes.waiting, *waiting, *model.store.read_waiting_panes(model.name)]
+        if not _is_purged(model, panes, log):
             oldest = max(model.oldest_pane(as_of), log.oldest - log.oldest % reading.pane)
-        others = _relabelled(model, panes, {pane.start for pane in uncounted}, oldest, as_of)
-        facts = panes.facts(Part.LABELS)
+        others = _relabelled_panes(model, panes, {pane.start for pane in uncounted}, oldest, as_of)
+        facts = panes.facts_of(PaneHalf.LABELS)
         wrong = [
             in_log.start
             for in_log in others
             if facts[in_log.start].labelled_as_of > facts[in_log.start].counted_as_of
             and in_log.labelled <= facts[in_log.start].labelled
         ]
-        waiting += [WaitingPane(start=in_log.start, part=Part.LABELS, since=as_of) for in_log in others]
-        return Audited(as_of, waiting, rows, tuple(wrong))
-    return Audited(as_of, waiting, rows)
+        waiting += [WaitingPane(start=in_log.start, part=PaneHalf.LABELS, since=as_of) for in_log in others]
+        return AuditFindings(as_of, waiting, rows, tuple(wrong))
+    return AuditFindings(as_of, waiting, rows)
 
 
-def differences_wrong(model: Model, audited: Audited, as_of: int) -> list[Event]:
+def differences_wrong(model: CycleModel, audited: AuditFindings, as_of: int) -> list[HistoryEvent]:
     """That differences were wrong: from now on labels are counted whole, until somebody decides."""
     if not audited.wrong or audited.as_of != as_of:
         return []
     oldest = to_iso(min(audited.wrong))
     detail = json.dumps({"panes": len(audited.wrong), "oldest_pane": oldest})
-    return [Event(model=model.name, at=as_of, kind=WRONG, detail=detail)]
+    return [HistoryEvent(model=model.name, at=as_of, kind=WRONG, detail=detail)]
 
 
-def pruned(model: Model, as_of: int, *, is_first: bool) -> tuple[int, int] | None:
+def prunable_span(model: CycleModel, as_of: int, *, is_first: bool) -> tuple[int, int] | None:
     """Which windows lose the revisions between their first and last, and before when; None: none do.
 
     Windows within the horizon are left alone. After the first time only those are looked at whose revisions
@@ -137,16 +137,16 @@ def pruned(model: Model, as_of: int, *, is_first: bool) -> tuple[int, int] | Non
     return 0 if is_first else before - 2 * followed - model.audit_every, before
 
 
-def _repeated_ids(model: Model, as_of: int, bounds: tuple[int, int]) -> Measurement:
+def _repeated_ids(model: CycleModel, as_of: int, bounds: tuple[int, int]) -> Measurement:
     """Ids in more than one pane; what a database gives up to group is not counted, and the audit goes on."""
     try:
-        return _figure(model.source.repeated_ids(model.spec, as_of=as_of, bounds=bounds))
+        return _count_figure(model.source.count_repeated_ids(model.spec, as_of=as_of, bounds=bounds))
     except SourceUnavailable:
-        return _figure(None)
+        return _count_figure(None)
 
 
-def _misdated(
-    model: Model, found: MisdatedRows, log: "_Log", before: Sequence[MeasurementRow], since: int
+def _misdated_figures(
+    model: CycleModel, found: MisdatedRows, log: "_LogSums", before: Sequence[MeasurementRow], since: int
 ) -> dict[str, Measurement]:
     """Misdated rows, and their share of the rows that came since the audit before."""
     new, came = found.misdated, found.logged
@@ -154,13 +154,13 @@ def _misdated(
         earlier = (row.measurement.value for row in before if row.measure == MISDATED)
         new = max(0, new - int(next(earlier, None) or 0))
         came = new + sum(rows for start, (rows, *_) in log.panes.items() if start >= since)
-    share = rate(min(new, came), came, model.spec.level, Reason.NO_RECORDS)
-    return {MISDATED: _figure(found.misdated), MISDATED_RATE: share}
+    share = rate_measurement(min(new, came), came, model.spec.level, Reason.NO_RECORDS)
+    return {MISDATED: _count_figure(found.misdated), MISDATED_RATE: share}
 
 
-def _figure(count: int | None) -> Measurement:
+def _count_figure(count: int | None) -> Measurement:
     if count is None:
-        return Measurement.absent(Reason.NOT_COUNTED, n=0)
+        return Measurement.without_value(Reason.NOT_COUNTED, n=0)
     return Measurement(float(count), n=count)
 
 
@@ -168,7 +168,7 @@ _Rows: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Log:
+class _LogSums:
     """The log, added up: rows, newest `logged_at`, checksum by pane start; the oldest event time, figures."""
 
     panes: dict[int, _Rows]
@@ -176,7 +176,7 @@ class _Log:
     figures: dict[str, int]
 
 
-def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
+def _read_log(batches: Iterator[DatedRows], reading: ReadingOptions, as_of: int) -> _LogSums:
     """Add the log up batch by batch: memory does not grow with it."""
     panes: dict[int, _Rows] = {}
     oldest = np.iinfo(np.int64).max
@@ -192,7 +192,7 @@ def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
         for start, rows, newest, checksum in _by_pane(event[present], logged[present], reading.pane):
             before, last, sum_before = panes.get(start, (0, newest, 0))
             panes[start] = (before + rows, max(last, newest), (sum_before + checksum) % 2**63)
-    return _Log(panes, oldest, dict(figures))
+    return _LogSums(panes, oldest, dict(figures))
 
 
 def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, int, int]]:
@@ -203,23 +203,23 @@ def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, i
     return zip(starts.tolist(), counts.tolist(), newest.tolist(), checksums.tolist(), strict=True)
 
 
-def _purged(model: Model, panes: Panes, log: _Log) -> bool:
+def _is_purged(model: CycleModel, panes: ModelPanes, log: _LogSums) -> bool:
     """Whether the pane of the log's oldest row has lost rows since it was counted."""
     start = log.oldest - log.oldest % model.reading.pane
-    return _differs(panes.facts(Part.RECORDS).get(start), log.panes.get(start))
+    return _is_different(panes.facts_of(PaneHalf.RECORDS).get(start), log.panes.get(start))
 
 
-def _differing(panes: Panes, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:
+def _differing_panes(panes: ModelPanes, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:
     """Panes from `oldest` on whose rows, newest row or moments are not those of the log."""
-    facts = panes.facts(Part.RECORDS)
+    facts = panes.facts_of(PaneHalf.RECORDS)
     return [
-        WaitingPane(start=start, part=Part.RECORDS, since=as_of)
+        WaitingPane(start=start, part=PaneHalf.RECORDS, since=as_of)
         for start in sorted({*here, *facts})
-        if start >= oldest and _differs(facts.get(start), here.get(start))
+        if start >= oldest and _is_different(facts.get(start), here.get(start))
     ]
 
 
-def _differs(stored: PaneFacts | None, in_log: _Rows | None) -> bool:
+def _is_different(stored: PaneFacts | None, in_log: _Rows | None) -> bool:
     if stored is None:
         return in_log is not None
     if in_log is None:
@@ -228,16 +228,18 @@ def _differs(stored: PaneFacts | None, in_log: _Rows | None) -> bool:
     return (stored.rows, stored.newest, stored.checksum or in_log[2]) != in_log
 
 
-def _relabelled(model: Model, panes: Panes, waiting: set[int], oldest: int, as_of: int) -> list[PanePart]:
+def _relabelled_panes(
+    model: CycleModel, panes: ModelPanes, waiting: set[int], oldest: int, as_of: int
+) -> list[PanePart]:
     """Labels, as the log has them now, of panes from `oldest` on that hold others."""
-    facts = panes.facts(Part.LABELS)
+    facts = panes.facts_of(PaneHalf.LABELS)
     rested = as_of - model.audit_every
     starts = [
         start
         for start in sorted(facts)
         if start >= oldest and start not in waiting and facts[start].counted_as_of <= rested
     ]
-    chosen = _turn(model, panes, starts, as_of)
+    chosen = _panes_in_turn(model, panes, starts, as_of)
     return [
         in_log
         for in_log in _labels_of(model, panes, chosen, as_of)
@@ -245,19 +247,19 @@ def _relabelled(model: Model, panes: Panes, waiting: set[int], oldest: int, as_o
     ]
 
 
-def _turn(model: Model, panes: Panes, starts: list[int], as_of: int) -> list[int]:
+def _panes_in_turn(model: CycleModel, panes: ModelPanes, starts: list[int], as_of: int) -> list[int]:
     """All panes, or every k-th where their rows are k times the budget: another choice in each audit."""
-    facts, pane = panes.facts(Part.LABELS), model.reading.pane
+    facts, pane = panes.facts_of(PaneHalf.LABELS), model.reading.pane
     rows = sum(facts[start].rows for start in starts)
     turns = max(1, -(-rows // model.spec.recount_rows))
     turn = as_of // max(1, model.audit_every) % turns
     return [start for start in starts if start // pane % turns == turn]
 
 
-def _labels_of(model: Model, panes: Panes, starts: list[int], as_of: int) -> Iterator[PanePart]:
-    counting, facts = model.counting, panes.facts(Part.LABELS)
-    for chunk in chunks(starts, {start: facts[start].rows for start in starts}):
-        table = model.source.labelled(model.spec, pane_ranges(chunk, counting.reading.pane))
+def _labels_of(model: CycleModel, panes: ModelPanes, starts: list[int], as_of: int) -> Iterator[PanePart]:
+    counting, facts = model.counting, panes.facts_of(PaneHalf.LABELS)
+    for chunk in chunk_starts(starts, {start: facts[start].rows for start in starts}):
+        table = model.source.read_labelled(model.spec, pane_ranges(chunk, counting.reading.pane))
         yield from label_facts(table, counting, panes=np.asarray(chunk, dtype=np.int64), as_of=as_of)
 
 

@@ -7,24 +7,24 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar, cast
 
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.lifecycle import Alert
-from monitor.alerts.rules import Series
-from monitor.measures.options import Result
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.model import Model
-from monitor.pipeline.panes import Panes
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.model_panes import ModelPanes
 from monitor.pipeline.sequential.judge_days import PartKey, WatchedPart
 from monitor.pipeline.sequential.ledger import Ledger
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps
-from monitor.specs.rows import WindowState
+from monitor.specs.stored_rows import WindowState
 from monitor.states.strata import Strata, Stratum
 
 _KEPT = 16  # calibration maps of settled windows, and estimates, in memory
 
-RowsKey: TypeAlias = tuple[str, int, Truth, str, str]
+RowsKey: TypeAlias = tuple[str, int, LabelTruth, str, str]
 """Window, its end, truth, warning, and what it is compared with."""
 _MeasuredRows: TypeAlias = dict[RowsKey, tuple[Strata, list[MeasurementRow]]]
-Estimates: TypeAlias = Mapping[Stratum, list[Result]]
+Estimates: TypeAlias = Mapping[Stratum, list[MeasureResult]]
 T = TypeVar("T")
 _UNMADE = object()
 
@@ -50,7 +50,7 @@ class LastCycle:
     ledgers: Mapping[tuple[str, str], Ledger] = field(default_factory=dict)
     # parts, as far as their days have been judged.
     watched: Mapping[PartKey, WatchedPart] = field(default_factory=dict)
-    alerts: Mapping[Series, Alert] = field(default_factory=dict)  # those that are pending or firing
+    alerts: Mapping[AlertedSeries, Alert] = field(default_factory=dict)  # those that are pending or firing
     whole_labels: bool = False  # an audit has found that a difference was wrong, and nobody has decided since
     pruned: bool = False  # whether old revisions were deleted in this process
 
@@ -72,7 +72,7 @@ def with_kept(
     return found
 
 
-class Caches:
+class ModelCaches:
     """Caches of one model in one run.
 
     Parameters
@@ -83,20 +83,20 @@ class Caches:
 
     __slots__ = ("_before", "_estimates", "_judged", "_last", "_maps", "_now", "_once", "panes")
 
-    def __init__(self, panes: Panes) -> None:
+    def __init__(self, panes: ModelPanes) -> None:
         self.panes = panes
         self._last: LastCycle | None = None
         self._once: dict[tuple[Hashable, ...], object] = {}
         self._before: _MeasuredRows = {}
         self._now: _MeasuredRows = {}
-        self._judged: dict[tuple[str, Truth], tuple[object, ...]] = {}
+        self._judged: dict[tuple[str, LabelTruth], tuple[object, ...]] = {}
         self._maps: dict[tuple[int, int], tuple[int, CalibrationMaps]] = {}
-        self._estimates: dict[tuple[str, int, Truth], tuple[Strata, CalibrationMaps, Estimates]] = {}
+        self._estimates: dict[tuple[str, int, LabelTruth], tuple[Strata, CalibrationMaps, Estimates]] = {}
 
     @classmethod
-    def of(cls, model: Model) -> "Caches":
+    def from_model(cls, model: CycleModel) -> "ModelCaches":
         """Nothing is known of a model yet."""
-        return cls(Panes(model.name, model.counting, model.store))
+        return cls(ModelPanes(model.name, model.counting, model.store))
 
     @property
     def last(self) -> LastCycle | None:
@@ -111,7 +111,7 @@ class Caches:
         """Begin a cycle: rows of the one before stay, older ones go."""
         self._before, self._now = self._now, {}
 
-    def rows(
+    def rows_once(
         self, key: RowsKey, fold: Callable[[], Strata], measure: Callable[[Strata], list[MeasurementRow]]
     ) -> list[MeasurementRow]:
         """Rows measured on a state, unless this cycle, or the last one on the same state, measured them."""
@@ -121,11 +121,11 @@ class Caches:
             self._now[key] = before if before is not None and unchanged else (state, measure(state))
         return list(self._now[key][1])
 
-    def state(self, key: RowsKey) -> Strata:
+    def measured_state(self, key: RowsKey) -> Strata:
         """State behind rows of this cycle."""
         return self._now[key][0]
 
-    def state_of(self, window: str, end: int, truth: Truth) -> Strata | None:
+    def state_of(self, window: str, end: int, truth: LabelTruth) -> Strata | None:
         """State behind a window's own rows of this cycle; None: it was not measured, or only revised."""
         states = (
             state
@@ -134,7 +134,7 @@ class Caches:
         )
         return next(states, None)
 
-    def once(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+    def made_once(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
         """What follows from the references alone: made once, kept under what it is, and of what.
 
         The same key must always be used for the same type.
@@ -144,13 +144,15 @@ class Caches:
             made = self._once[key] = make()
         return cast("T", made)
 
-    def is_judged(self, window: str, truth: Truth, behind: tuple[object, ...]) -> bool:
+    def is_judged(self, window: str, truth: LabelTruth, behind: tuple[object, ...]) -> bool:
         """Whether rules have judged a window with the same behind it; from now on they have."""
         before = self._judged.get((window, truth))
         self._judged[window, truth] = behind
         return before == behind
 
-    def maps(self, span: tuple[int, int], seen: int, learn: Callable[[], CalibrationMaps]) -> CalibrationMaps:
+    def maps_once(
+        self, span: tuple[int, int], seen: int, learn: Callable[[], CalibrationMaps]
+    ) -> CalibrationMaps:
         """Maps learned from the labels of a span, as long as what was seen of these is the same."""
         kept = self._maps.get(span)
         if kept is not None and kept[0] == seen:
@@ -161,9 +163,9 @@ class Caches:
         self._maps[span] = (seen, learned)
         return learned
 
-    def estimates(
+    def estimates_once(
         self,
-        key: tuple[str, int, Truth],
+        key: tuple[str, int, LabelTruth],
         state: Strata,
         maps: CalibrationMaps,
         estimate: Callable[[], Estimates],

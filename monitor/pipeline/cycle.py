@@ -6,26 +6,33 @@ Values go from step to step. Panes are stored as they are counted, all else by o
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 
-from monitor.alerts.messages import Recipient
-from monitor.alerts.rules import Acceptance, Series
+from monitor.alerts.alert_messages import Recipient
+from monitor.alerts.alert_rules import Acceptance, AlertedSeries
+from monitor.core.array_types import Ints
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
-from monitor.core.typing import Ints
-from monitor.measures.rows import MeasurementRow
-from monitor.pipeline.alerting import accepted_changes, alerted, noticed
-from monitor.pipeline.audit import Audited, audit, differences_wrong, pruned
-from monitor.pipeline.caches import Caches, LastCycle, with_kept
-from monitor.pipeline.changes.dirty import Changes, find_changes
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.pipeline.audit import AuditFindings, audit_log, differences_wrong, prunable_span
+from monitor.pipeline.caches import LastCycle, ModelCaches, with_kept
+from monitor.pipeline.changes.dirty_panes import ChangedPanes, find_changes
 from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
-from monitor.pipeline.count import Counted, count_waiting, merely_outdated, overdue, renew, settling
-from monitor.pipeline.keeping import rows_to_keep
-from monitor.pipeline.model import Model
-from monitor.pipeline.restoring import read_last
-from monitor.pipeline.sequential.entries import Entered, enter
+from monitor.pipeline.cycle_alerts import accepted_changes, judge_rules, round_notices
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.kept_rows import rows_to_keep
+from monitor.pipeline.pane_counting import (
+    CountedRows,
+    count_waiting,
+    merely_outdated,
+    overdue_panes,
+    renew_lease,
+    settling_panes,
+)
+from monitor.pipeline.restored_state import read_last
 from monitor.pipeline.sequential.judge_days import JudgedDays, judge_days
+from monitor.pipeline.sequential.ledger_entries import LedgerResults, extend_ledgers
 from monitor.pipeline.step_clock import StepClock
 from monitor.pipeline.whole_details import kept_whole, with_whole_details
-from monitor.pipeline.windows.due import Truths, truths
+from monitor.pipeline.windows.due_windows import LabelTruths, label_truths
 from monitor.pipeline.windows.log_rows import (
     age_rows,
     first_seen_rows,
@@ -35,14 +42,14 @@ from monitor.pipeline.windows.log_rows import (
     settling_rows,
     waiting_rows,
 )
-from monitor.pipeline.windows.measured import Measured, measure_windows
-from monitor.specs.protocols import Commit, CycleReport, Lease
-from monitor.specs.rows import Event, ModelState, Provenance, WaitingPane
-from monitor.windows.recount import Budget
+from monitor.pipeline.windows.measured_windows import MeasuredWindows, measure_windows
+from monitor.specs.protocols import CycleCommit, CycleReport, Lease
+from monitor.specs.stored_rows import HistoryEvent, ModelState, Provenance, WaitingPane
+from monitor.windows.recount_choice import RecountBudget
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class CycleTick:
     """When a cycle runs, and for whom."""
 
     as_of: int  # rows logged or reported later wait for the next tick
@@ -64,14 +71,14 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cycle:
+class _CycleInputs:
     """What all steps stand on: `last` was committed before, changes that are `accepted` are expected."""
 
-    model: Model
-    caches: Caches
-    tick: Tick
+    model: CycleModel
+    caches: ModelCaches
+    tick: CycleTick
     last: LastCycle
-    accepted: Mapping[Series, Acceptance]
+    accepted: Mapping[AlertedSeries, Acceptance]
     clock: StepClock
 
     @property
@@ -81,25 +88,25 @@ class _Cycle:
 
 
 @dataclass(frozen=True, slots=True)
-class _Settling:
+class _SettlingFacts:
     """What decides which windows settle, once panes are counted."""
 
     state: ModelState  # as it will be committed
     waiting: list[WaitingPane]  # panes that still wait
-    truth: Truths  # how labels have come in
+    truth: LabelTruths  # how labels have come in
     lacking: Ints  # int64, ascending: starts of panes that are not counted
     last_as_of: int | None  # of the cycle before; None: there was none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Results:
+class _CycleResults:
     """What was measured."""
 
-    measured: Measured
-    entered: Entered
+    measured: MeasuredWindows
+    entered: LedgerResults
     judged: JudgedDays
     figures: list[MeasurementRow]  # current rows of no window
-    events: list[Event]
+    events: list[HistoryEvent]
     last: LastCycle  # what the next cycle goes on from, but for alerts
 
     @property
@@ -113,7 +120,9 @@ class _Results:
         return [*self.measured.snapshots, *self.entered.kept, *self.judged.kept]
 
 
-def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, list[MeasurementRow]]:
+def run_cycle(
+    model: CycleModel, caches: ModelCaches, tick: CycleTick
+) -> tuple[CycleReport, list[MeasurementRow]]:
     """Run one cycle; return what it did and the current rows it found.
 
     After an exception the caches are to be dropped: they may be ahead of the store.
@@ -123,22 +132,22 @@ def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, li
     MonitorError
         if the tick lies before the model's last one; `LeaseLost` if another process has taken the model over.
     """
-    state = model.store.state(model.name)
+    state = model.store.read_state(model.name)
     if state.as_of is not None and tick.as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
     clock = StepClock()
     with clock.timed("load"):
-        cycle = _begun(model, caches, tick, state, clock)
-    changes, audited = _changes(cycle, state)
+        cycle = _begin_cycle(model, caches, tick, state, clock)
+    changes, audited = _find_changes(cycle, state)
     with clock.timed("count"):
-        counted = _counted(cycle, changes)
-    renew(model, tick.lease)
+        counted = _count_panes(cycle, changes)
+    renew_lease(model, tick.lease)
     with clock.timed("settle"):
-        settling, confirmed = _settling(cycle, changes, audited)
-    results = _measured(cycle, settling, changes, audited)
+        settling, confirmed = _learn_settling(cycle, changes, audited)
+    results = _measure_windows(cycle, settling, changes, audited)
     label_rows = counted.label_rows + confirmed.label_rows
     rows_read = changes.read + counted.rows + label_rows
-    snapshots = _committed(cycle, settling.state, results, rows_read)
+    snapshots = _commit_results(cycle, settling.state, results, rows_read)
     report = CycleReport(
         model=model.name,
         as_of=tick.as_of,
@@ -157,20 +166,22 @@ def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, li
     return report, results.rows
 
 
-def _begun(model: Model, caches: Caches, tick: Tick, state: ModelState, clock: StepClock) -> _Cycle:
+def _begin_cycle(
+    model: CycleModel, caches: ModelCaches, tick: CycleTick, state: ModelState, clock: StepClock
+) -> _CycleInputs:
     """Bring the caches in line with the store."""
     last = caches.last
     if last is None:
         drop_other_widths(model, token=tick.token)
         last = read_last(model, tick.as_of if state.as_of is None else state.as_of)
-        caches.panes.know(last.first_seen)
+        caches.panes.learn_versions(last.first_seen)
     accepted = accepted_changes(model.store, model.spec, tick.as_of)
-    caches.panes.load(model.oldest_needed(tick.as_of, last.settled_ends, accepted.values()))
-    caches.panes.fold(tick.as_of, token=tick.token)
-    return _Cycle(model, caches, tick, last, accepted, clock)
+    caches.panes.load_since(model.oldest_needed(tick.as_of, last.settled_ends, accepted.values()))
+    caches.panes.fold_differences(tick.as_of, token=tick.token)
+    return _CycleInputs(model, caches, tick, last, accepted, clock)
 
 
-def _changes(cycle: _Cycle, state: ModelState) -> tuple[Changes, Audited]:
+def _find_changes(cycle: _CycleInputs, state: ModelState) -> tuple[ChangedPanes, AuditFindings]:
     """What changed in the log, and what the audit found; all of it waits from now on."""
     model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
     with cycle.clock.timed("changes"):
@@ -180,15 +191,15 @@ def _changes(cycle: _Cycle, state: ModelState) -> tuple[Changes, Audited]:
         if cycle.caches.last is None:
             changes = reach_back(model, panes, changes, as_of)
     with cycle.clock.timed("audit"):
-        audited = audit(model, panes, changes, cycle.last.audit, as_of, labels=cycle.tick.shown)
+        audited = audit_log(model, panes, changes, cycle.last.audit, as_of, labels=cycle.tick.shown)
     waiting = [*changes.waiting, *audited.waiting]
     model.store.note_waiting(model.name, changes.state, waiting, token=cycle.tick.token)
     return changes, audited
 
 
-def _budget(cycle: _Cycle, settling_age: int | None) -> Budget:
+def _recount_budget(cycle: _CycleInputs, settling_age: int | None) -> RecountBudget:
     model = cycle.model
-    return Budget(
+    return RecountBudget(
         rows=model.spec.recount_rows,
         pane=model.reading.pane,
         settling_age=settling_age,
@@ -196,51 +207,55 @@ def _budget(cycle: _Cycle, settling_age: int | None) -> Budget:
     )
 
 
-def _counted(cycle: _Cycle, changes: Changes) -> Counted:
+def _count_panes(cycle: _CycleInputs, changes: ChangedPanes) -> CountedRows:
     """Count the panes whose turn it is."""
     model, panes, tick = cycle.model, cycle.caches.panes, cycle.tick
-    waiting, age = model.store.waiting(model.name), changes.state.settling_age
+    waiting, age = model.store.read_waiting_panes(model.name), changes.state.settling_age
     return count_waiting(
         model,
         panes,
         waiting,
         merely_outdated(model, panes, waiting, tick.as_of),
         as_of=tick.as_of,
-        budget=_budget(cycle, age),
+        budget=_recount_budget(cycle, age),
         expected=changes.rows,
         lease=tick.lease,
         stopping=tick.stopping,
     )
 
 
-def _settling(cycle: _Cycle, changes: Changes, audited: Audited) -> tuple[_Settling, Counted]:
+def _learn_settling(
+    cycle: _CycleInputs, changes: ChangedPanes, audited: AuditFindings
+) -> tuple[_SettlingFacts, CountedRows]:
     """How labels have come in; panes that settle now are counted whole before, if differences moved them."""
     model, panes, tick, as_of = cycle.model, cycle.caches.panes, cycle.tick, cycle.tick.as_of
-    waiting = model.store.waiting(model.name)
+    waiting = model.store.read_waiting_panes(model.name)
     waiting += merely_outdated(model, panes, waiting, as_of)
-    budget = _budget(cycle, changes.state.settling_age)
-    late = overdue(model, panes, waiting, as_of, budget)
-    truth = truths(model, panes, changes.state, as_of, waiting, late)
-    settle_now = settling(model, panes, waiting, as_of, truth.age)
+    budget = _recount_budget(cycle, changes.state.settling_age)
+    late = overdue_panes(model, panes, waiting, as_of, budget)
+    truth = label_truths(model, panes, changes.state, as_of, waiting, late)
+    settle_now = settling_panes(model, panes, waiting, as_of, truth.age)
     confirmed = count_waiting(
         model,
         panes,
         settle_now,
         [],
         as_of=as_of,
-        budget=_budget(cycle, truth.age),
+        budget=_recount_budget(cycle, truth.age),
         expected={},
         lease=tick.lease,
         stopping=tick.stopping,
     )
     if settle_now:
-        truth = replace(truth, panes=panes.labelled(as_of, {pane.start for pane in waiting}, late))
+        truth = replace(truth, panes=panes.labelled_panes(as_of, {pane.start for pane in waiting}, late))
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
-    lacking = panes.lacking(pane.start for pane in waiting)
-    return _Settling(state, waiting, truth, lacking, changes.state.as_of), confirmed
+    lacking = panes.lacking_panes(pane.start for pane in waiting)
+    return _SettlingFacts(state, waiting, truth, lacking, changes.state.as_of), confirmed
 
 
-def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Audited) -> _Results:
+def _measure_windows(
+    cycle: _CycleInputs, settling: _SettlingFacts, changes: ChangedPanes, audited: AuditFindings
+) -> _CycleResults:
     """Measure the windows that are due, the sequential tests, and the figures of no window."""
     model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
     state, truth, lacking = settling.state, settling.truth, settling.lacking
@@ -256,7 +271,7 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
             shown=cycle.tick.shown,
         )
     with cycle.clock.timed("tests"):
-        entered = enter(model, caches.panes, before.ledgers, state, truth, lacking)
+        entered = extend_ledgers(model, caches.panes, before.ledgers, state, truth, lacking)
     with cycle.clock.timed("days"):
         judged = judge_days(
             model,
@@ -291,7 +306,7 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         *settling_rows(model, as_of, truth),
         *first_seen_rows(last.first_seen),
     ]
-    return _Results(
+    return _CycleResults(
         measured=measured,
         entered=entered,
         judged=judged,
@@ -301,12 +316,12 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
     )
 
 
-def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: int) -> int:
+def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResults, rows_read: int) -> int:
     """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
     model, tick, measured = cycle.model, cycle.tick, results.measured
     rows = [*measured.watched, *results.rows]
     with cycle.clock.timed("rules"):
-        judged, changed = alerted(
+        judged, changed = judge_rules(
             model.spec.rules,
             cycle.last.alerts,
             cycle.accepted,
@@ -317,13 +332,13 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
             as_of=tick.as_of,
         )
     is_audit = state.audited_as_of == tick.as_of
-    prunes = pruned(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
+    prunes = prunable_span(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
     kept = rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin)
-    commit = Commit(
+    commit = CycleCommit(
         state=state,
         current=results.rows if tick.shown else results.figures,
         whole=tick.shown,
-        provenance=_provenance(model, state, tick.as_of, rows_read),
+        provenance=_make_provenance(model, state, tick.as_of, rows_read),
         snapshots=with_whole_details(model, cycle.caches, kept, kept_whole(model, measured.whole, changed)),
         windows=measured.windows,
         events=results.events,
@@ -331,18 +346,20 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
         days=results.judged.days,
         alerts=judged.written,
         dropped=judged.dropped,
-        notices=noticed(model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url),
+        notices=round_notices(
+            model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url
+        ),
         pruned=prunes,
     )
     with cycle.clock.timed("commit"):
-        model.store.commit(model.name, commit, token=tick.token)
+        model.store.commit_cycle(model.name, commit, token=tick.token)
     cycle.caches.keep_last(
         replace(results.last, alerts=judged.standing, pruned=cycle.last.pruned or prunes is not None)
     )
     return len(commit.snapshots)
 
 
-def _provenance(model: Model, state: ModelState, as_of: int, rows_read: int) -> Provenance:
+def _make_provenance(model: CycleModel, state: ModelState, as_of: int, rows_read: int) -> Provenance:
     return Provenance(
         as_of=as_of,
         grid=model.counting.hash,

@@ -5,9 +5,9 @@ from operator import attrgetter
 
 import numpy as np
 
-from monitor.core.typing import Ints
-from monitor.records.labels.differences import NO_REPORT
-from monitor.specs.rows import PaneFacts
+from monitor.core.array_types import Ints
+from monitor.records.labels.label_differences import NO_REPORT
+from monitor.specs.stored_rows import PaneFacts
 
 _COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "checksum", "labelled_as_of")
 
@@ -37,7 +37,7 @@ def columns_of(facts: Iterable[PaneFacts]) -> Ints:
     return np.asarray(rows, dtype=np.int64).reshape(-1, 7).T.copy()
 
 
-def left_behind(records: Ints, labels: Ints) -> Ints:
+def outdated_label_panes(records: Ints, labels: Ints) -> Ints:
     """Starts of panes whose records were counted later than their labels, and are others.
 
     Parameters
@@ -54,7 +54,7 @@ def left_behind(records: Ints, labels: Ints) -> Ints:
     return starts
 
 
-def replaced(columns: Ints, new: Ints) -> Ints:
+def replace_columns(columns: Ints, new: Ints) -> Ints:
     """Columns with those of the same start replaced."""
     joined = np.concatenate([columns[:, ~np.isin(columns[0], new[0])], new], axis=1)
     return joined[:, np.argsort(joined[0])]

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from monitor.core.measurement import Detail
+from monitor.core.measurement import DetailTable
 from monitor.measures.evaluate import whole_cells, whole_curves
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.caches import Caches
-from monitor.pipeline.keeping import Place, place_of
-from monitor.pipeline.model import Model
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pipeline.caches import ModelCaches
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.kept_rows import Place, place_of
 from monitor.pipeline.windows.window_references import window_references
 from monitor.states.strata import WHOLE, Strata
 
@@ -18,7 +18,7 @@ Key = tuple[str, str]  # measure, subject
 
 
 def with_whole_details(
-    model: Model, caches: Caches, rows: Sequence[MeasurementRow], places: Collection[Place]
+    model: CycleModel, caches: ModelCaches, rows: Sequence[MeasurementRow], places: Collection[Place]
 ) -> list[MeasurementRow]:
     """Kept rows, those of some places with all that stands behind them; others keep a sketch of it.
 
@@ -29,11 +29,13 @@ def with_whole_details(
     places
         as this cycle measured them: one that it did not is left as it is.
     """
-    found = {place: _details(model, caches, place) for place in {*places} & {place_of(row) for row in rows}}
-    return [_with(row, found.get(place_of(row), {})) for row in rows]
+    found = {
+        place: _whole_tables(model, caches, place) for place in {*places} & {place_of(row) for row in rows}
+    }
+    return [_with_table(row, found.get(place_of(row), {})) for row in rows]
 
 
-def kept_whole(model: Model, whole: Collection[Place], changed: Collection[Place]) -> set[Place]:
+def kept_whole(model: CycleModel, whole: Collection[Place], changed: Collection[Place]) -> set[Place]:
     """Places that are kept with whole details: as `rows_to_keep`, not all of those that overlap."""
     apart = {window.name: window for window in model.spec.windows}
     return {
@@ -42,26 +44,26 @@ def kept_whole(model: Model, whole: Collection[Place], changed: Collection[Place
     }
 
 
-def _details(model: Model, caches: Caches, place: Place) -> Mapping[Key, Detail]:
+def _whole_tables(model: CycleModel, caches: ModelCaches, place: Place) -> Mapping[Key, DetailTable]:
     window, end, truth = place
-    folded = caches.state_of(window, end, Truth(truth))
+    folded = caches.state_of(window, end, LabelTruth(truth))
     if folded is None:
         return {}
-    if truth == Truth.NONE.value:
-        return _cells(model, caches, folded)
+    if truth == LabelTruth.NONE.value:
+        return _all_cells(model, caches, folded)
     curves = whole_curves(model.counting, folded[WHOLE], model.spec.options)
     return {(measure, ""): detail for measure, detail in curves.items()}
 
 
-def _cells(model: Model, caches: Caches, folded: Strata) -> Mapping[Key, Detail]:
-    expected = window_references(model, folded).expected(WHOLE, model.counting, caches)
+def _all_cells(model: CycleModel, caches: ModelCaches, folded: Strata) -> Mapping[Key, DetailTable]:
+    expected = window_references(model, folded).expected_cells(WHOLE, model.counting, caches)
     if expected is None:
         return {}
     cells = whole_cells(model.counting, expected, folded[WHOLE], model.spec.options)
     return {(CELLS, subject): detail for subject, detail in cells.items()}
 
 
-def _with(row: MeasurementRow, details: Mapping[Key, Detail]) -> MeasurementRow:
+def _with_table(row: MeasurementRow, details: Mapping[Key, DetailTable]) -> MeasurementRow:
     detail = details.get((row.measure, row.subject))
     if detail is None or row.against or not row.of_whole or row.measurement.value is None:
         return row

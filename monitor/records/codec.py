@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.core.array_types import Ints
 from monitor.core.errors import DAMAGE, CodecError
-from monitor.core.typing import Ints
 from monitor.records.counting import Counting
-from monitor.records.labels.differences import Differences
+from monitor.records.labels.label_differences import LabelDifferences
 from monitor.records.pane import PanePart
-from monitor.records.reading import Arms, Challenger, Reading, Serving, Task
+from monitor.records.reading import ChallengerOutput, ComparedArms, ModelTask, ReadingOptions, ServingRule
 from monitor.states import grids
-from monitor.states.counters import Counters, Layout
+from monitor.states.counters import CounterLayout, Counters
 from monitor.states.grids import Grid, NumericGrid
 from monitor.states.strata import Strata, Stratum
 
@@ -41,14 +41,16 @@ _SHIFTS = np.arange(_LONGEST, dtype=np.uint64) * np.uint64(7)
 _BITS = np.uint64(127)
 
 
-def encode(parts: Sequence[PanePart]) -> list[bytes]:
+def encode_parts(parts: Sequence[PanePart]) -> list[bytes]:
     """Blobs of the counters of pane parts; the integers of some are packed at once."""
     return [
-        blob for first in range(0, len(parts), _AT_ONCE) for blob in _encoded(parts[first : first + _AT_ONCE])
+        blob
+        for first in range(0, len(parts), _AT_ONCE)
+        for blob in _encode_batch(parts[first : first + _AT_ONCE])
     ]
 
 
-def _encoded(parts: Sequence[PanePart]) -> list[bytes]:
+def _encode_batch(parts: Sequence[PanePart]) -> list[bytes]:
     none = np.empty(0, dtype=np.int64)
     held = [counters for part in parts for counters in part.strata.values()]
     index = np.concatenate([none, *(counters.index for counters in held)])
@@ -58,10 +60,10 @@ def _encoded(parts: Sequence[PanePart]) -> list[bytes]:
     first = np.cumsum([0, *lengths])[:-1][np.asarray(lengths, dtype=np.int64) > 0]
     steps[first] = index[first]
     packed = zip(parts, pack_many(steps, lengths), pack_many(value, lengths), strict=True)
-    return [_blob(part.strata, steps_of_part + values) for part, steps_of_part, values in packed]
+    return [_strata_blob(part.strata, steps_of_part + values) for part, steps_of_part, values in packed]
 
 
-def _blob(strata: Strata, body: bytes) -> bytes:
+def _strata_blob(strata: Strata, body: bytes) -> bytes:
     named = [[*stratum, len(counters.index)] for stratum, counters in strata.items()]
     names = json.dumps(named, separators=(",", ":")).encode()
     deflate = zlib.compressobj(*_DEFLATE)
@@ -69,13 +71,13 @@ def _blob(strata: Strata, body: bytes) -> bytes:
     return bytes([VERSION]) + packed + deflate.flush()
 
 
-def decode(blob: bytes, layout: Layout) -> Strata:
+def decode_strata(blob: bytes, layout: CounterLayout) -> Strata:
     """Counters by stratum. Exact: equal to what was encoded.
 
     Parameters
     ----------
     blob
-        made by `encode`.
+        made by `encode_parts`.
     layout
         on which the counters were counted.
 
@@ -84,29 +86,31 @@ def decode(blob: bytes, layout: Layout) -> Strata:
     CodecError
         if the version is not known, the bytes are damaged, or a position lies outside the layout.
     """
-    return _decoded([blob], layout)[0]
+    return _decode_blobs([blob], layout)[0]
 
 
-def decode_many(blobs: Sequence[bytes], layout: Layout) -> list[Strata]:
-    """What `decode` makes of each of them; the integers of small ones are unpacked together."""
+def decode_many(blobs: Sequence[bytes], layout: CounterLayout) -> list[Strata]:
+    """What `decode_strata` makes of each of them; the integers of small ones are unpacked together."""
     size = sum(map(len, blobs)) // max(len(blobs), 1)
     each = max(_TOGETHER // max(size, 1), 1)
     return [
         strata
         for first in range(0, len(blobs), each)
-        for strata in _decoded(blobs[first : first + each], layout)
+        for strata in _decode_blobs(blobs[first : first + each], layout)
     ]
 
 
-def _decoded(blobs: Sequence[bytes], layout: Layout) -> list[Strata]:
-    opened = [_open(blob) for blob in blobs]
-    named = [_named(entries) for entries, _ in opened]
+def _decode_blobs(blobs: Sequence[bytes], layout: CounterLayout) -> list[Strata]:
+    opened = [_unpack_blob(blob) for blob in blobs]
+    named = [_checked_entries(entries) for entries, _ in opened]
     counts = [2 * sum(count for *_, count in each) for each in named]
     integers = unpack_many([packed for _, packed in opened], counts)
-    return [_strata(each, of, layout) for each, of in zip(named, integers, strict=True)]
+    return [_unpack_strata(each, of, layout) for each, of in zip(named, integers, strict=True)]
 
 
-def _strata(named: Sequence[tuple[str | None, str | None, int]], integers: Ints, layout: Layout) -> Strata:
+def _unpack_strata(
+    named: Sequence[tuple[str | None, str | None, int]], integers: Ints, layout: CounterLayout
+) -> Strata:
     total = len(integers) // 2
     index = np.cumsum(integers[:total])
     value = integers[total:].copy()  # a view would keep the steps in memory too
@@ -122,10 +126,10 @@ def _strata(named: Sequence[tuple[str | None, str | None, int]], integers: Ints,
 
 def encode_strata(strata: Strata) -> bytes:
     """Blob of counters by stratum, all of one layout."""
-    return encode([PanePart(start=0, strata=strata)])[0]
+    return encode_parts([PanePart(start=0, strata=strata)])[0]
 
 
-def encode_differences(differences: Differences) -> bytes:
+def encode_differences(differences: LabelDifferences) -> bytes:
     """Blob of what labels have added to panes; the head is JSON, then integers as in format 1."""
     panes, counters = len(differences.start), len(differences.key)
     head = [differences.size, differences.names, panes, counters]
@@ -136,7 +140,7 @@ def encode_differences(differences: Differences) -> bytes:
     return bytes([VERSION]) + zlib.compress(len(text).to_bytes(_HEAD, "little") + text + body, 1)
 
 
-def decode_differences(blob: bytes, as_of: int) -> Differences:
+def decode_differences(blob: bytes, as_of: int) -> LabelDifferences:
     """Return what `encode_differences` made a blob of, equal.
 
     Raises
@@ -144,14 +148,14 @@ def decode_differences(blob: bytes, as_of: int) -> Differences:
     CodecError
         if the bytes are damaged.
     """
-    (size, names, panes, counters), packed = _open(blob)
+    (size, names, panes, counters), packed = _unpack_blob(blob)
     (integers,) = unpack_many([packed], [4 * panes + 2 * counters])
     facts, steps, value = np.split(integers, [4 * panes, 4 * panes + counters])
     strata = tuple(Stratum(*name) for name in names)
-    return Differences(as_of, size, strata, facts.reshape(4, panes), np.cumsum(steps), value)
+    return LabelDifferences(as_of, size, strata, facts.reshape(4, panes), np.cumsum(steps), value)
 
 
-def _open(blob: bytes) -> tuple[list[Any], memoryview]:
+def _unpack_blob(blob: bytes) -> tuple[list[Any], memoryview]:
     if not blob or blob[0] != VERSION:
         raise CodecError(f"format {VERSION} expected: got {blob[0] if blob else 'an empty blob'}")
     try:
@@ -164,14 +168,14 @@ def _open(blob: bytes) -> tuple[list[Any], memoryview]:
         return head, plain[end:]
 
 
-def _named(entries: list[Any]) -> list[tuple[str | None, str | None, int]]:
+def _checked_entries(entries: list[Any]) -> list[tuple[str | None, str | None, int]]:
     try:
-        return [_checked(*entry) for entry in entries]
+        return [_checked_entry(*entry) for entry in entries]
     except DAMAGE as error:
         raise CodecError(f"damaged blob: {error}") from error
 
 
-def _checked(version: Any, segment: Any, count: Any) -> tuple[str | None, str | None, int]:
+def _checked_entry(version: Any, segment: Any, count: Any) -> tuple[str | None, str | None, int]:
     if not (isinstance(version, str | None) and isinstance(segment, str | None) and int(count) >= 0):
         raise ValueError("a stratum is a version, a segment and the number of its counters")
     return version, segment, int(count)
@@ -179,13 +183,13 @@ def _checked(version: Any, segment: Any, count: Any) -> tuple[str | None, str | 
 
 def pack_many(values: Ints, lengths: Sequence[int]) -> list[bytes]:
     """Bytes of consecutive runs of any int64, each of its own length; cheaper than one by one."""
-    packed, ends = _packed(values)
+    packed, ends = _pack_integers(values)
     stops = np.concatenate([[0], ends])[np.cumsum([0, *lengths])].tolist()
     whole = packed.tobytes()
     return [whole[start:stop] for start, stop in pairwise(stops)]
 
 
-def _packed(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
+def _pack_integers(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
     """Bytes of the values, and where each ends."""
     whole = ((values << 1) ^ (values >> 63)).view(np.uint64)
     lengths = np.ones(len(values), dtype=np.int64)
@@ -219,13 +223,13 @@ def unpack_many(packed: Sequence[bytes | memoryview], counts: Sequence[int]) -> 
     for each, count, (first, last) in zip(packed, counts, pairwise(before), strict=True):
         if last - first != count or (len(each) and each[-1] >= _MORE):
             raise CodecError(f"{count} integers expected: got {last - first} in {len(each)} bytes")
-    zigzag = _join(whole, further)
+    zigzag = _join_bytes(whole, further)
     integers = (zigzag >> np.uint64(1)).view(np.int64)
     integers ^= -(zigzag & np.uint64(1)).view(np.int64)
     return [integers[first:last] for first, last in pairwise(before)]
 
 
-def _join(packed: NDArray[np.uint8], further: NDArray[np.intp]) -> NDArray[np.uint64]:
+def _join_bytes(packed: NDArray[np.uint8], further: NDArray[np.intp]) -> NDArray[np.uint64]:
     """Integers of their bytes, seven bits each, the lowest first."""
     joined: NDArray[np.uint64] = packed[packed < _MORE].astype(np.uint64)  # the last byte of each
     if not len(further):
@@ -272,38 +276,38 @@ def counting_of(text: str) -> Counting:
         return Counting(
             reading=_reading_of(plain["reading"]),
             features=tuple((name, grids.from_json(grid)) for name, grid in plain["features"]),
-            score=_score(plain["score"]),
+            score=_parse_score_grid(plain["score"]),
             prediction=grids.from_json(plain["prediction"]),
             label=None if plain["label"] is None else grids.from_json(plain["label"]),
             scale=plain["scale"],
-            segments=_tuples(plain.get("segments", [])),
+            segments=_as_tuples(plain.get("segments", [])),
         )
     except DAMAGE as error:
         raise CodecError(f"reference: damaged: {type(error).__name__}") from error
 
 
-def _score(plain: dict[str, object] | None) -> NumericGrid | None:
+def _parse_score_grid(plain: dict[str, object] | None) -> NumericGrid | None:
     grid: Grid | None = None if plain is None else grids.from_json(plain)
     if grid is not None and not isinstance(grid, NumericGrid):
         raise CodecError("reference: a score's grid is numeric: got a category grid")
     return grid
 
 
-def _reading_of(plain: dict[str, Any]) -> Reading:
+def _reading_of(plain: dict[str, Any]) -> ReadingOptions:
     lower, upper = plain["score_range"]
     serving = plain.get("serving")
-    options = {name: _tuples(value) for name, value in plain.items()}
+    options = {name: _as_tuples(value) for name, value in plain.items()}
     special = {
-        "task": Task(plain["task"]),
+        "task": ModelTask(plain["task"]),
         "score_range": (-np.inf if lower is None else lower, np.inf if upper is None else upper),
-        "arms": None if plain["arms"] is None else Arms(**plain["arms"]),
+        "arms": None if plain["arms"] is None else ComparedArms(**plain["arms"]),
         "serving": None
         if serving is None
-        else Serving(column=serving["column"], values=tuple(serving["values"])),
-        "challenger": None if plain.get("challenger") is None else Challenger(**plain["challenger"]),
+        else ServingRule(column=serving["column"], values=tuple(serving["values"])),
+        "challenger": None if plain.get("challenger") is None else ChallengerOutput(**plain["challenger"]),
     }
-    return Reading(**(options | special))
+    return ReadingOptions(**(options | special))
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
+def _as_tuples(value: Any) -> Any:
+    return tuple(_as_tuples(part) for part in value) if isinstance(value, list) else value

@@ -7,17 +7,17 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from monitor.core.array_types import Bools, Ints
 from monitor.core.clock import SECOND
-from monitor.core.typing import Bools, Ints
+from monitor.records.column_values import CategoryValues, NumberValues, parse_categories, parse_numbers
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.dedupe import numbered
+from monitor.records.dedupe import number_codes
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
-from monitor.records.rows import WinningRows, outputs_of, prediction_of, read_rows, score_of
-from monitor.records.tabulate import Table, Term
-from monitor.records.values import Categories, Numbers, categories, numbers
-from monitor.states.counters import Counters, Layout
-from monitor.states.grids import CategoryGrid, Grid, NumericGrid, lookup
+from monitor.records.tabulate import CountTable, Term
+from monitor.records.winning_rows import WinningRows, outputs_of, prediction_of, read_rows, score_of
+from monitor.states.counters import CounterLayout, Counters
+from monitor.states.grids import CategoryGrid, Grid, NumericGrid, cached_lookup
 from monitor.states.strata import WHOLE, Stratum
 
 _NEVER = np.iinfo(np.int64).min
@@ -40,26 +40,26 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     rows = read_rows(table, counting, panes, as_of)
     chosen = outputs_of(table, rows.rows)
     values = output_values(chosen, counting)
-    probable = _probable(chosen, values.get("prediction"), counting)
+    probable = _probability_cells(chosen, values.get("prediction"), counting)
     cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
     unusual = rows.unusual
     for column in values.values():
-        unusual |= column.renamed() if isinstance(column, Categories) else False
+        unusual |= column.renamed_rows() if isinstance(column, CategoryValues) else False
     late, has_late = log_delays(rows.event_time, rows.logged_at, ~rows.no_logged_at)
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
 
-    def fill(tabulated: Table) -> None:
+    def fill(tabulated: CountTable) -> None:
         tabulated.add_tallies("volume", volume)
         tabulated.add_tallies("unusual_names", (unusual,))
         if counting.reading.logged:
-            tabulated.add("log_delays", late, has_late)
+            tabulated.add_cells("log_delays", late, has_late)
         for block, cell in cells.items():
-            tabulated.add(block, cell)
+            tabulated.add_cells(block, cell)
         for block, (cell, mask) in probable.items():
-            tabulated.add(block, cell, mask)
+            tabulated.add_cells(block, cell, mask)
         if counting.summed:
-            tabulated.add_sums("moments", _moments(values, cells, counting))
+            tabulated.add_sums("moments", _moment_terms(values, cells, counting))
         if "served" in counting.records.by_name:
             tabulated.add_tallies("served", (rows.serves,))
 
@@ -90,14 +90,14 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
 
 def log_delays(event_time: Ints, logged_at: Ints, logged: Bools) -> Cells:
     """Cells of the times from event to log, of the rows that say when they were logged."""
-    return lookup(DELAY_EDGES)((logged_at - event_time) / SECOND), logged
+    return cached_lookup(DELAY_EDGES)((logged_at - event_time) / SECOND), logged
 
 
 def by_stratum(
     rows: WinningRows,
     counting: Counting,
-    layout: Layout,
-    fill: Callable[[Table], None],
+    layout: CounterLayout,
+    fill: Callable[[CountTable], None],
     whole_only: frozenset[str],
 ) -> list[dict[Stratum, Counters]]:
     """Counters of every pane by stratum: see `by_dimension`."""
@@ -116,8 +116,8 @@ def by_stratum(
 def by_dimension(
     rows: WinningRows,
     counting: Counting,
-    layout: Layout,
-    fill: Callable[[Table], None],
+    layout: CounterLayout,
+    fill: Callable[[CountTable], None],
     whole_only: frozenset[str],
 ) -> Iterator[ByStratum]:
     """Yield what is counted of the strata of each dimension. Cost of one: a bincount a block.
@@ -132,8 +132,8 @@ def by_dimension(
     of_whole = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     of_strata = np.ones(layout.size, dtype=bool)
     for block in whole_only & layout.by_name.keys():
-        of_strata[layout.slice(block)] = False
-    for names, code in rows.strata(counting):
+        of_strata[layout.block_slice(block)] = False
+    for names, code in rows.strata_positions(counting):
         is_whole = names == [WHOLE]
         if not is_whole and len(code) and rows.serves.all() and (code == code[0]).all():  # one version
             pane, index = np.divmod(of_whole[0], layout.size)
@@ -142,10 +142,10 @@ def by_dimension(
             continue
         inside = code >= 0
         group = np.full(len(code), -1)
-        present, group[inside] = numbered(rows.pane[inside] * len(names) + code[inside])
-        tabulated = Table(layout, group, len(present), frozenset() if is_whole else whole_only)
+        present, group[inside] = number_codes(rows.pane[inside] * len(names) + code[inside])
+        tabulated = CountTable(layout, group, len(present), frozenset() if is_whole else whole_only)
         fill(tabulated)
-        key, value = tabulated.counts()
+        key, value = tabulated.sparse_counts()
         group = key // layout.size
         key += (present[group] - group) * layout.size
         if is_whole:
@@ -153,7 +153,7 @@ def by_dimension(
         yield names, key, value
 
 
-def output_values(chosen: pa.Table, counting: Counting) -> dict[str, Numbers | Categories]:
+def output_values(chosen: pa.Table, counting: Counting) -> dict[str, NumberValues | CategoryValues]:
     """Values of each output and feature whose column is there."""
     score = score_of(chosen, counting.reading)
     values = {"prediction": prediction_of(chosen, counting.reading, score)}
@@ -162,31 +162,31 @@ def output_values(chosen: pa.Table, counting: Counting) -> dict[str, Numbers | C
         if f"feature:{name}" in chosen.column_names:
             column = chosen[f"feature:{name}"]
             values[f"feature:{name}"] = (
-                numbers(column) if isinstance(grid, NumericGrid) else categories(column)
+                parse_numbers(column) if isinstance(grid, NumericGrid) else parse_categories(column)
             )
     return {name: column for name, column in values.items() if column is not None}
 
 
-def _probable(
-    chosen: pa.Table, prediction: Numbers | Categories | None, counting: Counting
+def _probability_cells(
+    chosen: pa.Table, prediction: NumberValues | CategoryValues | None, counting: Counting
 ) -> dict[str, Cells]:
     """Cells of the class probabilities, where estimates before labels are made of them."""
-    if not counting.probable or counting.label is None or not isinstance(prediction, Categories):
+    if not counting.probable or counting.label is None or not isinstance(prediction, CategoryValues):
         return {}
     probabilities = probabilities_of(chosen, counting.reading)
     if probabilities is None:
         return {}
-    return predicted_cells(probabilities, prediction.positions(probabilities.names, -1))
+    return predicted_cells(probabilities, prediction.level_positions(probabilities.names, -1))
 
 
-def _moments(
-    values: dict[str, Numbers | Categories], cells: dict[str, Ints], counting: Counting
+def _moment_terms(
+    values: dict[str, NumberValues | CategoryValues], cells: dict[str, Ints], counting: Counting
 ) -> Iterator[Term]:
     """Deviations and their squares of the numbers in regular cells; a column that is not there has no row."""
     n = len(next(iter(cells.values()), []))
     for name in counting.summed:
         grid, column = counting.outputs[name], values.get(name)
-        if not isinstance(column, Numbers) or not isinstance(grid, NumericGrid):
+        if not isinstance(column, NumberValues) or not isinstance(grid, NumericGrid):
             yield from [(np.zeros(n), np.zeros(n, dtype=bool))] * 2
             continue
         has = cells[name] < grid.regular
@@ -197,12 +197,12 @@ def _moments(
             yield away * away, has
 
 
-def cells_of(values: Numbers | Categories, grid: Grid) -> Ints:
+def cells_of(values: NumberValues | CategoryValues, grid: Grid) -> Ints:
     """Cells of numbers on a numeric grid, of categories on a grid of levels."""
     match values, grid:
-        case Numbers(), NumericGrid():
-            return grid.cells(values.values, values.missing)
-        case Categories(), CategoryGrid():
-            return values.cells(grid)
+        case NumberValues(), NumericGrid():
+            return grid.value_cells(values.values, values.missing)
+        case CategoryValues(), CategoryGrid():
+            return values.grid_cells(grid)
         case _:
             raise TypeError(f"numbers need a numeric grid, categories levels: got {type(grid).__name__}")

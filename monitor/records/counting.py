@@ -5,19 +5,27 @@ from functools import cached_property
 
 import numpy as np
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import HOUR
 from monitor.core.text import content_hash
-from monitor.core.typing import Floats, Ints
 from monitor.records.labels.error_terms import ERROR_EDGES, ERRORS, LABEL_EDGES, PERCENTAGES, error_blocks
-from monitor.records.labels.pairing import paired_blocks
-from monitor.records.pane import Part
+from monitor.records.labels.paired_scores import paired_blocks
+from monitor.records.pane import PaneHalf
 from monitor.records.probabilities import COARSE_EDGES, EDGES, TOGETHER, UNUSABLE
-from monitor.records.reading import Reading, Task, canonical
+from monitor.records.reading import ModelTask, ReadingOptions, canonical_name
 from monitor.states import grids
-from monitor.states.counters import Block, Counters, Layout, Opened
+from monitor.states.counters import CounterBlock, CounterLayout, Counters, DenseCounters
 from monitor.states.error_tables import ErrorTable, LabelErrors, PredictionErrors
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
-from monitor.states.views import ClassTables, Confusion, DelayTable, Histogram, LabelTally, ScoreTable, Sums
+from monitor.states.views import (
+    CellHistogram,
+    ClassTables,
+    ConfusionCounts,
+    DelayTable,
+    ExactSums,
+    LabelTally,
+    ScoreTable,
+)
 
 VOLUME = ("records", "duplicates", "stale", "adjusted_times", "no_logged_at")
 TALLY = ("records", "labelled", "corrections", "retracted", "invalid", "stale", "clipped", "early")
@@ -30,7 +38,7 @@ DELAY_EDGES = grids.log_edges(1.0, 20 * 365.25 * 86_400)  # seconds
 class Counting:
     """Grids of one model and what follows from them."""
 
-    reading: Reading  # how rows are read, features and classes filled in
+    reading: ReadingOptions  # how rows are read, features and classes filled in
     features: tuple[tuple[str, Grid], ...]  # (name, grid), sorted by name
     # score, prediction, label: grids; None where the model has no such column.
     score: NumericGrid | None
@@ -50,7 +58,7 @@ class Counting:
         return by_name
 
     @cached_property
-    def records(self) -> Layout:
+    def records(self) -> CounterLayout:
         """Layout of the records part: volumes, outputs, features, the numbers' moments, class probabilities.
 
         Counters that are 0 take no room. There are 5 volumes, at most 4,099 of a score, 255 of a number, 258
@@ -60,20 +68,22 @@ class Counting:
         Class probabilities, where there are labels: `probability:CLASS` (128 counters each) counts that of a
         class by whether it is the predicted one. A record has one non-zero counter more a class at most.
         """
-        volume = Block("volume", (len(VOLUME),), content_hash(VOLUME))
-        outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
+        volume = CounterBlock("volume", (len(VOLUME),), content_hash(VOLUME))
+        outputs = (CounterBlock(name, (grid.size,), _grid_hash(grid)) for name, grid in self.outputs.items())
         blocks = [volume, *outputs]
         if self.reading.logged:
-            blocks.append(Block("log_delays", (len(DELAY_EDGES) + 1,), content_hash(DELAY_EDGES)))
+            blocks.append(CounterBlock("log_delays", (len(DELAY_EDGES) + 1,), content_hash(DELAY_EDGES)))
         if self.summed:
-            blocks.append(Block("moments", (4, 2 * len(self.summed)), content_hash(self.summed), sums=True))
+            blocks.append(
+                CounterBlock("moments", (4, 2 * len(self.summed)), content_hash(self.summed), sums=True)
+            )
         if self.reading.serving is not None:
-            blocks.append(Block("served", (1,), content_hash("served")))
+            blocks.append(CounterBlock("served", (1,), content_hash("served")))
         if self.label is not None:
             cells = (2, len(COARSE_EDGES) + 1), content_hash(["predicted", COARSE_EDGES])
-            blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
-        blocks.append(Block("unusual_names", (1,), content_hash("unusual_names")))
-        return Layout(tuple(blocks))
+            blocks += [CounterBlock(f"probability:{name}", *cells) for name in self.probable]
+        blocks.append(CounterBlock("unusual_names", (1,), content_hash("unusual_names")))
+        return CounterLayout(tuple(blocks))
 
     @cached_property
     def summed(self) -> tuple[str, ...]:
@@ -82,7 +92,7 @@ class Counting:
         return tuple(name for name, grid in grids_by_name if isinstance(grid, NumericGrid) and grid.scale)
 
     @cached_property
-    def labels(self) -> Layout:
+    def labels(self) -> CounterLayout:
         """Layout of the labels part: tallies, label, confusion, scores, losses, errors, delays.
 
         Counters that are 0 take no room. There are 8 tallies, 2 (k + 2) of the predicted classes with and
@@ -94,50 +104,52 @@ class Counting:
         has one non-zero counter more a class, whatever their number.
         """
         if self.label is None:
-            return Layout((Block("tally", (len(TALLY),), content_hash(TALLY)),))
+            return CounterLayout((CounterBlock("tally", (len(TALLY),), content_hash(TALLY)),))
         classes = self.reading.classes
         blocks = [
-            Block("tally", (len(TALLY),), content_hash(TALLY)),
-            Block("label", (self.label.size,), _hash(self.label)),
-            Block("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), content_hash(classes)),
+            CounterBlock("tally", (len(TALLY),), content_hash(TALLY)),
+            CounterBlock("label", (self.label.size,), _grid_hash(self.label)),
+            CounterBlock("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), content_hash(classes)),
         ]
         if self.ranked is not None:
             terms = (4, len(DELAY_SUMS) * max(1, len(classes)))
-            blocks.append(Block("delay_sums", terms, content_hash([classes, _hash(self.ranked)]), sums=True))
-        if self.reading.task is Task.REGRESSION:
+            blocks.append(
+                CounterBlock("delay_sums", terms, content_hash([classes, _grid_hash(self.ranked)]), sums=True)
+            )
+        if self.reading.task is ModelTask.REGRESSION:
             blocks += error_blocks(self.scale, self.centre, self.prediction)
         else:
             side = len(classes) + 1
-            blocks.append(Block("predicted", (2, side + 1), content_hash(classes)))
-            blocks.append(Block("confusion", (side, side), content_hash(classes)))
+            blocks.append(CounterBlock("predicted", (2, side + 1), content_hash(classes)))
+            blocks.append(CounterBlock("confusion", (side, side), content_hash(classes)))
         if (self.scored or self.probable) and self.score is not None:
-            blocks.append(Block("scores", (2, self.score.regular), _hash(self.score)))
+            blocks.append(CounterBlock("scores", (2, self.score.regular), _grid_hash(self.score)))
         if self.probabilistic or self.probable:
             terms = (4, len(LOSSES) * len(classes))
-            blocks.append(Block("losses", terms, content_hash([LOSSES, classes]), sums=True))
+            blocks.append(CounterBlock("losses", terms, content_hash([LOSSES, classes]), sums=True))
         if self.probable:
-            blocks.append(Block("unusable", (len(UNUSABLE),), content_hash(UNUSABLE)))
+            blocks.append(CounterBlock("unusable", (len(UNUSABLE),), content_hash(UNUSABLE)))
             cells = (2, len(EDGES) + 1), content_hash(EDGES)
-            blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
+            blocks += [CounterBlock(f"probability:{name}", *cells) for name in self.probable]
         if self.challenged:
             blocks += paired_blocks(self.score if self.scored else None, probabilistic=self.probabilistic)
-        return Layout(tuple(blocks))
+        return CounterLayout(tuple(blocks))
 
-    def layout(self, part: Part) -> Layout:
+    def layout_of(self, part: PaneHalf) -> CounterLayout:
         """Blocks of a pane's part."""
-        return self.records if part is Part.RECORDS else self.labels
+        return self.records if part is PaneHalf.RECORDS else self.labels
 
     @property
     def ranked(self) -> NumericGrid | None:
         """Grid on whose cells delays may depend: of the score, or of the label of a regression."""
-        if self.reading.task is Task.REGRESSION:
+        if self.reading.task is ModelTask.REGRESSION:
             return self.label if isinstance(self.label, NumericGrid) and self.label.edges else None
         return self.score if self.scored or self.probable else None
 
     @property
     def challenged(self) -> bool:
         """Labels are counted by who was right: a classifier with a challenger. If `scored`, by scores too."""
-        classified = self.scored or self.reading.task is Task.MULTICLASS
+        classified = self.scored or self.reading.task is ModelTask.MULTICLASS
         return classified and self.reading.challenger is not None
 
     @property
@@ -151,7 +163,7 @@ class Counting:
     @property
     def scored(self) -> bool:
         """Labels are counted by score cell: a binary model with a score."""
-        return self.reading.task is Task.BINARY and self.score is not None
+        return self.reading.task is ModelTask.BINARY and self.score is not None
 
     @property
     def probabilistic(self) -> bool:
@@ -162,9 +174,13 @@ class Counting:
     def probable(self) -> tuple[str, ...]:
         """Classes of a multi-class model whose probabilities are counted: columns of them, in [0, 1]."""
         reading = self.reading
-        if reading.task is not Task.MULTICLASS or reading.score_range != (0.0, 1.0) or self.score is None:
+        if (
+            reading.task is not ModelTask.MULTICLASS
+            or reading.score_range != (0.0, 1.0)
+            or self.score is None
+        ):
             return ()
-        return tuple(canonical(name) for name in reading.probabilities)
+        return tuple(canonical_name(name) for name in reading.probabilities)
 
     @cached_property
     def score_bounds(self) -> Floats:
@@ -178,7 +194,7 @@ class Counting:
         """Content hash of all grids."""
         return content_hash([self.records.hash, self.labels.hash])
 
-    def stored_as(self, layout: Layout) -> str:
+    def stored_as(self, layout: CounterLayout) -> str:
         """Hash under which panes of a layout are kept: what is counted, and for which strata."""
         reading = self.reading
         choices = {
@@ -197,72 +213,74 @@ class Counting:
         made = {name: choice for name, choice in choices.items() if choice not in (None, False, ())}
         return content_hash([layout.hash, made]) if made else layout.hash
 
-    def moments(self, counters: Counters | Opened) -> Sums:
+    def moments_view(self, counters: Counters | DenseCounters) -> ExactSums:
         """View of the numbers' moments: of each of `summed` the deviation from its centre, and its square."""
-        return Sums(counters.block("moments"), moment_terms(self.summed), (1.0,) * 2 * len(self.summed))
+        return ExactSums(
+            counters.dense_block("moments"), moment_terms(self.summed), (1.0,) * 2 * len(self.summed)
+        )
 
-    def histogram(self, counters: Counters | Opened, name: str) -> Histogram:
+    def histogram_view(self, counters: Counters | DenseCounters, name: str) -> CellHistogram:
         """View of "score", "prediction", "feature:NAME" (records part) or "label" (labels part)."""
         grids_by_name = self.outputs if self.label is None else {**self.outputs, "label": self.label}
-        return Histogram(grids_by_name[name], counters.block(name))
+        return CellHistogram(grids_by_name[name], counters.dense_block(name))
 
-    def confusion(self, counters: Counters | Opened) -> Confusion:
+    def confusion_view(self, counters: Counters | DenseCounters) -> ConfusionCounts:
         """View of the confusion counts."""
-        return Confusion(self.reading.classes, counters.block("confusion"))
+        return ConfusionCounts(self.reading.classes, counters.dense_block("confusion"))
 
-    def score_table(self, counters: Counters | Opened) -> ScoreTable:
+    def score_table(self, counters: Counters | DenseCounters) -> ScoreTable:
         """View of the labelled scores; of class probabilities the largest, positive where it is right."""
-        negative, positive = counters.block("scores")
+        negative, positive = counters.dense_block("scores")
         return ScoreTable(negative, positive)
 
-    def class_tables(self, counters: Counters | Opened) -> ClassTables:
+    def class_tables(self, counters: Counters | DenseCounters) -> ClassTables:
         """View of the labelled class probabilities."""
-        tables = [counters.block(f"probability:{name}") for name in self.probable]
-        return ClassTables(self.probable, np.stack(tables), counters.block("unusable"))
+        tables = [counters.dense_block(f"probability:{name}") for name in self.probable]
+        return ClassTables(self.probable, np.stack(tables), counters.dense_block("unusable"))
 
-    def coarse_tables(self, counters: Counters | Opened) -> Ints:
+    def coarse_tables(self, counters: Counters | DenseCounters) -> Ints:
         """Labelled class probabilities in the coarse cells: (classes, other classes | the class, cells)."""
         counts = self.class_tables(counters).counts
         coarse: Ints = counts.reshape(*counts.shape[:2], -1, TOGETHER).sum(axis=3)
         return coarse
 
-    def predicted_tables(self, counters: Counters | Opened) -> Ints:
+    def predicted_tables(self, counters: Counters | DenseCounters) -> Ints:
         """Class probabilities of the records part: (classes, predicted another | the class, cells)."""
-        return np.stack([counters.block(f"probability:{name}") for name in self.probable])
+        return np.stack([counters.dense_block(f"probability:{name}") for name in self.probable])
 
-    def losses(self, counters: Counters | Opened) -> Sums:
+    def losses_view(self, counters: Counters | DenseCounters) -> ExactSums:
         """View of the losses of probabilities, classes merged."""
-        counts = counters.block("losses").reshape(4, len(LOSSES), -1).sum(axis=2)
-        return Sums(counts, LOSSES, (1.0,) * len(LOSSES))
+        counts = counters.dense_block("losses").reshape(4, len(LOSSES), -1).sum(axis=2)
+        return ExactSums(counts, LOSSES, (1.0,) * len(LOSSES))
 
-    def errors(self, counters: Counters | Opened) -> Sums:
+    def errors_view(self, counters: Counters | DenseCounters) -> ExactSums:
         """View of the errors' and labels' moments."""
         scales = tuple(self.scale**power for power in ERRORS.values())
-        return Sums(counters.block("errors"), tuple(ERRORS), scales)
+        return ExactSums(counters.dense_block("errors"), tuple(ERRORS), scales)
 
-    def percentages(self, counters: Counters | Opened) -> Sums:
+    def percentages_view(self, counters: Counters | DenseCounters) -> ExactSums:
         """View of the errors relative to their labels."""
-        return Sums(counters.block("percentages"), PERCENTAGES, (1.0,) * len(PERCENTAGES))
+        return ExactSums(counters.dense_block("percentages"), PERCENTAGES, (1.0,) * len(PERCENTAGES))
 
-    def error_table(self, counters: Counters | Opened) -> ErrorTable:
+    def error_table(self, counters: Counters | DenseCounters) -> ErrorTable:
         """View of the errors by cell."""
-        return ErrorTable(ERROR_EDGES, counters.block("error_cells"), self.scale)
+        return ErrorTable(ERROR_EDGES, counters.dense_block("error_cells"), self.scale)
 
-    def label_errors(self, counters: Counters | Opened) -> LabelErrors:
+    def label_errors(self, counters: Counters | DenseCounters) -> LabelErrors:
         """View of labels and absolute errors by cell of the label."""
-        return LabelErrors(LABEL_EDGES, counters.block("label_cells"))
+        return LabelErrors(LABEL_EDGES, counters.dense_block("label_cells"))
 
-    def prediction_errors(self, counters: Counters | Opened) -> PredictionErrors | None:
+    def prediction_errors(self, counters: Counters | DenseCounters) -> PredictionErrors | None:
         """View of the errors by group of the prediction's cells; None without a reference."""
         if "prediction_errors" not in self.labels.by_name:
             return None
-        return PredictionErrors(counters.block("prediction_errors"), self.scale, self.centre)
+        return PredictionErrors(counters.dense_block("prediction_errors"), self.scale, self.centre)
 
-    def delays(self, counters: Counters | Opened) -> DelayTable:
+    def delays_view(self, counters: Counters | DenseCounters) -> DelayTable:
         """View of the first labels' delays, classes merged."""
-        return DelayTable(DELAY_EDGES, counters.block("delays").sum(axis=0))
+        return DelayTable(DELAY_EDGES, counters.dense_block("delays").sum(axis=0))
 
-    def delay_sums(self, block: Ints) -> list[Sums]:
+    def delay_sums(self, block: Ints) -> list[ExactSums]:
         """View, class by class, of the first delays and the ranks of what they may depend on.
 
         Parameters
@@ -271,19 +289,21 @@ class Counting:
             `delay_sums`, or a sum of such blocks.
         """
         by_class = block.reshape(4, len(DELAY_SUMS), -1)
-        return [Sums(counts, DELAY_SUMS, (1.0,) * len(DELAY_SUMS)) for counts in np.moveaxis(by_class, 2, 0)]
+        return [
+            ExactSums(counts, DELAY_SUMS, (1.0,) * len(DELAY_SUMS)) for counts in np.moveaxis(by_class, 2, 0)
+        ]
 
-    def predicted(self, counters: Counters | Opened) -> Ints:
+    def predicted_counts(self, counters: Counters | DenseCounters) -> Ints:
         """Records by predicted class, *unseen* and *missing* the last: without and with a label."""
-        return counters.block("predicted")
+        return counters.dense_block("predicted")
 
-    def log_delays(self, counters: Counters | Opened) -> DelayTable:
+    def log_delays(self, counters: Counters | DenseCounters) -> DelayTable:
         """View of the times from event to log."""
-        return DelayTable(DELAY_EDGES, counters.block("log_delays"))
+        return DelayTable(DELAY_EDGES, counters.dense_block("log_delays"))
 
-    def tally(self, counters: Counters | Opened) -> LabelTally:
+    def tally_view(self, counters: Counters | DenseCounters) -> LabelTally:
         """View of the labels' tallies."""
-        counted = dict(zip(TALLY, counters.block("tally").tolist(), strict=True))
+        counted = dict(zip(TALLY, counters.dense_block("tally").tolist(), strict=True))
         return LabelTally(
             records=counted["records"],
             labelled=counted["labelled"],
@@ -308,5 +328,5 @@ def number_grid(values: np.ndarray | None) -> NumericGrid:
     return grids.feature_grid(np.empty(0) if values is None else values)
 
 
-def _hash(grid: Grid) -> str:
+def _grid_hash(grid: Grid) -> str:
     return content_hash(grids.to_json(grid))

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from monitor.core.typing import Bools, Ints
+from monitor.core.array_types import Bools, Ints
 
 TieKeys = Callable[[Ints], list[Ints]]
 _MOST = np.iinfo(np.int64).max
 
 
-def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tuple[Ints, Ints]:
+def smallest_of_groups(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tuple[Ints, Ints]:
     """Row of each group with the smallest keys, compared in order.
 
     Parameters
@@ -30,7 +30,7 @@ def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tupl
     if len(group) and (np.diff(group) > 0).all():
         return np.arange(len(group)), np.ones(len(group), dtype=np.int64)
     order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(_changes(group[order]))
+    starts = np.flatnonzero(_changes_in_order(group[order]))
     counts = np.diff(np.append(starts, len(order)))
     several = np.repeat(counts > 1, counts)  # no other group has anything to compare
     among = order[several]
@@ -43,13 +43,13 @@ def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tupl
     tied &= np.repeat(np.add.reduceat(tied, starts, dtype=np.int64) > 1, counts)
     candidates = order[tied]
     if len(candidates):
-        again, _ = smallest(group[candidates], ties(candidates))
+        again, _ = smallest_of_groups(group[candidates], ties(candidates))
         winners = candidates[again]
         rows[np.searchsorted(group[rows], group[winners])] = winners
     return rows, counts
 
 
-def distinct(group: Ints, keys: list[Ints], groups: int) -> Ints:
+def count_distinct(group: Ints, keys: list[Ints], groups: int) -> Ints:
     """How many different keys each of the groups 0 … groups - 1 has."""
     rows = np.bincount(group, minlength=groups)
     several = rows[group] > 1
@@ -57,35 +57,35 @@ def distinct(group: Ints, keys: list[Ints], groups: int) -> Ints:
         return rows
     group, keys = group[several], [key[several] for key in keys]
     order = np.lexsort((*reversed(keys), group))
-    new = np.logical_or.reduce([_changes(column[order]) for column in (group, *keys)])
+    new = np.logical_or.reduce([_changes_in_order(column[order]) for column in (group, *keys)])
     return np.where(rows > 1, np.bincount(group[order][new], minlength=groups), rows)
 
 
-def combine(codes: list[Ints]) -> Ints:
+def combine_codes(codes: list[Ints]) -> Ints:
     """One number for each distinct tuple of non-negative codes, in the order of the tuples."""
     combined = codes[0]
     for code in codes[1:]:
         pair = combined, code
         if (int(combined.max(initial=0)) + 1) * (int(code.max(initial=0)) + 1) > _MOST:
-            pair = dense(combined), dense(code)
+            pair = dense_ranks(combined), dense_ranks(code)
         combined = pair[0] * (int(pair[1].max(initial=0)) + 1) + pair[1]
     return combined
 
 
-def numbered(codes: Ints) -> tuple[Ints, Ints]:
+def number_codes(codes: Ints) -> tuple[Ints, Ints]:
     """Small non-negative codes that occur, ascending, and the position of each one among them."""
     there = np.bincount(codes) > 0
     return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
 
 
-def dense(codes: Ints) -> Ints:
+def dense_ranks(codes: Ints) -> Ints:
     """Rank of each code among the distinct ones."""
     if (np.diff(codes) > 0).all():  # as in a log that is read in the order of its times
         return np.arange(len(codes))
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
-def _changes(ordered: Ints) -> Bools:
+def _changes_in_order(ordered: Ints) -> Bools:
     changes = np.ones(len(ordered), dtype=bool)
     changes[1:] = ordered[1:] != ordered[:-1]
     return changes

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # what only reads the store does without NumPy
     from monitor.states.strata import Stratum
 
 
-class Part(StrEnum):
+class PaneHalf(StrEnum):
     """The two parts of a pane."""
 
     RECORDS = "records"
@@ -34,7 +34,7 @@ class PanePart:
     records: int = 0
     labelled: int = 0
     # records part: the moments of its rows; labels part: which record has which label. See
-    # `monitor.records.checksum`.
+    # `monitor.records.label_checksum`.
     checksum: int = 0
 
 

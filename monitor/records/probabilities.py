@@ -6,10 +6,10 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.typing import Bools, Floats, Ints
-from monitor.records.reading import Reading, canonical
-from monitor.records.values import Categories, Numbers, numbers
-from monitor.states.grids import NumericGrid, lookup
+from monitor.core.array_types import Bools, Floats, Ints
+from monitor.records.column_values import CategoryValues, NumberValues, parse_numbers
+from monitor.records.reading import ReadingOptions, canonical_name
+from monitor.states.grids import NumericGrid, cached_lookup
 
 Cells: TypeAlias = tuple[Ints, Bools]
 MaskedTerms: TypeAlias = tuple[list[Floats], Bools]
@@ -37,15 +37,17 @@ class ClassProbabilities:
     missing: Bools
     invalid: Bools
 
-    def largest(self) -> Numbers:
+    def largest_of_rows(self) -> NumberValues:
         """The largest of each row."""
-        return Numbers(np.where(self.invalid, np.nan, self.values.max(axis=0)), self.missing)
+        return NumberValues(np.where(self.invalid, np.nan, self.values.max(axis=0)), self.missing)
 
-    def most_probable(self) -> Categories:
+    def most_probable(self) -> CategoryValues:
         """Class of the largest, the first of equals; missing where one of them is missing or invalid."""
-        return Categories(self.names, np.where(self.missing | self.invalid, -1, self.values.argmax(axis=0)))
+        return CategoryValues(
+            self.names, np.where(self.missing | self.invalid, -1, self.values.argmax(axis=0))
+        )
 
-    def total(self) -> Floats:
+    def total_of_rows(self) -> Floats:
         """Sum of each row, added class by class: rows read together or apart have equal sums."""
         total = np.zeros(self.values.shape[1])
         for column in self.values:
@@ -53,15 +55,15 @@ class ClassProbabilities:
         return total
 
 
-def probabilities_of(table: pa.Table, reading: Reading) -> ClassProbabilities | None:
+def probabilities_of(table: pa.Table, reading: ReadingOptions) -> ClassProbabilities | None:
     """Probabilities of the classes, where there are columns of them."""
     if not reading.probabilities:
         return None
-    columns = [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
+    columns = [parse_numbers(table[f"probability:{name}"]) for name in reading.probabilities]
     missing = np.logical_or.reduce([column.missing for column in columns])
-    valid = np.logical_and.reduce([column.within(reading.score_range) for column in columns])
+    valid = np.logical_and.reduce([column.lies_within(reading.score_range) for column in columns])
     return ClassProbabilities(
-        names=tuple(canonical(name) for name in reading.probabilities),
+        names=tuple(canonical_name(name) for name in reading.probabilities),
         values=np.where(valid, np.stack([column.values for column in columns]), 0.0),
         missing=missing,
         invalid=~valid & ~missing,
@@ -91,7 +93,7 @@ def probability_terms(
     cells, losses, clipped
         cells by block; terms of the losses; rows whose probability was clipped.
     """
-    off = np.abs(probabilities.total() - 1.0) > TOLERANCE
+    off = np.abs(probabilities.total_of_rows() - 1.0) > TOLERANCE
     cause = np.select(
         [probabilities.missing, probabilities.invalid, off, actual < 0], range(len(UNUSABLE)), -1
     )
@@ -100,7 +102,7 @@ def probability_terms(
     right, brier = np.full(len(actual), 0.5), np.zeros(len(actual))
     for at, (name, column) in enumerate(zip(probabilities.names, probabilities.values, strict=True)):
         actual_class = actual == at
-        cells[f"probability:{name}"] = (actual_class * (len(EDGES) + 1) + lookup(EDGES)(column), used)
+        cells[f"probability:{name}"] = (actual_class * (len(EDGES) + 1) + cached_lookup(EDGES)(column), used)
         right = np.where(actual_class & used, column, right)
         gap = column - actual_class
         brier += gap * gap
@@ -109,7 +111,7 @@ def probability_terms(
     # a prediction that is one of several largest contradicts nothing: models decide before they round
     follows = (predicted >= 0) & (of_predicted == largest)
     hit = np.where(follows, predicted, probabilities.values.argmax(axis=0)) == actual
-    cells["scores"] = (hit * grid.regular + grid.cells(largest, probabilities.missing), used)
+    cells["scores"] = (hit * grid.regular + grid.value_cells(largest, probabilities.missing), used)
     losses, clipped = loss_terms(right, brier, used)
     return cells, losses, clipped
 
@@ -125,9 +127,11 @@ def predicted_cells(probabilities: ClassProbabilities, predicted: Ints) -> dict[
         position of each row's predicted class among those of the probabilities; negative: none.
     """
     used = ~(
-        probabilities.missing | probabilities.invalid | (np.abs(probabilities.total() - 1.0) > TOLERANCE)
+        probabilities.missing
+        | probabilities.invalid
+        | (np.abs(probabilities.total_of_rows() - 1.0) > TOLERANCE)
     )
-    side, cell = len(COARSE_EDGES) + 1, lookup(COARSE_EDGES)
+    side, cell = len(COARSE_EDGES) + 1, cached_lookup(COARSE_EDGES)
     columns = enumerate(zip(probabilities.names, probabilities.values, strict=True))
     return {
         f"probability:{name}": ((predicted == at) * side + cell(column), used)

@@ -19,7 +19,7 @@ _WHOLE = re.compile(r"(-?[0-9]+)(\.0*)?")
 MOST_CLASSES = 1_000  # every pane and window has counters for each pair that occurs
 
 
-class Task(StrEnum):
+class ModelTask(StrEnum):
     """What the model predicts."""
 
     BINARY = "binary"
@@ -28,7 +28,7 @@ class Task(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arms:
+class ComparedArms:
     """Values of the arm column, as canonical text."""
 
     column: str
@@ -47,7 +47,7 @@ class Arms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class ServingRule:
     """Which rows serve: values of a column, as canonical text. Other rows are their version's only."""
 
     column: str
@@ -55,7 +55,7 @@ class Serving:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Challenger:
+class ChallengerOutput:
     """Another model's score of the same records, positive from the threshold on; or its predicted class."""
 
     column: str
@@ -68,10 +68,10 @@ class Challenger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadingOptions:
     """How rows are read."""
 
-    task: Task
+    task: ModelTask
     # canonical text; for a binary task (negative, positive); empty for regression, and for a multi-class
     # model whose classes come from its reference.
     classes: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Reading:
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     versioned: bool = False
-    arms: Arms | None = None
+    arms: ComparedArms | None = None
     # columns whose values are strata; only with a reference, which says which values.
     segments: tuple[str, ...] = ()
     # (a prediction's canonical text, the class that it means), sorted; other texts mean themselves.
@@ -92,9 +92,9 @@ class Reading:
     # the labels part holds the records of these predictions alone; empty: of all. Classes, where the words
     # mean some.
     only_for: tuple[str, ...] = ()
-    serving: Serving | None = None  # None: every row serves
+    serving: ServingRule | None = None  # None: every row serves
     # its score, of a binary model with a score; its class, of a multi-class model; None: there is none.
-    challenger: Challenger | None = None
+    challenger: ChallengerOutput | None = None
     labelled: bool = False
     zone: str = "UTC"  # IANA name of the zone of naive times
     # "s", "ms" or "us" of integer epochs by role; roles left out hold timestamps or text.
@@ -111,16 +111,16 @@ class Reading:
         """Whether a column says when rows were logged."""
         return "logged_at" in dict(self.names)
 
-    def unit(self, role: str) -> str | None:
+    def unit_of(self, role: str) -> str | None:
         """Return the unit of a role's integer epochs."""
         return dict(self.time_units).get(role)
 
-    def column(self, role: str) -> str:
+    def column_name(self, role: str) -> str:
         """Return the user's name of a role's column."""
         return dict(self.names).get(role, role)
 
 
-def canonical(text: str) -> str:
+def canonical_name(text: str) -> str:
     """One text for one class value: true = 1 = 1.0 = "1"; one that is no name becomes one, see `name_of`.
 
     >>> [canonical(text) for text in ("true", "1.0", "1", "-0.0", "DM", "1.5")]

@@ -8,12 +8,18 @@ import pyarrow as pa
 
 from monitor.core.clock import HOUR
 from monitor.core.errors import SourceError
+from monitor.records.column_values import (
+    CategoryValues,
+    NumberValues,
+    is_nan,
+    parse_categories,
+    parse_numbers,
+)
 from monitor.records.count_records import count_records
 from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.reading import MOST_CLASSES, Reading, Task, canonical
-from monitor.records.rows import predicted_classes, prediction_of, score_of
-from monitor.records.values import Categories, Numbers, categories, is_nan, numbers
+from monitor.records.reading import MOST_CLASSES, ModelTask, ReadingOptions, canonical_name
+from monitor.records.winning_rows import predicted_classes, prediction_of, score_of
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
@@ -37,10 +43,10 @@ class Reference:
     @property
     def n(self) -> int:
         """Its records."""
-        return int(self.records.block("volume")[VOLUME.index("records")])
+        return int(self.records.dense_block("volume")[VOLUME.index("records")])
 
 
-def counting_without_reference(reading: Reading, table: pa.Table | None = None) -> Counting:
+def counting_without_reference(reading: ReadingOptions, table: pa.Table | None = None) -> Counting:
     """Grids of a model without a reference: classes, scores on a uniform grid; no features.
 
     Parameters
@@ -49,9 +55,9 @@ def counting_without_reference(reading: Reading, table: pa.Table | None = None) 
         all rows, role-named, where they are at hand: of them the scale and the segments' values are taken.
         None: the scale is the configured one, and there are no segments.
     """
-    segments = () if table is None else _segments(table, reading)
+    segments = () if table is None else _reference_segments(table, reading)
     bare = replace(reading, numeric=(), categorical=(), segments=tuple(column for column, _ in segments))
-    regression = reading.task is Task.REGRESSION
+    regression = reading.task is ModelTask.REGRESSION
     outcome: Grid = number_grid(None) if regression else class_grid(reading.classes)
     return Counting(
         reading=bare,
@@ -59,12 +65,12 @@ def counting_without_reference(reading: Reading, table: pa.Table | None = None) 
         score=grids.score_grid(None, *reading.score_range) if reading.has_score else None,
         prediction=outcome,
         label=outcome if reading.labelled else None,
-        scale=sums.power_of_two(reading.scale) if table is None else _scale(table, reading),
+        scale=sums.power_of_two(reading.scale) if table is None else _label_scale(table, reading),
         segments=segments,
     )
 
 
-def reference_of(table: pa.Table, reading: Reading, beside: pa.Table | None = None) -> Reference:
+def reference_of(table: pa.Table, reading: ReadingOptions, beside: pa.Table | None = None) -> Reference:
     """Grids and counters of a reference.
 
     Parameters
@@ -80,7 +86,7 @@ def reference_of(table: pa.Table, reading: Reading, beside: pa.Table | None = No
     SourceError
         if it has more classes than are measured.
     """
-    reading = replace(reading, classes=reading.classes or _classes(table, reading))
+    reading = replace(reading, classes=reading.classes or _reference_classes(table, reading))
     if len(reading.classes) > MOST_CLASSES:
         raise SourceError(
             f"the reference has {len(reading.classes):,} classes, at most {MOST_CLASSES:,} are measured: "
@@ -99,9 +105,9 @@ def reference_of(table: pa.Table, reading: Reading, beside: pa.Table | None = No
         features=tuple(sorted(features.items())),
         score=_score_grid(score, reading),
         prediction=_outcome_grid(prediction, reading),
-        label=_outcome_grid(_label(table, reading), reading) if reading.labelled else None,
-        scale=_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
-        segments=_segments(table, reading, beside),
+        label=_outcome_grid(_numeric_label(table, reading), reading) if reading.labelled else None,
+        scale=_label_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
+        segments=_reference_segments(table, reading, beside),
     )
     return counted_on(table, counting)
 
@@ -109,36 +115,38 @@ def reference_of(table: pa.Table, reading: Reading, beside: pa.Table | None = No
 def counted_on(table: pa.Table, counting: Counting) -> Reference:
     """Reference on the grids of another: a version's own on those of its model."""
     has_label = counting.label is not None and "label" in table.column_names
-    return Reference(counting, *_count(table, counting, has_label=has_label))
+    return Reference(counting, *_count_reference(table, counting, has_label=has_label))
 
 
-def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
-    if reading.task is Task.REGRESSION:
+def _reference_classes(table: pa.Table, reading: ReadingOptions) -> tuple[str, ...]:
+    if reading.task is ModelTask.REGRESSION:
         return ()
-    classes = {canonical(name) for name in reading.probabilities}
+    classes = {canonical_name(name) for name in reading.probabilities}
     for role in ("prediction", "label"):
         if role in table.column_names:
-            values = categories(table[role]) if role == "label" else predicted_classes(table[role], reading)
+            values = (
+                parse_categories(table[role]) if role == "label" else predicted_classes(table[role], reading)
+            )
             classes |= {level for level in values.levels if not is_nan(level)}
     return tuple(sorted(classes, key=str.encode))
 
 
-def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
+def _feature_grid(table: pa.Table, name: str, reading: ReadingOptions) -> Grid:
     column = table[f"feature:{name}"]
     if name in reading.numeric:
-        values = numbers(column)
+        values = parse_numbers(column)
         return grids.feature_grid(values.values[values.finite])
     return _category_grid(column)
 
 
 def _category_grid(column: pa.ChunkedArray) -> CategoryGrid:
-    values = categories(column)
+    values = parse_categories(column)
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
     return grids.category_grid(list(values.levels), counts.tolist())
 
 
-def _segments(
-    table: pa.Table, reading: Reading, beside: pa.Table | None = None
+def _reference_segments(
+    table: pa.Table, reading: ReadingOptions, beside: pa.Table | None = None
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Columns with their most frequent values, of at least 10 records; the others are one stratum.
 
@@ -155,28 +163,28 @@ def _segments(
     )
 
 
-def _score_grid(score: Numbers | None, reading: Reading) -> NumericGrid | None:
+def _score_grid(score: NumberValues | None, reading: ReadingOptions) -> NumericGrid | None:
     if not reading.has_score:
         return None
-    valid = None if score is None else score.values[score.within(reading.score_range)]
+    valid = None if score is None else score.values[score.lies_within(reading.score_range)]
     return grids.score_grid(valid, *reading.score_range)
 
 
-def _outcome_grid(values: Numbers | Categories | None, reading: Reading) -> Grid:
-    if reading.task is not Task.REGRESSION:
+def _outcome_grid(values: NumberValues | CategoryValues | None, reading: ReadingOptions) -> Grid:
+    if reading.task is not ModelTask.REGRESSION:
         return CategoryGrid(reading.classes)
-    return number_grid(values.values[values.finite] if isinstance(values, Numbers) else None)
+    return number_grid(values.values[values.finite] if isinstance(values, NumberValues) else None)
 
 
-def _label(table: pa.Table, reading: Reading) -> Numbers | None:
-    if reading.task is Task.REGRESSION and "label" in table.column_names:
-        return numbers(table["label"])
+def _numeric_label(table: pa.Table, reading: ReadingOptions) -> NumberValues | None:
+    if reading.task is ModelTask.REGRESSION and "label" in table.column_names:
+        return parse_numbers(table["label"])
     return None
 
 
-def _scale(table: pa.Table, reading: Reading) -> float:
+def _label_scale(table: pa.Table, reading: ReadingOptions) -> float:
     """Power of two at the labels' standard deviation; the configured scale for labels that are all equal."""
-    label = _label(table, reading)
+    label = _numeric_label(table, reading)
     values = np.empty(0) if label is None else np.sort(label.values[label.finite])
     if len(values) == 0 or values[0] == values[-1]:
         return sums.power_of_two(reading.scale)
@@ -185,7 +193,7 @@ def _scale(table: pa.Table, reading: Reading) -> float:
     return sums.power_of_two(max(spread, sums.SMALLEST))
 
 
-def _count(
+def _count_reference(
     table: pa.Table, counting: Counting, *, has_label: bool
 ) -> tuple[Counters, Counters, Strata, Strata]:
     """Count the reference as one pane, slice by slice: every row has an id of its own, and the same time."""

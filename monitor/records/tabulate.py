@@ -5,16 +5,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from monitor.core.typing import Bools, Floats, Ints
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.states import sums
-from monitor.states.counters import Layout
+from monitor.states.counters import CounterLayout
 
 Term: TypeAlias = tuple[Floats, Bools]  # numbers, and the rows that have them
 
 _DENSE = 16  # counters for a row up to which counting in a dense table is faster than sorting
 
 
-class Table:
+class CountTable:
     """Counts of rows by group (pane and stratum) and cell, collected block by block, each block once.
 
     Parameters
@@ -30,7 +30,7 @@ class Table:
     """
 
     def __init__(
-        self, layout: Layout, group: Ints, groups: int, skipped: frozenset[str] = frozenset()
+        self, layout: CounterLayout, group: Ints, groups: int, skipped: frozenset[str] = frozenset()
     ) -> None:
         inside = group >= 0
         self._inside = None if inside.all() else inside
@@ -39,13 +39,13 @@ class Table:
         first = np.flatnonzero(np.diff(group, prepend=-1))
         self._first = first if np.array_equal(group[first], np.arange(groups)) else None  # of one run each
 
-    def chosen(self, rows: Ints) -> "Table":
+    def take_rows(self, rows: Ints) -> "CountTable":
         """Table of some of the rows: what is counted of them there is counted here."""
-        table = Table(self._layout, self._group[rows], self._groups, self._skipped)
+        table = CountTable(self._layout, self._group[rows], self._groups, self._skipped)
         table._parts = self._parts
         return table
 
-    def add(self, block: str, cell: Ints, mask: Bools | None = None) -> None:
+    def add_cells(self, block: str, cell: Ints, mask: Bools | None = None) -> None:
         """Count one for each row (of the mask) in its cell of a block."""
         if block in self._skipped:
             return
@@ -62,14 +62,14 @@ class Table:
             counts = dense[present]
         else:
             present, counts = np.unique(keys, return_counts=True)
-        self._keep(block, present, counts)
+        self._keep_counts(block, present, counts)
 
     def add_tallies(self, block: str, columns: Sequence[Ints | Bools]) -> None:
         """Add each column's numbers to its cell of a block."""
         if block in self._skipped:
             return
         inside = self._inside
-        totals = [self._sum(column if inside is None else column * inside) for column in columns]
+        totals = [self._sum_by_group(column if inside is None else column * inside) for column in columns]
         self._keep_dense(block, np.stack(totals, axis=1))
 
     def add_sums(self, block: str, terms: Iterable[Term]) -> None:
@@ -80,15 +80,15 @@ class Table:
         for term, mask in terms:
             has = mask if self._inside is None else mask & self._inside
             present = term if has.all() else np.where(has, term, 0.0)
-            counts = self._sum(has)
+            counts = self._sum_by_group(has)
             unfit, hi = np.zeros((2, self._groups), dtype=np.int64)
             whole = sums.whole_units(present, int(counts.max(initial=0)))
             if whole is not None:
-                lo = self._sum(whole)
+                lo = self._sum_by_group(whole)
             else:
-                *halves, fits = sums.halves(present)
-                (hi, lo), unfit = map(self._sum, halves), self._sum(~fits)
-            columns.append((counts, unfit, *sums.normalise(hi, lo)))
+                *halves, fits = sums.split_halves(present)
+                (hi, lo), unfit = map(self._sum_by_group, halves), self._sum_by_group(~fits)
+            columns.append((counts, unfit, *sums.normalise_halves(hi, lo)))
         table = np.asarray(columns).transpose(2, 1, 0).reshape(self._groups, 4 * len(columns))
         self._keep_dense(block, table)
 
@@ -112,24 +112,24 @@ class Table:
             if whole is not None:
                 np.add.at(table[3, position], slot, whole)
                 continue
-            hi, lo, fits = sums.halves(present)
+            hi, lo, fits = sums.split_halves(present)
             table[1, position] = np.bincount(slot[~fits], minlength=len(key))
             np.add.at(table[2, position], slot, hi)
             np.add.at(table[3, position], slot, lo)
-        table[2], table[3] = sums.normalise(table[2], table[3])
+        table[2], table[3] = sums.normalise_halves(table[2], table[3])
         group, place = np.divmod(key, cells)
         column = np.arange(4 * len(terms)).reshape(4, len(terms), 1) * cells + place
         present = table != 0
-        self._keep(block, (group * (4 * width) + column)[present], table[present])
+        self._keep_counts(block, (group * (4 * width) + column)[present], table[present])
 
-    def counts(self) -> tuple[Ints, Ints]:
+    def sparse_counts(self) -> tuple[Ints, Ints]:
         """Return group x size of the layout + position, ascending, and what was counted there: not 0."""
         none = np.empty(0, dtype=np.int64)
         key, value = (np.concatenate(column) for column in zip(*(self._parts or [(none, none)]), strict=True))
         order = np.argsort(key, kind="stable")  # a few ascending runs
         return key[order], value[order]
 
-    def _sum(self, values: Ints | Bools) -> Ints:
+    def _sum_by_group(self, values: Ints | Bools) -> Ints:
         """Sum by group: rows of ascending groups run by run, ten times faster than one by one."""
         if self._first is not None:
             return np.add.reduceat(values, self._first, dtype=np.int64)
@@ -140,9 +140,9 @@ class Table:
     def _keep_dense(self, block: str, table: Ints) -> None:
         flat = table.ravel()
         present = np.flatnonzero(flat != 0)
-        self._keep(block, present, flat[present])
+        self._keep_counts(block, present, flat[present])
 
-    def _keep(self, block: str, keys: Ints, counts: Ints) -> None:
+    def _keep_counts(self, block: str, keys: Ints, counts: Ints) -> None:
         """Keep non-zero counts by group x size of the block + cell."""
         size = self._layout.by_name[block].size
         further = keys // size * (self._layout.size - size) + self._layout.offsets[block]

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from monitor.core.change import Change, ExpectedBand, NotJudged, UnitFigures
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import BECAUSE
-from monitor.core.text import number, readable
-from monitor.measures.catalogue.daily import ALERTS, BUDGET, EVIDENCE
-from monitor.measures.rows import MeasurementRow
-from monitor.measures.worded import about, difference_of, factor_of, value_of, with_minus
-from monitor.sentences.known import FEATURE, few, named
+from monitor.core.text import number_text, readable_text
+from monitor.measures.catalogue.daily_measures import ALERTS, BUDGET, EVIDENCE
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.value_words import approximate_text, difference_of, factor_of, value_of, with_minus
+from monitor.sentences.known_measurements import FEATURE, few_names, readable_name
 
 NEW_VERSION = "version"  # fault of the log whose category names the versions
 WHY_NOT_JUDGED: Mapping[str, str] = {
@@ -52,48 +52,48 @@ class _KindWords:
     relative: bool = False  # a change is told as a share of what was expected
 
 
-def _number(name: str, deviation: str, in_unit: str = "", unit: str = "sd") -> _KindWords:
+def _number_kind(name: str, deviation: str, in_unit: str = "", unit: str = "sd") -> _KindWords:
     return _KindWords(f"{name} {{}}", deviation, in_unit, unit=unit, counted_in="values")
 
 
-def _fault(words: str, name: str = "", counted_in: str = "records", value: str = "{}") -> _KindWords:
+def _fault_kind(words: str, name: str = "", counted_in: str = "records", value: str = "{}") -> _KindWords:
     return _KindWords(value, fault=words, measure="missing_rate", name=name, counted_in=counted_in)
 
 
-def _performance(measure: str, value: str, *, relative: bool = False) -> _KindWords:
+def _performance_kind(measure: str, value: str, *, relative: bool = False) -> _KindWords:
     return _KindWords(value, measure=measure, counted_in="labels", relative=relative)
 
 
 _KINDS: Mapping[str, _KindWords] = {
-    "level": _number("level", "level {} usual", "mean"),
-    "spread": _number("spread", "spread {} usual", "spread about"),
-    "skew": _number("skew", "skew {} usual"),
-    "shape": _number("shape", "shape {} from usual, as χ²", unit="χ²"),
+    "level": _number_kind("level", "level {} usual", "mean"),
+    "spread": _number_kind("spread", "spread {} usual", "spread about"),
+    "skew": _number_kind("skew", "skew {} usual"),
+    "shape": _number_kind("shape", "shape {} from usual, as χ²", unit="χ²"),
     "share": _KindWords("{category} in {} of the records", measure="missing_rate"),
     "records": _KindWords("{} records", measure="records", relative=True),
     "coverage": _KindWords("labels for {} of the records", measure="coverage"),
-    "roc_auc": _performance("roc_auc", "ROC AUC {}"),
-    "log_loss": _performance("log_loss", "log loss {}"),
-    "error_rate": _performance("error_rate", "error rate {}"),
-    "root_mean_squared_error": _performance("root_mean_squared_error", "RMSE {}", relative=True),
-    "base_rate": _performance("missing_rate", "{category} in {} of the labels"),
-    "missing": _fault(
+    "roc_auc": _performance_kind("roc_auc", "ROC AUC {}"),
+    "log_loss": _performance_kind("log_loss", "log loss {}"),
+    "error_rate": _performance_kind("error_rate", "error rate {}"),
+    "root_mean_squared_error": _performance_kind("root_mean_squared_error", "RMSE {}", relative=True),
+    "base_rate": _performance_kind("missing_rate", "{category} in {} of the labels"),
+    "missing": _fault_kind(
         "missing values in {} of the records", "missing values", value="missing in {} of the records"
     ),
-    "invalid": _fault("invalid values in {} of the records", "invalid values", "values"),
-    "unseen": _fault("unseen values in {} of the records", "unseen values", "values"),
-    "beyond": _fault(
+    "invalid": _fault_kind("invalid values in {} of the records", "invalid values", "values"),
+    "unseen": _fault_kind("unseen values in {} of the records", "unseen values", "values"),
+    "beyond": _fault_kind(
         "numbers far beyond all of the reference's in {} of the records", "far-off numbers", "values"
     ),
-    "duplicates": _fault("repeated rows: {} of all"),
-    "stale": _fault("rows logged after the horizon: {} of all"),
-    "unlogged": _fault("rows without a logged_at: {} of all"),
-    "late": _fault("rows logged far later than usual: {} of all"),
-    "future": _fault("rows logged before their event, or at once: {} of all"),
-    NEW_VERSION: _fault("records of a new version: {} of all"),
-    "early": _fault("labels reported before their event: {} of all", counted_in="labels"),
-    "corrected": _fault("corrected labels: {} of all", counted_in="labels"),
-    "retracted": _fault("labels taken back: {} of the records"),
+    "duplicates": _fault_kind("repeated rows: {} of all"),
+    "stale": _fault_kind("rows logged after the horizon: {} of all"),
+    "unlogged": _fault_kind("rows without a logged_at: {} of all"),
+    "late": _fault_kind("rows logged far later than usual: {} of all"),
+    "future": _fault_kind("rows logged before their event, or at once: {} of all"),
+    NEW_VERSION: _fault_kind("records of a new version: {} of all"),
+    "early": _fault_kind("labels reported before their event: {} of all", counted_in="labels"),
+    "corrected": _fault_kind("corrected labels: {} of all", counted_in="labels"),
+    "retracted": _fault_kind("labels taken back: {} of the records"),
 }
 
 
@@ -120,7 +120,7 @@ def change_sentence(change: Change, day_end: int) -> str:
         _chance_words(change),
         _segment_words(change),
     ]
-    return readable("; ".join(filter(None, parts)))
+    return readable_text("; ".join(filter(None, parts)))
 
 
 def short_change_sentence(change: Change, day_end: int) -> str:
@@ -131,18 +131,18 @@ def short_change_sentence(change: Change, day_end: int) -> str:
 def chart_title(change: Change) -> str:
     """What is drawn day by day: "level", "missing values", "share of UA"."""
     category = "" if change.kind == NEW_VERSION else change.category
-    name = _words(change).name or change.kind.replace("_", " ")
+    name = _kind_words(change).name or change.kind.replace("_", " ")
     return f"{name} of {category}" if category else name
 
 
 def chart_unit(change: Change) -> str:
     """Unit of a number whose column's unit is not known; empty: it is, or it is no number."""
-    return "" if change.in_unit is not None else _words(change).unit
+    return "" if change.in_unit is not None else _kind_words(change).unit
 
 
 def chart_measure(change: Change) -> str:
     """Measure as whose values the days are written; empty: as plain numbers."""
-    return _words(change).measure
+    return _kind_words(change).measure
 
 
 def subject_name(subject: str, segment: str | None) -> str:
@@ -151,8 +151,8 @@ def subject_name(subject: str, segment: str | None) -> str:
     >>> subject_name("feature:age", None), subject_name("", "region=north")
     ('age', 'performance in region=north')
     """
-    name = named(subject) if subject else "performance"
-    return f"{name} in {named(segment)}" if segment else name
+    name = readable_name(subject) if subject else "performance"
+    return f"{name} in {readable_name(segment)}" if segment else name
 
 
 def changed_subjects(change: Change, changed: int) -> str:
@@ -174,14 +174,14 @@ def follow_up_commands(model: str, subject: str, segment: str = "") -> Iterator[
     "monitor show --model late --subject 'feature:a b'"
     """
     model = shlex.quote(model)
-    yield readable(f"monitor changes --model {model}")
+    yield readable_text(f"monitor changes --model {model}")
     has_rows = subject.startswith(FEATURE) or subject in ("score", "prediction")
     options = (("--subject", subject if has_rows else ""), ("--segment", segment))
     chosen = "".join(f" {option} {shlex.quote(value)}" for option, value in options if value)
-    yield readable(f"monitor show --model {model}{chosen}")
+    yield readable_text(f"monitor show --model {model}{chosen}")
 
 
-def _words(change: Change) -> _KindWords:
+def _kind_words(change: Change) -> _KindWords:
     return _KINDS.get(change.kind) or _KindWords(f"{change.kind.replace('_', ' ')} {{}}")
 
 
@@ -194,7 +194,7 @@ def _observed_words(change: Change, day_end: int) -> str:
     if band is None:
         return _value_words(change, observed)
     # Of a share that is followed from day to day the band may begin at 0 too: it reads as a fault then.
-    if band.low == 0 and _words(change).fault and (change.kind == NEW_VERSION or not change.category):
+    if band.low == 0 and _kind_words(change).fault and (change.kind == NEW_VERSION or not change.category):
         return _fault_words(change, observed, band)
     value, low, high = _value_and_band(change, observed, band)
     if change.averaged_days == 0:
@@ -205,17 +205,17 @@ def _observed_words(change: Change, day_end: int) -> str:
 
 def _value_and_band(change: Change, observed: float, band: ExpectedBand) -> tuple[str, str, str]:
     """The observed value and both ends of what was expected: in the column's unit, where that is known."""
-    words, middle = _words(change), (band.low + band.high) / 2
+    words, middle = _kind_words(change), (band.low + band.high) / 2
     if change.in_unit is not None and words.in_unit:
-        value, low, high = map(about, change.in_unit)
+        value, low, high = map(approximate_text, change.in_unit)
         factor = _unit_factor(change, change.in_unit, observed, band)
-        return f"{words.in_unit} {value} ({factor or f'{_signed(observed - middle)} sd'})", low, high
+        return f"{words.in_unit} {value} ({factor or f'{_signed_text(observed - middle)} sd'})", low, high
     if words.unit == "sd":
         side = "above" if observed >= 0 else "below"
         value = words.deviation.format(f"{abs(observed):.2f} sd {side}")
-        return value, _signed(band.low), f"{_signed(band.high)} sd"
+        return value, _signed_text(band.low), f"{_signed_text(band.high)} sd"
     if words.deviation:
-        return words.deviation.format(_signed(observed)), _signed(band.low), _signed(band.high)
+        return words.deviation.format(_signed_text(observed)), _signed_text(band.low), _signed_text(band.high)
     low, high = (value_of(words.measure or change.kind, end) for end in band)
     return _value_words(change, observed, middle), low, high
 
@@ -234,7 +234,7 @@ def _unit_factor(change: Change, figures: UnitFigures, observed: float, band: Ex
 
 def _value_words(change: Change, value: float, usual: float | None = None) -> str:
     """A value with its unit, and by how much it differs from what is usual: of counts the share of it."""
-    words = _words(change)
+    words = _kind_words(change)
     measure = words.measure or change.kind
     text = words.value.format(value_of(measure, value), category=change.category)
     if usual is None or (words.relative and not usual):
@@ -246,7 +246,7 @@ def _value_words(change: Change, value: float, usual: float | None = None) -> st
 
 def _fault_words(change: Change, share: float, band: ExpectedBand) -> str:
     usual = f"at most {value_of('missing_rate', band.high)}" if band.high else "none"
-    text = _words(change).fault.format(value_of("missing_rate", share))
+    text = _kind_words(change).fault.format(value_of("missing_rate", share))
     text = text.replace("a new version", f"the new version {change.category}") if change.category else text
     return f"{text}, {usual} on the days before"
 
@@ -272,7 +272,7 @@ def _why_not_judged(change: Change) -> str:
     return f": {why}" if why else ""
 
 
-def _signed(value: float) -> str:
+def _signed_text(value: float) -> str:
     return with_minus(f"{value:+.2f}")
 
 
@@ -296,7 +296,7 @@ def _segment_words(change: Change) -> str:
     if not segment.name:
         return "no segment stands out"
     share = f"{100 * segment.of_change:.0f} % of it in {segment.name}"
-    return f"{share}, which has {100 * segment.of_records:.0f} % of the {_words(change).counted_in}"
+    return f"{share}, which has {100 * segment.of_records:.0f} % of the {_kind_words(change).counted_in}"
 
 
 def _chance_words(change: Change) -> str:
@@ -324,13 +324,13 @@ class FiredChange(NamedTuple):
 def common_causes(rows: Iterable[MeasurementRow], fired: Sequence[FiredChange]) -> Iterator[str]:
     """What leads to the cause: changes that began on one day; smaller ones near it that are as evident."""
     yield from _same_day_changes(fired)
-    yield from _evident_inputs(rows, [day for one in fired if (day := _since(one.change))])
+    yield from _evident_inputs(rows, [day for one in fired if (day := _change_since(one.change))])
 
 
 def one_of_several(change: Change | None, every: Iterable[Change | None]) -> str:
     """That a change is one of some that began on one day; empty: of fewer than three."""
-    day = _since(change)
-    many = sum(_since(other) == day for other in every) if day else 0
+    day = _change_since(change)
+    many = sum(_change_since(other) == day for other in every) if day else 0
     return f"one of {many} changes that began on {day}" if many >= _SAME_DAY else ""
 
 
@@ -363,7 +363,7 @@ def judged_subjects(rows: Iterable[MeasurementRow]) -> Iterator[str]:
         judged = len(subjects) - sum(map(len, names_by_reason.values()))
         yield f"of the newest day {judged} of {len(subjects)} subjects"
     for reason, names in names_by_reason.items():
-        yield f"not {few(names)}: {WHY_NOT_JUDGED.get(reason, reason)}"
+        yield f"not {few_names(names)}: {WHY_NOT_JUDGED.get(reason, reason)}"
 
 
 def alerts_beside_budget(rows: Iterable[MeasurementRow]) -> Iterator[str]:
@@ -374,11 +374,11 @@ def alerts_beside_budget(rows: Iterable[MeasurementRow]) -> Iterator[str]:
     counts = {row.measure: row.measurement.value for row in rows if row.measure in (ALERTS, BUDGET)}
     alerts, allowed = counts.get(ALERTS), counts.get(BUDGET)
     if alerts is not None and allowed is not None:
-        many = f"{number(alerts)} {'change' if alerts == 1 else 'changes'}"
-        yield f"{many} told in 30 days; chance alone would tell about {number(allowed)} at most"
+        many = f"{number_text(alerts)} {'change' if alerts == 1 else 'changes'}"
+        yield f"{many} told in 30 days; chance alone would tell about {number_text(allowed)} at most"
 
 
-def _since(change: Change | None) -> str:
+def _change_since(change: Change | None) -> str:
     return "" if change is None else change.since or ""
 
 
@@ -386,12 +386,12 @@ def _same_day_changes(fired: Iterable[FiredChange]) -> Iterator[str]:
     """That several changes began on one day; inputs stand before what comes of them."""
     by_day: dict[str, list[FiredChange]] = {}
     for one in fired:
-        if day := _since(one.change):
+        if day := _change_since(one.change):
             by_day.setdefault(day, []).append(one)
     for day, many in by_day.items():
         if len(many) >= _SAME_DAY:
             many.sort(key=lambda one: (not one.subject.startswith(FEATURE), one.segment))
-            names = few([subject_name(one.subject, one.segment) for one in many], _SAME_DAY_NAMED)
+            names = few_names([subject_name(one.subject, one.segment) for one in many], _SAME_DAY_NAMED)
             yield f"{len(many)} changes began on {day}, so look for one cause: {names}"
 
 
@@ -407,6 +407,6 @@ def _evident_inputs(rows: Iterable[MeasurementRow], days: Iterable[str]) -> Iter
             continue
         if any(abs(from_iso(change.since) - day) <= _NEARBY for day in fired):
             words = f"{subject_name(row.subject, None)}: {short_change_sentence(change, row.window_end)}"
-            words = readable(f"As evident, though smaller than what is told, is {words}")
+            words = readable_text(f"As evident, though smaller than what is told, is {words}")
             found.append((change.evidence_any_size or 0.0, words))
     yield from (words for _, words in sorted(found, reverse=True)[:_SMALLER_NAMED])

@@ -58,7 +58,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def rank(role: str, name: str) -> int | None:
+def name_rank(role: str, name: str) -> int | None:
     """How clearly a column's name says its role: 0 the clearest; None if it does not.
 
     >>> rank("event_time", "createdAt"), rank("version", "Model Ver"), rank("score", "carrier")
@@ -69,13 +69,13 @@ def rank(role: str, name: str) -> int | None:
     return next((at for at, pattern in enumerate(WORDS[role]) if re.fullmatch(pattern, plain)), None)
 
 
-def clearest(role: str, names: Iterable[str]) -> str | None:
+def clearest_name(role: str, names: Iterable[str]) -> str | None:
     """Name that says a role most clearly, the first of equals; None if none does."""
-    ranked = [(place, name) for name in names if (place := rank(role, name)) is not None]
+    ranked = [(place, name) for name in names if (place := name_rank(role, name)) is not None]
     return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
 def rank_or_last(role: str, name: str) -> int:
     """How clearly a name says a role, as a key to sort by."""
-    place = rank(role, name)
+    place = name_rank(role, name)
     return 99 if place is None else place

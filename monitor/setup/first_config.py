@@ -11,28 +11,28 @@ from urllib.parse import unquote, unquote_plus
 import click
 import numpy as np
 
-from monitor.advice.findings import ENOUGH, needed_horizon
-from monitor.advice.habits import far_off
-from monitor.advice.inspect import Inspection, inspect_model
 from monitor.advice.label_counting import LabelCounting, label_counting
-from monitor.advice.silence import silence_warnings
-from monitor.config.fill import Filling
-from monitor.config.load import settings_of
+from monitor.advice.log_habits import far_off
+from monitor.advice.log_silence import silence_warnings
+from monitor.advice.row_findings import ENOUGH, needed_horizon
+from monitor.advice.table_inspection import TableInspection, inspect_model
+from monitor.config.config_loading import settings_of
+from monitor.config.secret_filling import PlaceFilling
 from monitor.core.clock import DAY, floor_to, format_duration
 from monitor.core.errors import ConfigurationError, MonitorError
-from monitor.core.text import double_quoted, unquoted
-from monitor.setup.config_text import Draft, config_text, missing_roles
-from monitor.setup.guess import Guess, Roles
-from monitor.setup.learnt import with_outputs, with_prediction
-from monitor.setup.nested import holds_json, taken_out
-from monitor.setup.outputs import number_columns
-from monitor.setup.roles import guess_roles
-from monitor.setup.survey import Survey, found_ids, labelled_values, span_of, survey
-from monitor.show.words import counted, say, say_lines
+from monitor.core.text import double_quoted, unquote_table
+from monitor.setup.column_roles import guess_roles
+from monitor.setup.config_text import ConfigDraft, config_text, missing_roles
+from monitor.setup.learnt_outputs import with_outputs, with_prediction
+from monitor.setup.nested_columns import holds_json, json_values_query
+from monitor.setup.output_guesses import number_columns
+from monitor.setup.role_guess import GuessedRoles, RoleGuess
+from monitor.setup.table_survey import TableSurvey, found_ids, labelled_values, span_of, survey_table
+from monitor.show.terminal_words import counted_noun, say_line, say_lines
 from monitor.sources import SqlSource, open_source
-from monitor.sources.reference import reference_file
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
-from monitor.specs.urls import beside, is_secret
+from monitor.sources.reference_loading import reference_file
+from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
+from monitor.specs.urls import is_secret, resolve_url
 
 _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*:)(.*)(@)", re.DOTALL)
 _PLACE = re.compile(r"\$\{[^{}]*\}")
@@ -44,7 +44,7 @@ _REFERENCE_ROWS = 200_000
 _ENOUGH = 2  # days of log that are left beside the reference, at least
 
 
-def templated(url: str, name: str) -> tuple[str, dict[str, str]]:
+def template_url(url: str, name: str) -> tuple[str, dict[str, str]]:
     """URL with `${…}` for its password and for secrets of its query string, and their values by name.
 
     >>> templated("postgresql://ann:s%40t@db/app", "APP")
@@ -79,13 +79,13 @@ def source_name(url: str) -> str:
     'serving'
     """
     if _PLACE.fullmatch(url):
-        return _word(re.sub(r"(?i)_?(url|uri|dsn)$", "", url.strip("${}").rpartition("/")[2]).lower())
+        return _source_word(re.sub(r"(?i)_?(url|uri|dsn)$", "", url.strip("${}").rpartition("/")[2]).lower())
     path = url.partition("?")[0].partition("://")[2].partition("/")[2]
     stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    return _word(unquote(stem))
+    return _source_word(unquote(stem))
 
 
-def _word(text: str) -> str:
+def _source_word(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_") or "source"
 
 
@@ -144,30 +144,30 @@ def first_config(
         if the database does not answer, or there is no such table.
     """
     try:
-        predictions, labels = unquoted(predictions), None if labels is None else unquoted(labels)
+        predictions, labels = unquote_table(predictions), None if labels is None else unquote_table(labels)
     except ValueError as error:
         raise ConfigurationError([str(error)]) from None
-    filling = Filling(environ)
-    filled = str(filling.fill(url, ("url",)))
+    filling = PlaceFilling(environ)
+    filled = str(filling.fill_value(url, ("url",)))
     if filling.faults:
         raise ConfigurationError([f"--url: {fault.text}" for fault in filling.faults])
     name_of_source = source_name(url)
-    placed = url if _PLACE.search(url) else beside(url, Path(os.path.relpath(Path(), directory)))
-    written, secrets = templated(placed, re.sub(r"\W", "_", name_of_source).upper())
+    placed = url if _PLACE.search(url) else resolve_url(url, Path(os.path.relpath(Path(), directory)))
+    written, secrets = template_url(placed, re.sub(r"\W", "_", name_of_source).upper())
     source = open_source(SourceSpec(name=name_of_source, url=filled))
     try:
         of_labels = None if labels is None else Relation(table=labels, where=labels_where)
-        draft = _draft(source, Relation(table=predictions), of_labels, name, name_of_source, written)
+        draft = _draft_config(source, Relation(table=predictions), of_labels, name, name_of_source, written)
         if reference is not None:
             draft = _with_file(draft, reference, directory)
         missing, first = missing_roles(draft.roles), draft.roles
         if missing:
             return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
-        checked, model = _check(draft, source, {**environ, **secrets}, now, directory)
+        checked, model = _check_draft(draft, source, {**environ, **secrets}, now, directory)
         learnt = with_outputs(draft.roles, checked, model.reading)
-        draft = replace(draft, roles=learnt, horizon=_horizon(checked, model))
+        draft = replace(draft, roles=learnt, horizon=_longer_horizon(checked, model))
         if draft.horizon is not None or learnt != first:
-            checked, model = _check(draft, source, {**environ, **secrets}, now, directory)
+            checked, model = _check_draft(draft, source, {**environ, **secrets}, now, directory)
         labelling = None if checked.faults else label_counting(model, source, checked.warnings)
     finally:
         source.close()
@@ -177,7 +177,7 @@ def first_config(
     return FirstConfig(config_text(draft), (), checked.faults, tuple(warnings), tuple(secrets), labelling)
 
 
-def _without_labels(draft: Draft) -> list[str]:
+def _without_labels(draft: ConfigDraft) -> list[str]:
     """That a table of labels was named, and nothing of it is in what is written."""
     if draft.labels is None or draft.roles.own_table is not None:
         return []
@@ -189,12 +189,12 @@ def _without_labels(draft: Draft) -> list[str]:
     return [effect]
 
 
-def _draft(
+def _draft_config(
     source: SqlSource, log: Relation, of_labels: Relation | None, name: str | None, of: str, url: str
-) -> Draft:
+) -> ConfigDraft:
     predictions = str(log.table)
-    first = survey(source, log)
-    second = None if of_labels is None else survey(source, of_labels)
+    first = survey_table(source, log)
+    second = None if of_labels is None else survey_table(source, of_labels)
     roles = guess_roles(
         first,
         second,
@@ -204,8 +204,8 @@ def _draft(
         roles = _with_prediction(source, first, second, roles)
     nested = [column for column in first.columns if holds_json(column)]
     event_time = roles.predictions.get("event_time")
-    naive = event_time is not None and event_time.unit is None and first.column(event_time.column).naive
-    return Draft(
+    naive = event_time is not None and event_time.unit is None and first.find_column(event_time.column).naive
+    return ConfigDraft(
         source=of,
         url=url,
         name=re.sub(r"[^A-Za-z0-9_.-]+", "_", name or predictions.rsplit(".", 1)[-1]),
@@ -213,7 +213,7 @@ def _draft(
         labels=None if of_labels is None else of_labels.table,
         roles=roles,
         looked="; ".join(
-            f"{counted(table.looked, 'row')} of {table.rows} in {table.relation.table}"
+            f"{counted_noun(table.looked, 'row')} of {table.rows} in {table.relation.table}"
             for table in (first, second)
             if table is not None
         ),
@@ -221,13 +221,15 @@ def _draft(
         reference=_reference_range(source, first, roles),
         refused=first.refused,
         nested=tuple(column.name for column in nested),
-        taken_out=taken_out(source.reader.engine, predictions, nested),
+        taken_out=json_values_query(source.reader.engine, predictions, nested),
         labels_where=None if of_labels is None else of_labels.where,
         few=tuple(column.name for column in first.columns if 1 < column.distinct <= _FEW_VALUES),
     )
 
 
-def _with_prediction(source: SqlSource, first: Survey, second: Survey | None, roles: Roles) -> Roles:
+def _with_prediction(
+    source: SqlSource, first: TableSurvey, second: TableSurvey | None, roles: GuessedRoles
+) -> GuessedRoles:
     """The column that goes with the label, where no name tells which one is the prediction."""
     label, (own, their) = (
         roles.labels.get("label"),
@@ -241,7 +243,7 @@ def _with_prediction(source: SqlSource, first: Survey, second: Survey | None, ro
     return roles if rows is None else with_prediction(roles, first, rows)
 
 
-def _with_file(draft: Draft, file: Path, directory: Path) -> Draft:
+def _with_file(draft: ConfigDraft, file: Path, directory: Path) -> ConfigDraft:
     """With a file as reference: features are those of the columns that it has too."""
     there = set(reference_file(file).column_names)
     roles = replace(
@@ -252,12 +254,12 @@ def _with_file(draft: Draft, file: Path, directory: Path) -> Draft:
     return replace(draft, roles=roles, file=os.path.relpath(file, directory))
 
 
-def _reference_range(source: SqlSource, log: Survey, roles: Roles) -> tuple[int, int] | None:
+def _reference_range(source: SqlSource, log: TableSurvey, roles: GuessedRoles) -> tuple[int, int] | None:
     """Whole days from the log's first on: few enough rows to read at once, at most half of the log."""
     guess = roles.predictions.get("event_time")
     if guess is None:
         return None
-    column = log.column(guess.column)
+    column = log.find_column(guess.column)
     span = span_of(source, log, column, guess.unit)
     if span is None or span[1] - span[0] < 2 * _ENOUGH * DAY:
         return None
@@ -269,18 +271,18 @@ def _reference_range(source: SqlSource, log: Survey, roles: Roles) -> tuple[int,
     return (start, start + length * DAY) if length >= 1 else None
 
 
-def _per_day(log: Survey, guess: Guess, span: np.ndarray) -> float:
+def _per_day(log: TableSurvey, guess: RoleGuess, span: np.ndarray) -> float:
     """Rows a day: of the whole log, or, where it was not counted to its end, of the rows looked at."""
-    times = log.column(guess.column).moments(guess.unit)
+    times = log.find_column(guess.column).parse_moments(guess.unit)
     if not log.rows.more or times is None or not times.known.any():
         return log.rows.n * DAY / float(span[1] - span[0])
     moments = times.us[times.known]
     return len(moments) * DAY / max(float(moments.max() - moments.min()), 1.0)
 
 
-def _check(
-    draft: Draft, source: SqlSource, environ: Mapping[str, str], now: int, base: Path
-) -> tuple[Inspection, ModelSpec]:
+def _check_draft(
+    draft: ConfigDraft, source: SqlSource, environ: Mapping[str, str], now: int, base: Path
+) -> tuple[TableInspection, ModelSpec]:
     """Read the text as `check` would, and look at the tables by it."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "config.toml"
@@ -291,7 +293,7 @@ def _check(
         return replace(inspection, warnings=(*inspection.warnings, *silent)), model
 
 
-def _horizon(checked: Inspection, model: ModelSpec) -> tuple[str, str] | None:
+def _longer_horizon(checked: TableInspection, model: ModelSpec) -> tuple[str, str] | None:
     """A longer horizon than the default, where labels come late: it should be several times their delay."""
     if len(checked.delays) < ENOUGH:
         return None
@@ -347,9 +349,9 @@ def run_init(
                 file.write(config.text)
         except OSError as error:
             raise MonitorError(f"{output} cannot be written: {error.strerror}") from error
-        say(f"{output} is written", err=True)
+        say_line(f"{output} is written", err=True)
     for line in _left_to_do(config):
-        say(line, err=True)
+        say_line(line, err=True)
     return 1 if config.missing or config.faults else 0
 
 

@@ -1,7 +1,7 @@
 """The user's databases: which rows changed, rows as column batches, references."""
 
-from monitor.sources.opening import open_source
 from monitor.sources.pushed_source import PushedSource
-from monitor.sources.source import SqlSource
+from monitor.sources.source_opening import open_source
+from monitor.sources.sql_source import SqlSource
 
 __all__ = ["PushedSource", "SqlSource", "open_source"]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.sources.sql.relations import Looked, same_id
-from monitor.sources.sql.statements import Session
-from monitor.sources.sql.time_ranges import Comparable, Shape
-from monitor.specs.model import Relation
+from monitor.sources.sql.relations import SurveyedRelation, same_id
+from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql.time_ranges import ComparableTime, TimeShape
+from monitor.specs.model_spec import Relation
 
 MANY = 10_000  # rows from which on an index matters
 _COUNTED = 1_000_000  # rows are counted up to here
@@ -15,7 +15,7 @@ _LONGEST_NAME = 63  # of PostgreSQL; MySQL takes 64
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowCount:
     """How many rows there are; `more`: at least so many."""
 
     n: int
@@ -25,14 +25,16 @@ class Rows:
         return f"more than {self.n:,}" if self.more else f"{self.n:,}"
 
 
-def count_rows(session: Session, item: str, condition: str = "1 = 1", most: int = _COUNTED) -> Rows:
+def count_rows(session: ReadSession, item: str, condition: str = "1 = 1", most: int = _COUNTED) -> RowCount:
     """Count rows, and stop counting at `most`."""
     inner = f"SELECT 1 AS one FROM {item} WHERE {condition} LIMIT {most + 1}"
-    n = int(session.rows(f"SELECT count(*) AS n FROM ({inner}) AS few")[0][0])
-    return Rows(min(n, most), n > most)
+    n = int(session.read_rows(f"SELECT count(*) AS n FROM ({inner}) AS few")[0][0])
+    return RowCount(min(n, most), n > most)
 
 
-def rows_of_partition(session: Session, looked: Looked, relation: Relation, column: str) -> Rows | None:
+def rows_of_partition(
+    session: ReadSession, looked: SurveyedRelation, relation: Relation, column: str
+) -> RowCount | None:
     """Rows of the largest partition of a table that is partitioned by a column of times."""
     if relation.table is None:
         return None
@@ -40,13 +42,19 @@ def rows_of_partition(session: Session, looked: Looked, relation: Relation, colu
     return None if largest is None else count_rows(session, f"{largest} AS {looked.alias}")
 
 
-def declared_key(session: Session, looked: Looked, relation: Relation) -> tuple[str, ...]:
+def declared_key(session: ReadSession, looked: SurveyedRelation, relation: Relation) -> tuple[str, ...]:
     """Columns of the primary key in its order, as far as the database tells."""
     return () if relation.table is None else looked.engine.primary_key(session, relation.table)
 
 
 def missing_time_index(
-    session: Session, looked: Looked, relation: Relation, column: str, time: Comparable, *, leading: bool
+    session: ReadSession,
+    looked: SurveyedRelation,
+    relation: Relation,
+    column: str,
+    time: ComparableTime,
+    *,
+    leading: bool,
 ) -> str | None:
     """What to do where no index finds rows by a column of times; None where one does, or none could.
 
@@ -55,15 +63,19 @@ def missing_time_index(
     leading
         the index begins with the column: of a table that is partitioned by it any index with it will do.
     """
-    if time.shape in (Shape.UNKNOWN, Shape.NOTHING) or not looked.engine.has_indexes:
+    if time.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING) or not looked.engine.has_indexes:
         return None
-    if looked.engine.has_index(session, looked.item, time.condition(0, 1), leading=leading):
+    if looked.engine.has_index(session, looked.item, time.range_condition(0, 1), leading=leading):
         return None
-    return _remedy(session, looked, relation, (column,), (time.sql,))
+    return _index_remedy(session, looked, relation, (column,), (time.sql,))
 
 
 def missing_id_index(
-    session: Session, looked: Looked, relation: Relation, other: Looked, joined: Relation
+    session: ReadSession,
+    looked: SurveyedRelation,
+    relation: Relation,
+    other: SurveyedRelation,
+    joined: Relation,
 ) -> str | None:
     """What to do where no index finds rows by their id; None where one does.
 
@@ -79,22 +91,29 @@ def missing_id_index(
     ]
     if not pairs or not looked.engine.has_indexes:
         return None
-    keys = [f"{looked.ref(mine, 'id')}{_cast(looked, mine, other, theirs)}" for mine, theirs in pairs]
+    keys = [
+        f"{looked.qualified_ref(mine, 'id')}{_join_cast(looked, mine, other, theirs)}"
+        for mine, theirs in pairs
+    ]
     wanted = " AND ".join(f"{key} = (SELECT {key} FROM {looked.item} LIMIT 1)" for key in keys)
     if looked.engine.has_index(session, looked.item, wanted):
         return None
-    return _remedy(session, looked, relation, [mine for mine, _ in pairs], keys)
+    return _index_remedy(session, looked, relation, [mine for mine, _ in pairs], keys)
 
 
-def _cast(looked: Looked, mine: str, other: Looked, theirs: str) -> str:
+def _join_cast(looked: SurveyedRelation, mine: str, other: SurveyedRelation, theirs: str) -> str:
     """What the join casts ids of different types to."""
     ours, labels = (Relation(columns=(("id", name),)) for name in (theirs, mine))
-    condition = same_id(ours, labels, other, looked).removeprefix(looked.ref(mine, "id"))
-    return condition.partition(f" = {other.ref(theirs, 'id')}")[0]
+    condition = same_id(ours, labels, other, looked).removeprefix(looked.qualified_ref(mine, "id"))
+    return condition.partition(f" = {other.qualified_ref(theirs, 'id')}")[0]
 
 
-def _remedy(
-    session: Session, looked: Looked, relation: Relation, columns: Sequence[str], expressions: Sequence[str]
+def _index_remedy(
+    session: ReadSession,
+    looked: SurveyedRelation,
+    relation: Relation,
+    columns: Sequence[str],
+    expressions: Sequence[str],
 ) -> str:
     if relation.table is None:
         return "make one in the tables behind the query"
@@ -103,22 +122,23 @@ def _remedy(
         return "make one in the table behind the view"
     *_, table = relation.table.split(".")
     plain = re.sub(r"\W+", "_", f"{table}_{'_'.join(columns)}")[: _LONGEST_NAME - 4] + "_idx"
-    long = looked.engine.prefixed(session, relation.table)
+    long = looked.engine.prefixed_columns(session, relation.table)
     keys = ", ".join(
-        _key(looked, expression) + ("(64)" if name in long else "")
+        _index_key(looked, expression) + ("(64)" if name in long else "")
         for name, expression in zip(columns, expressions, strict=True)
     )
     how = looked.engine.create_index(kind)
     return (
-        f"run: CREATE {how} {looked.engine.quote(plain)} ON {looked.engine.table(relation.table)} ({keys});"
+        f"run: CREATE {how} {looked.engine.quote_name(plain)} ON "
+        f"{looked.engine.quote_table(relation.table)} ({keys});"
     )
 
 
-def _key(looked: Looked, expression: str) -> str:
+def _index_key(looked: SurveyedRelation, expression: str) -> str:
     """An expression without the alias, in parentheses unless it is a column (and a collation)."""
     inner = expression.replace(f"{looked.alias}.", "", 1)
     column, collate, collation = inner.partition(" COLLATE ")
-    types = {looked.engine.quote(name): kind for name, kind in looked.types.items()}
+    types = {looked.engine.quote_name(name): kind for name, kind in looked.types.items()}
     if types.get(column.removesuffix("::text")) == "text":  # where the cast does nothing
         column = column.removesuffix("::text")
     return f"{column if column in types else f'({column})'}{collate}{collation}"

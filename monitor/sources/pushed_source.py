@@ -8,19 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.core.typing import Ints
-from monitor.records.checksum import checksum_of_moments
+from monitor.core.array_types import Ints
+from monitor.records.column_values import CategoryValues, parse_categories, parse_texts, with_one_id
 from monitor.records.count_records import cells_of, count_records, log_delays
 from monitor.records.counting import DELAY_EDGES, VOLUME, Counting
-from monitor.records.pane import CountedPanes, PanePart, Part
-from monitor.records.rows import MOST_VERSIONS, WinningRows, serves_of, version_name
-from monitor.records.values import Categories, categories, texts, with_one_id
-from monitor.sources.engines.engine import Reader
-from monitor.sources.source import SqlSource
-from monitor.sources.sql.pushed import PARTS, Pushed, pushed, unpushed
-from monitor.sources.sql.relations import look
-from monitor.sources.sql.statements import Session
-from monitor.specs.model import ModelSpec
+from monitor.records.label_checksum import checksum_of_moments
+from monitor.records.pane import CountedPanes, PaneHalf, PanePart
+from monitor.records.winning_rows import MOST_VERSIONS, WinningRows, serves_of, version_name
+from monitor.sources.engines.engine import RowReader
+from monitor.sources.sql.pushed_counts import PARTS, PushedRows, make_pushed_rows, why_no_pushdown
+from monitor.sources.sql.relations import survey_relation
+from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql_source import SqlSource
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum
@@ -33,21 +33,21 @@ _DIGITS = "0123456789"
 _TALLIES = {"n": "records", "stale": "stale", "unlogged": "no_logged_at"}
 
 
-class _Unusual(Exception):  # noqa: N818 -- a reason to read the rows, not an error
+class _UnusualName(Exception):  # noqa: N818 -- a reason to read the rows, not an error
     """A text cannot be a name as it stands: such rows are read, and counted here."""
 
 
-class _Moved(Exception):  # noqa: N818 -- a reason to count again
+class _RowsMoved(Exception):  # noqa: N818 -- a reason to count again
     """Rows came between two statements of a session that does not hold one state of the tables."""
 
 
 class PushedSource(SqlSource):
     """The `Source` of a database that counts records by GROUP BY; labels are read, and counted here."""
 
-    def counted(
+    def count_panes(
         self,
         model: ModelSpec,
-        part: Part,
+        part: PaneHalf,
         ranges: Sequence[Range],
         counting: Counting,
         *,
@@ -59,29 +59,31 @@ class PushedSource(SqlSource):
         A database that holds no snapshot may say different numbers by different statements: then all are run
         once more, and if they differ again the rows are read, by one statement.
         """
-        for _ in range(_TRIES if part is Part.RECORDS else 0):
+        for _ in range(_TRIES if part is PaneHalf.RECORDS else 0):
             try:
-                counted = self._retries.run(
-                    lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
+                counted = self._retries.run_read(
+                    lambda session: _count_pushed(
+                        session, self, model, ranges, counting, panes=panes, as_of=as_of
+                    )
                 )
-            except _Moved:
+            except _RowsMoved:
                 continue
-            except _Unusual:
+            except _UnusualName:
                 break
             if counted is not None:
                 return counted
             break
-        return super().counted(model, part, ranges, counting, panes=panes, as_of=as_of)
+        return super().count_panes(model, part, ranges, counting, panes=panes, as_of=as_of)
 
-    def planning(self, reader: Reader) -> SqlSource:
+    def planning_source(self, reader: RowReader) -> SqlSource:
         """A source that asks another reader the same."""
         return PushedSource(reader)
 
-    def not_pushed(self, model: ModelSpec, counting: Counting) -> str | None:
+    def why_no_pushdown(self, model: ModelSpec, counting: Counting) -> str | None:
         """Why records of a model are read, and counted here."""
-        return self._retries.run(
-            lambda session: unpushed(
-                model, look(session, self.reader.engine, model.predictions, "p"), counting
+        return self._retries.run_read(
+            lambda session: why_no_pushdown(
+                model, survey_relation(session, self.reader.engine, model.predictions, "p"), counting
             )
         )
 
@@ -96,14 +98,14 @@ class PushedSource(SqlSource):
 
 
 @dataclass(slots=True)
-class _Compared:
+class _ComparedCounts:
     """How many rows with an id each statement has counted, by pane."""
 
     panes: Ints
     repeated: Ints | int = 0  # rows of repeated ids, which were read before and are counted by no statement
     counts: list[Ints] = field(default_factory=list)
 
-    def note(self, table: pa.Table, *, times: int = 1) -> None:
+    def note_counts(self, table: pa.Table, *, times: int = 1) -> None:
         """Note the `n` of a statement, which counts each row so many times."""
         self.counts.append(self.rows_of(table["pane"], table["n"]) // times)
 
@@ -114,7 +116,7 @@ class _Compared:
         np.add.at(total, at, 1 if n is None else np.asarray(n))
         return total
 
-    def require(self, moments: pa.Table, *, one_more: bool) -> None:
+    def require_equal_counts(self, moments: pa.Table, *, one_more: bool) -> None:
         """Refuse counts that are not those of all rows with an id, or an id that came again meanwhile.
 
         Raises
@@ -124,11 +126,11 @@ class _Compared:
         """
         named = self.rows_of(moments["us"], moments["named"])
         if one_more or any(not np.array_equal(counts + self.repeated, named) for counts in self.counts):
-            raise _Moved
+            raise _RowsMoved
 
 
-def _counted(
-    session: Session,
+def _count_pushed(
+    session: ReadSession,
     source: SqlSource,
     model: ModelSpec,
     ranges: Sequence[Range],
@@ -137,46 +139,54 @@ def _counted(
     panes: Ints,
     as_of: int,
 ) -> CountedPanes | None:
-    looked = look(session, source.reader.engine, model.predictions, "p")
-    if unpushed(model, looked, counting) is not None:
+    looked = survey_relation(session, source.reader.engine, model.predictions, "p")
+    if why_no_pushdown(model, looked, counting) is not None:
         return None
-    rows = pushed(session, looked, model, ranges, counting, panes=panes, as_of=as_of)
+    rows = make_pushed_rows(session, looked, model, ranges, counting, panes=panes, as_of=as_of)
     if rows is None:
         return None
     strata: _Strata = [{} for _ in panes]
-    compared = _Compared(panes)
-    alone, repeated = session.read(rows.repeats()).num_rows == 0, None
+    compared = _ComparedCounts(panes)
+    alone, repeated = session.read_table(rows.has_repeats_statement()).num_rows == 0, None
     if not alone:
-        repeated = _repeated(session, rows)
+        repeated = _read_repeated(session, rows)
         compared.repeated = compared.rows_of(repeated["event_time"].cast(pa.int64()))
         for at, part in enumerate(count_records(repeated, counting, panes=panes, as_of=as_of)):
-            _add(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
+            _add_counters(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
     roles = ("version", "arm", *(f"segment:{name}" for name, _ in counting.segments))
-    for role in (None, *(role for role in roles if role in rows.column)):
-        _add(strata, _dimension(session, rows, role, panes, compared, alone=alone))
+    for role in (None, *(role for role in roles if role in rows.column_by_role)):
+        _add_counters(strata, _count_dimension(session, rows, role, panes, compared, alone=alone))
     if any(sum(stratum.version is not None for stratum in of_pane) > MOST_VERSIONS for of_pane in strata):
-        raise _Unusual  # the rarest versions of a pane are told by all of its rows
-    moments = session.read(rows.moments())
+        raise _UnusualName  # the rarest versions of a pane are told by all of its rows
+    moments = session.read_table(rows.moments_statement())
     if not source.reader.engine.one_snapshot:
-        compared.require(moments, one_more=alone and session.read(rows.repeats()).num_rows > 0)
-    _add(strata, _log_delays(moments, repeated, rows, panes))
-    missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column)
-    return CountedPanes(_parts(strata, moments, counting, panes), moments.num_rows, missing)
+        compared.require_equal_counts(
+            moments, one_more=alone and session.read_table(rows.has_repeats_statement()).num_rows > 0
+        )
+    _add_counters(strata, _log_delays(moments, repeated, rows, panes))
+    missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column_by_role)
+    return CountedPanes(_parts_of_panes(strata, moments, counting, panes), moments.num_rows, missing)
 
 
-def _repeated(session: Session, rows: Pushed) -> pa.Table:
+def _read_repeated(session: ReadSession, rows: PushedRows) -> pa.Table:
     """Rows of repeated ids, role-named."""
-    table = session.read(rows.repeated())
+    table = session.read_table(rows.repeated_rows_statement())
     event, seen = (table[name].cast(pa.timestamp("us", "UTC")) for name in ("us", "seen"))
     unlogged = pc.equal(table["unlogged"], 1)
     table = table.drop_columns(["us", "seen", "unlogged"]).append_column("event_time", event)
-    if "logged_at" in rows.column:
+    if "logged_at" in rows.column_by_role:
         table = table.append_column("logged_at", pc.if_else(unlogged, None, seen))
     return with_one_id(table)
 
 
-def _dimension(
-    session: Session, rows: Pushed, role: str | None, panes: Ints, compared: _Compared, *, alone: bool
+def _count_dimension(
+    session: ReadSession,
+    rows: PushedRows,
+    role: str | None,
+    panes: Ints,
+    compared: _ComparedCounts,
+    *,
+    alone: bool,
 ) -> Iterator[tuple[int, Stratum, Counters]]:
     """Counters of the rows of ids that do not repeat, by pane and the strata of one dimension.
 
@@ -186,19 +196,19 @@ def _dimension(
         by whose values rows are counted apart; None: all together.
     """
     layout = rows.counting.records
-    names = [name for name in rows.counting.outputs if rows.value(name) is not None]
+    names = [name for name in rows.counting.outputs if rows.value_sql(name) is not None]
     blocks = [name for name in names if role is None or not name.startswith("feature:")]
-    volumes = session.read(rows.volumes(role, alone=alone))
-    compared.note(volumes)
-    tallies = [_tallied(volumes, rows.counting)]
+    volumes = session.read_table(rows.volumes_statement(role, alone=alone))
+    compared.note_counts(volumes)
+    tallies = [_tally_columns(volumes, rows.counting)]
     if blocks:
-        cells = session.read(rows.cells(role, blocks, alone=alone))
-        compared.note(cells, times=len(blocks))
-        tallies.append(_placed(cells, blocks, rows.counting))
-    if role is None and any(rows.value(name) is not None for name in rows.counting.summed):
-        sums = session.read(rows.sums(alone=alone))
-        compared.note(sums)
-        tallies.append(_summed(sums, rows.counting))
+        cells = session.read_table(rows.cells_statement(role, blocks, alone=alone))
+        compared.note_counts(cells, times=len(blocks))
+        tallies.append(_place_cells(cells, blocks, rows.counting))
+    if role is None and any(rows.value_sql(name) is not None for name in rows.counting.summed):
+        sums = session.read_table(rows.sums_statement(alone=alone))
+        compared.note_counts(sums)
+        tallies.append(_sum_columns(sums, rows.counting))
     for table, position, counts in tallies:
         strata, code = _strata_of(table, role, rows.counting, panes)
         pane = np.searchsorted(panes, np.asarray(table["pane"]))
@@ -216,11 +226,11 @@ def _dimension(
 
 
 def _log_delays(
-    moments: pa.Table, repeated: pa.Table | None, rows: Pushed, panes: Ints
+    moments: pa.Table, repeated: pa.Table | None, rows: PushedRows, panes: Ints
 ) -> Iterator[tuple[int, Stratum, Counters]]:
     """Times from event to log of the rows of ids that do not repeat: those of all rows less the others'."""
     counting = rows.counting
-    if not (counting.reading.logged and "logged_at" in rows.column):
+    if not (counting.reading.logged and "logged_at" in rows.column_by_role):
         return
     named = np.asarray(moments["named"]) == 1
     tables = [(moments, named & (np.asarray(moments["unlogged"]) == 0), 1)]
@@ -247,7 +257,9 @@ def _strata_of(
     kind, _, name = (role or "").partition(":")
     named = None
     if role is not None:
-        named = _usual(texts(table[role], version_name) if kind == "version" else categories(table[role]))
+        named = _require_usual(
+            parse_texts(table[role], version_name) if kind == "version" else parse_categories(table[role])
+        )
     pane = np.searchsorted(panes, np.asarray(table["pane"]))
     no, none = np.zeros(len(pane), dtype=bool), np.zeros(len(pane), dtype=np.int64)
     rows = WinningRows(
@@ -269,11 +281,11 @@ def _strata_of(
         segments={name: named} if kind == "segment" and named is not None else {},
         serves=serves_of(table, counting.reading),
     )
-    dimensions = list(rows.strata(counting))
+    dimensions = list(rows.strata_positions(counting))
     return dimensions[0 if role is None else 1]
 
 
-def _tallied(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
+def _tally_columns(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
     """Volumes, one row a counter."""
     first = counting.records.offsets["volume"]
     places = [first + VOLUME.index(name) for name in _TALLIES.values()]
@@ -284,10 +296,10 @@ def _tallied(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]
         )
         places.append(counting.records.offsets["served"])
         columns.append("served")
-    return _stacked(table, columns, places)
+    return _stack_columns(table, columns, places)
 
 
-def _summed(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
+def _sum_columns(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
     """Moments, one row a counter: halves in the one form of a pane's whole sum."""
     summed = counting.summed
     first, width = counting.records.offsets["moments"], 2 * len(summed)
@@ -300,16 +312,18 @@ def _summed(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
         columns.append(name)
         at = 2 * summed.index(block) + (power == "z")
         places.append(first + PARTS.index(part) * width + at)
-    return _stacked(table, columns, places)
+    return _stack_columns(table, columns, places)
 
 
-def _stacked(table: pa.Table, columns: Sequence[str], places: Sequence[int]) -> tuple[pa.Table, Ints, Ints]:
+def _stack_columns(
+    table: pa.Table, columns: Sequence[str], places: Sequence[int]
+) -> tuple[pa.Table, Ints, Ints]:
     counts = [np.asarray(table[name].fill_null(0)) for name in columns]
     stacked = pa.concat_tables([table] * len(columns))
     return stacked, np.repeat(np.asarray(places), table.num_rows), np.concatenate(counts)
 
 
-def _placed(table: pa.Table, blocks: Sequence[str], counting: Counting) -> tuple[pa.Table, Ints, Ints]:
+def _place_cells(table: pa.Table, blocks: Sequence[str], counting: Counting) -> tuple[pa.Table, Ints, Ints]:
     """Positions in the layout: of numbers as they came, of texts by their canonical form."""
     n = table.num_rows
     position = np.zeros(n, dtype=np.int64)
@@ -317,7 +331,7 @@ def _placed(table: pa.Table, blocks: Sequence[str], counting: Counting) -> tuple
         position = np.asarray(table["position"].fill_null(0)).astype(np.int64)
     if "text" in table.column_names:
         coded = table["text"].combine_chunks().dictionary_encode()
-        place = _places(coded.dictionary.to_pylist(), blocks, counting)
+        place = _place_texts(coded.dictionary.to_pylist(), blocks, counting)
         there = np.asarray(coded.indices.is_valid())
         position = np.where(
             there, place[np.asarray(coded.indices.fill_null(0))] if len(place) else 0, position
@@ -325,7 +339,7 @@ def _placed(table: pa.Table, blocks: Sequence[str], counting: Counting) -> tuple
     return table, position, np.asarray(table["n"])
 
 
-def _places(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> Ints:
+def _place_texts(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> Ints:
     """Positions of texts that bear the place of their block and a sign before them: - for NULL."""
     places = np.zeros(len(keys), dtype=np.int64)
     split = [
@@ -335,26 +349,26 @@ def _places(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> I
     for at in np.unique(of_block).tolist():
         rows = np.flatnonzero(of_block == at)
         levels = [None if split[row][1] == "-" else split[row][2] for row in rows.tolist()]
-        values = _usual(categories(pa.chunked_array([pa.array(levels, pa.string())])))
+        values = _require_usual(parse_categories(pa.chunked_array([pa.array(levels, pa.string())])))
         name = blocks[at]
         if name == "prediction":
-            values = values.meaning(dict(counting.reading.words))
+            values = values.with_meanings(dict(counting.reading.words))
         places[rows] = counting.records.offsets[name] + cells_of(values, counting.outputs[name])
     return places
 
 
-def _usual(values: Categories) -> Categories:
+def _require_usual(values: CategoryValues) -> CategoryValues:
     if values.unusual:
-        raise _Unusual
+        raise _UnusualName
     return values
 
 
-def _add(strata: _Strata, counted: Iterator[tuple[int, Stratum, Counters]]) -> None:
+def _add_counters(strata: _Strata, counted: Iterator[tuple[int, Stratum, Counters]]) -> None:
     for at, stratum, counters in counted:
         strata[at].setdefault(stratum, []).append(counters)
 
 
-def _parts(strata: _Strata, moments: pa.Table, counting: Counting, panes: Ints) -> list[PanePart]:
+def _parts_of_panes(strata: _Strata, moments: pa.Table, counting: Counting, panes: Ints) -> list[PanePart]:
     """Parts with the facts of all visible rows."""
     us, seen = (np.asarray(moments[name]) for name in ("us", "seen"))
     at = np.searchsorted(panes, us, side="right") - 1
@@ -372,7 +386,7 @@ def _parts(strata: _Strata, moments: pa.Table, counting: Counting, panes: Ints) 
             merged[place],
             read[place],
             None if newest[place] == _NEVER else int(newest[place]),
-            records=int(merged[place][WHOLE].block("volume")[0]) if WHOLE in merged[place] else 0,
+            records=int(merged[place][WHOLE].dense_block("volume")[0]) if WHOLE in merged[place] else 0,
             checksum=checksums[place],
         )
         for place, start in enumerate(panes.tolist())

@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.errors import SourceUnavailable, Trouble
-from monitor.records.reading import Reading
-from monitor.records.rows import Batches, times
-from monitor.sources.sql.statements import Session, concat
+from monitor.core.errors import DatabaseTrouble, SourceUnavailable
+from monitor.records.reading import ReadingOptions
+from monitor.records.winning_rows import Batches, parse_role_times
+from monitor.sources.sql.statements import ReadSession, concat_mixed_tables
 from monitor.specs.protocols import Range
 
 T = TypeVar("T")
@@ -27,42 +27,47 @@ _HALVINGS = 3  # of the slices of a span, all in all
 
 
 @dataclass(frozen=True, slots=True)
-class Retries:
+class RetriedReads:
     """Runs reads, each in a session of its own."""
 
-    session: Callable[[], AbstractContextManager[Session]]  # connects and begins
+    session: Callable[[], AbstractContextManager[ReadSession]]  # connects and begins
     sleep: Callable[[float], None] = time.sleep  # waits so many seconds
 
-    def run(self, read: Callable[[Session], T]) -> T:
+    def run_read(self, read: Callable[[ReadSession], T]) -> T:
         """Read; after a conflict with another transaction or a standby's recovery again, after a pause."""
         for pause in PAUSES:
             try:
                 with self.session() as session:
                     return read(session)
             except SourceUnavailable as error:
-                if error.trouble is not Trouble.CONFLICT:
+                if error.trouble is not DatabaseTrouble.CONFLICT:
                     raise
             self.sleep(pause)
         with self.session() as session:
             return read(session)
 
-    def ranges(
-        self, read: Callable[[Session, Sequence[Range]], pa.Table], ranges: Sequence[Range], reading: Reading
+    def read_ranges(
+        self,
+        read: Callable[[ReadSession, Sequence[Range]], pa.Table],
+        ranges: Sequence[Range],
+        reading: ReadingOptions,
     ) -> pa.Table:
         """Rows of ranges of event time; where that takes too long, those of each half, tried once."""
         try:
-            return self.run(lambda session: read(session, ranges))
+            return self.run_read(lambda session: read(session, ranges))
         except SourceUnavailable as error:
-            first, second = halved(ranges)
-            if error.trouble is not Trouble.TIMEOUT or not first:
+            first, second = halve_ranges(ranges)
+            if error.trouble is not DatabaseTrouble.TIMEOUT or not first:
                 raise
-        head = self.run(lambda session: read(session, first))
-        tail = self.run(lambda session: read(session, second))
-        return concat([only(head, first, reading, odd=True), only(tail, second, reading, odd=False)])
+        head = self.run_read(lambda session: read(session, first))
+        tail = self.run_read(lambda session: read(session, second))
+        return concat_mixed_tables(
+            [rows_in_ranges(head, first, reading, odd=True), rows_in_ranges(tail, second, reading, odd=False)]
+        )
 
-    def slices(
+    def read_slices(
         self,
-        read: Callable[[Session, Range, int | None], Batches],
+        read: Callable[[ReadSession, Range, int | None], Batches],
         span: Range,
         *,
         width: int,
@@ -90,10 +95,10 @@ class Retries:
             cut = limited and _NARROWEST < piece[1] - start < span[1] - span[0]
             limit = _CUT * most + 1 if cut else None
             try:
-                table = self.run(partial(_whole, read, piece, limit))
+                table = self.run_read(partial(_read_whole, read, piece, limit))
             except SourceUnavailable as error:
                 halvings -= 1
-                if error.trouble is not Trouble.TIMEOUT or halvings < 0:
+                if error.trouble is not DatabaseTrouble.TIMEOUT or halvings < 0:
                     raise
                 width = widest = max((piece[1] - start) // 2, 1)
                 continue
@@ -106,7 +111,7 @@ class Retries:
             width = min(max(width * most // max(rows, most // _WIDENED, 1), _NARROWEST), widest)
 
 
-def halved(ranges: Sequence[Range]) -> tuple[list[Range], list[Range]]:
+def halve_ranges(ranges: Sequence[Range]) -> tuple[list[Range], list[Range]]:
     """Ranges cut in the middle of their time; the first half is empty where there is nothing to cut."""
     ordered = sorted(span for span in ranges if span[0] < span[1])
     half = sum(end - start for start, end in ordered) // 2
@@ -120,7 +125,9 @@ def halved(ranges: Sequence[Range]) -> tuple[list[Range], list[Range]]:
     return first, second
 
 
-def only(table: pa.Table, ranges: Sequence[Range], reading: Reading, *, odd: bool) -> pa.Table:
+def rows_in_ranges(
+    table: pa.Table, ranges: Sequence[Range], reading: ReadingOptions, *, odd: bool
+) -> pa.Table:
     """Rows whose event times lie in the ranges: what is asked in SQL may be wider.
 
     Parameters
@@ -128,14 +135,17 @@ def only(table: pa.Table, ranges: Sequence[Range], reading: Reading, *, odd: boo
     odd
         rows without an event time that can be read are among them.
     """
-    event = times(table, "event_time", reading)
+    event = parse_role_times(table, "event_time", reading)
     edges = np.asarray(ranges, dtype=np.int64).reshape(-1, 2)
     at = np.searchsorted(edges[:, 0], event.us, side="right") - 1
     within = (at >= 0) & (event.us < edges[np.maximum(at, 0), 1])
     return table.filter(pa.array(np.where(event.known, within, odd)))
 
 
-def _whole(
-    read: Callable[[Session, Range, int | None], Batches], piece: Range, limit: int | None, session: Session
+def _read_whole(
+    read: Callable[[ReadSession, Range, int | None], Batches],
+    piece: Range,
+    limit: int | None,
+    session: ReadSession,
 ) -> pa.Table:
-    return concat(list(read(session, piece, limit)))
+    return concat_mixed_tables(list(read(session, piece, limit)))

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
-from monitor.core.typing import Ints
+from monitor.core.array_types import Ints
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes, Part
-from monitor.records.shipped import job_text, parts_of
+from monitor.records.pane import CountedPanes, PaneHalf
+from monitor.records.worker_counts import job_text, parts_of
 from monitor.sources.engines.readers.spark_cluster import SparkReader
-from monitor.sources.meter import Meter
-from monitor.sources.source import SqlSource
+from monitor.sources.source_meter import SourceMeter
 from monitor.sources.sql import scan
-from monitor.specs.model import ModelSpec
+from monitor.sources.sql_source import SqlSource
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 
 
@@ -22,14 +22,14 @@ class SparkSource(SqlSource):
     at_once: AtOnce | None = AtOnce(1_000, 20_000_000)
     slice_rows: int | None = 5_000_000
 
-    def __init__(self, reader: SparkReader, meter: Meter | None = None) -> None:
+    def __init__(self, reader: SparkReader, meter: SourceMeter | None = None) -> None:
         super().__init__(reader, meter)
         self._cluster = reader
 
-    def counted(
+    def count_panes(
         self,
         model: ModelSpec,
-        part: Part,
+        part: PaneHalf,
         ranges: Sequence[Range],
         counting: Counting,
         *,
@@ -37,14 +37,14 @@ class SparkSource(SqlSource):
         as_of: int,
     ) -> CountedPanes:
         """A part of each of some panes, counted by the workers."""
-        labels = part is Part.LABELS
-        self._meter.wait()
-        with self._cluster.session() as session, self._meter.timed() as read:
+        labels = part is PaneHalf.LABELS
+        self._meter.apply_rate_limit()
+        with self._cluster.open_session() as session, self._meter.note_query_part() as read:
             look = scan.labelled_scan if labels else scan.record_scan
             wanted = look(session, self.reader.engine, model, ranges)
             names = [output.name for output in wanted.outputs]
             job = job_text(counting, names, labels=labels, panes=panes, as_of=as_of)
-            table = session.counted(wanted, counting.reading, panes.tolist(), job)
+            table = session.count_on_workers(wanted, counting.reading, panes.tolist(), job)
             read.rows = int(pc.sum(table["read"]).as_py() or 0)
         missing = () if labels else (name for name, _ in counting.features if f"feature:{name}" not in names)
         parts = parts_of(table, counting, labels=labels, panes=panes)

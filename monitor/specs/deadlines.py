@@ -41,7 +41,7 @@ def answered_within(statement_timeout: int) -> float:
 
 
 @contextmanager
-def within(seconds: float, end: Callable[[], None]) -> Iterator[None]:
+def enforce_deadline(seconds: float, end: Callable[[], None]) -> Iterator[None]:
     """Call `end` from another thread if what runs meanwhile takes too long.
 
     Raises
@@ -95,7 +95,7 @@ def bound_waits(seconds: float, connection: Any, _record: object = None) -> None
 
     def bounded(*given: Any, **named: Any) -> Any:
         try:
-            with within(seconds, lambda: end_socket(connection.fileno())):
+            with enforce_deadline(seconds, lambda: end_socket(connection.fileno())):
                 return wait(*given, **named)
         except TimeoutError as error:
             raise connection.OperationalError(str(error)) from error

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from monitor.alerts.alert_messages import Notice
 from monitor.alerts.lifecycle import Alert
-from monitor.alerts.messages import Notice
 from monitor.core.clock import LAST, SECOND
-from monitor.measures.rows import MeasurementRow
-from monitor.specs.model import ModelSpec
-from monitor.specs.rows import (
-    Day,
-    Entry,
-    Event,
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import (
     FoldedPanes,
+    HistoryEvent,
+    KeptDay,
+    LedgerEntry,
     ModelState,
     PaneFacts,
     Provenance,
@@ -27,16 +27,16 @@ from monitor.specs.rows import (
 if TYPE_CHECKING:  # what only reads the store does without NumPy and Arrow
     import pyarrow as pa
 
-    from monitor.core.typing import Ints
+    from monitor.core.array_types import Ints
     from monitor.records.counting import Counting
-    from monitor.records.labels.differences import Differences
-    from monitor.records.pane import CountedPanes, PanePart, Part
+    from monitor.records.labels.label_differences import LabelDifferences
+    from monitor.records.pane import CountedPanes, PaneHalf, PanePart
     from monitor.records.reference import Reference
-    from monitor.records.rows import Batches
+    from monitor.records.winning_rows import Batches
 
 Range = tuple[int, int]
 FEW_LABELS, MANY_LABELS = 3, 20  # of which all, or most, are no class: their words have become others
-OTHER_TIMES = "other_times"  # column of `Source.relabelled`
+OTHER_TIMES = "other_times"  # column of `Source.read_relabelled`
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,22 @@ class Source(Protocol):
     the last one, or until they are closed.
     """
 
-    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
+    def read_changed_records(
+        self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range
+    ) -> Batches:
         """`event_time` (and `logged_at`) of rows logged from `since` on, within event-time bounds."""
         ...
 
-    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
+    def read_changed_labels(
+        self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range
+    ) -> Batches:
         """`event_time`, `reported_at` of predictions whose labels were reported from `since` on.
 
         With `since` also their `label`, where labels have such a time.
         """
         ...
 
-    def relabelled(
+    def read_relabelled(
         self, model: ModelSpec, *, since: int, cursor: int, as_of: int, bounds: Range
     ) -> Iterator[tuple[Range, pa.Table]]:
         """All rows of the records of which a label was reported from `since` on, with all of their labels.
@@ -93,18 +97,18 @@ class Source(Protocol):
         """Why labels of a model cannot be counted by difference, for people; empty: they can."""
         ...
 
-    def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    def read_records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
         ...
 
-    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The same predictions without features, joined (outer) with their labels."""
         ...
 
-    def counted(
+    def count_panes(
         self,
         model: ModelSpec,
-        part: Part,
+        part: PaneHalf,
         ranges: Sequence[Range],
         counting: Counting,
         *,
@@ -122,7 +126,7 @@ class Source(Protocol):
         """
         ...
 
-    def without_rows(self, model: ModelSpec, part: Part) -> str:
+    def without_rows(self, model: ModelSpec, part: PaneHalf) -> str:
         """Title of the table of predictions, or of that of labels, if it has no row at all; else empty."""
         ...
 
@@ -130,11 +134,11 @@ class Source(Protocol):
         """Whether rows that are visible have event times within the bounds."""
         ...
 
-    def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
+    def count_orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
         ...
 
-    def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
+    def count_strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
         ...
 
@@ -147,17 +151,17 @@ class Source(Protocol):
         """
         ...
 
-    def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
+    def count_repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
         """Ids (with their version) that stand in more than one pane within event-time bounds."""
         ...
 
-    def columns(self, model: ModelSpec) -> Mapping[str, str]:
+    def list_columns(self, model: ModelSpec) -> Mapping[str, str]:
         """Names and database types of the prediction table's columns."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class CycleCommit:
     """All that the last transaction of a cycle writes."""
 
     state: ModelState  # the model's new state
@@ -169,9 +173,9 @@ class Commit:
     # False: `current` holds, and replaces, figures of no window only: the next cycle goes on from them.
     whole: bool = True
     # events, entries, days: appended.
-    events: Sequence[Event] = ()
-    entries: Sequence[Entry] = ()
-    days: Sequence[Day] = ()
+    events: Sequence[HistoryEvent] = ()
+    entries: Sequence[LedgerEntry] = ()
+    days: Sequence[KeptDay] = ()
     # alerts, dropped: inserted or replaced; deleted.
     alerts: Sequence[Alert] = ()
     dropped: Sequence[Alert] = ()
@@ -199,14 +203,14 @@ class Lease:
 class PaneStore(Protocol):
     """Keeps counted panes; see `Store` for the tokens."""
 
-    def facts(self, model: str, since: int) -> list[PaneFacts]:
+    def read_pane_facts(self, model: str, since: int) -> list[PaneFacts]:
         """Facts of the stored pane parts that start at or after `since`."""
         ...
 
     def save_panes(
         self,
         model: str,
-        part: Part,
+        part: PaneHalf,
         panes: Sequence[PanePart],
         *,
         layout: str,
@@ -224,7 +228,7 @@ class PaneStore(Protocol):
         """
         ...
 
-    def differences(self, model: str, layout: str) -> tuple[int, list[Differences]]:
+    def read_differences(self, model: str, layout: str) -> tuple[int, list[LabelDifferences]]:
         """How often labels parts were written; what was added to those of a layout and is not in them yet.
 
         Facts and panes that are loaded hold it; `load_blobs` gives them without it.
@@ -232,7 +236,7 @@ class PaneStore(Protocol):
         ...
 
     def add_differences(
-        self, model: str, new: Differences, layout: str, *, writes: int, token: int | None = None
+        self, model: str, new: LabelDifferences, layout: str, *, writes: int, token: int | None = None
     ) -> None:
         """Keep what labels have added to panes, as the write of labels parts with this number.
 
@@ -249,7 +253,7 @@ class PaneStore(Protocol):
         ...
 
     def load_blobs(
-        self, model: str, part: Part, starts: Sequence[int], counting: Counting
+        self, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
     ) -> dict[int, bytes]:
         """The same parts as they are stored: `monitor.records.codec` unpacks them."""
         ...
@@ -262,7 +266,7 @@ class Store(PaneStore, Protocol):
     it, and where it is no longer the lease's, nothing is written and `LeaseLost` is raised. None: unchecked.
     """
 
-    def state(self, model: str) -> ModelState:
+    def read_state(self, model: str) -> ModelState:
         """State of a model; empty before its first cycle."""
         ...
 
@@ -272,7 +276,7 @@ class Store(PaneStore, Protocol):
         """Move the cursors, keep dirty panes, in one transaction. Labels add up; the oldest since stays."""
         ...
 
-    def waiting(self, model: str) -> list[WaitingPane]:
+    def read_waiting_panes(self, model: str) -> list[WaitingPane]:
         """Panes that wait to be counted."""
         ...
 
@@ -281,16 +285,16 @@ class Store(PaneStore, Protocol):
         ...
 
     def load_panes(
-        self, model: str, part: Part, starts: Sequence[int], counting: Counting
+        self, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
     ) -> dict[int, PanePart]:
         """Stored parts that were counted on the layout of `counting`, by start."""
         ...
 
-    def windows(self, model: str, since: int) -> list[WindowState]:
+    def read_windows(self, model: str, since: int) -> list[WindowState]:
         """States of kept windows that end at or after `since`."""
         ...
 
-    def last_kept(
+    def read_last_performance(
         self, model: str, window: str, ends: Sequence[int]
     ) -> dict[tuple[int, str, str], MeasurementRow]:
         """Rows of the last kept performance of the whole at the given ends, by (end, measure, subject).
@@ -299,37 +303,39 @@ class Store(PaneStore, Protocol):
         """
         ...
 
-    def commit(self, model: str, commit: Commit, *, token: int | None = None) -> None:
+    def commit_cycle(self, model: str, commit: CycleCommit, *, token: int | None = None) -> None:
         """Write all of a cycle's results in one transaction."""
         ...
 
-    def renew(self, model: str, token: int, ttl: int) -> bool:
+    def renew_lease(self, model: str, token: int, ttl: int) -> bool:
         """Move the lease's expiry to `ttl` from now; False if it was taken over."""
         ...
 
-    def events(self, model: str | None = None, kind: str | None = None) -> list[Event]:
+    def read_events(self, model: str | None = None, kind: str | None = None) -> list[HistoryEvent]:
         """Events in the order in which they were kept; None: of any model, of any kind."""
         ...
 
-    def entries(self, model: str) -> list[Entry]:
+    def read_entries(self, model: str) -> list[LedgerEntry]:
         """What has entered the sequential tests of a model, by comparison, key and start."""
         ...
 
-    def days(self, model: str, part: Part, key: str, newest: int, *, due: int = LAST) -> list[Day]:
+    def read_days(
+        self, model: str, part: PaneHalf, key: str, newest: int, *, due: int = LAST
+    ) -> list[KeptDay]:
         """The newest days of a part that were due by a moment, judged under a key, oldest first."""
         ...
 
-    def alerts(
+    def read_alerts(
         self, model: str | None = None, *, ended: bool = False, as_of: int | None = None
     ) -> list[tuple[str, Alert]]:
         """(model, alert): those that are pending or firing, `ended`: those that are over too."""
         ...
 
-    def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
+    def read_current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
         """(model, as of, row) of the current measurements."""
         ...
 
-    def reference(self, key: str) -> Reference | None:
+    def read_reference(self, key: str) -> Reference | None:
         """A kept reference by the hash of its specification."""
         ...
 
@@ -383,7 +389,7 @@ class CycleReport:
 class Channel(Protocol):
     """Where notices go to."""
 
-    def send(self, notice: WaitingNotice) -> None:
+    def send_notice(self, notice: WaitingNotice) -> None:
         """Hand a notice over; it may come twice, with the same key.
 
         Raises
@@ -397,19 +403,19 @@ class Channel(Protocol):
 class Outbox(Protocol):
     """A run's notices on their way. Times to wait are microseconds by the database's clock."""
 
-    def waiting(self, channel: str) -> list[WaitingNotice]:
+    def read_waiting_notices(self, channel: str) -> list[WaitingNotice]:
         """What a channel has not taken yet, oldest first."""
         ...
 
-    def claim(self, notice: WaitingNotice, wait: int) -> bool:
+    def claim_notice(self, notice: WaitingNotice, wait: int) -> bool:
         """Have a notice for a while; False: another process has it, or it was delivered meanwhile."""
         ...
 
-    def delivered(self, notice: WaitingNotice) -> None:
+    def note_delivered(self, notice: WaitingNotice) -> None:
         """Note that the channel has taken it."""
         ...
 
-    def undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
+    def note_undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
         """Note why it was not taken, and for how long it waits."""
         ...
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from monitor.alerts.messages import Recipient
-from monitor.alerts.rules import Severity
+from monitor.alerts.alert_messages import Recipient
+from monitor.alerts.alert_rules import Severity
 from monitor.core.clock import DAY, MINUTE
 from monitor.specs import HOST, PORT
-from monitor.specs.model import ModelSpec, SourceSpec
+from monitor.specs.model_spec import ModelSpec, SourceSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Settings:
     daemon: DaemonSpec = DaemonSpec()
     channels: tuple[ChannelSpec, ...] = ()
 
-    def source(self, name: str) -> SourceSpec:
+    def find_source(self, name: str) -> SourceSpec:
         """Source of a name.
 
         Raises
@@ -76,7 +76,7 @@ class Settings:
         """
         return {source.name: source for source in self.sources}[name]
 
-    def recipients(self, model: str) -> tuple[Recipient, ...]:
+    def list_recipients(self, model: str) -> tuple[Recipient, ...]:
         """Who is told of a model's alerts."""
         return tuple(
             Recipient(channel.name, channel.severity)

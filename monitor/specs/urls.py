@@ -44,7 +44,7 @@ _IN_BRACKETS = (
 _TO_PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*):.*@", re.DOTALL)
 
 
-def filled(url: str) -> str:
+def fill_url(url: str) -> str:
     """URL with the texts that its files hold now; its secrets are hidden from now on.
 
     Raises
@@ -52,7 +52,7 @@ def filled(url: str) -> str:
     ValueError
         if a file cannot be read; names it.
     """
-    address = _FILE.sub(lambda place: in_url(text_of(place[1]), url, place.span()), url)
+    address = _FILE.sub(lambda place: encode_in_url(text_of(place[1]), url, place.span()), url)
     learn_secrets(address)
     return address
 
@@ -82,7 +82,7 @@ def sqlite_url(file: Path) -> str:
     return f"sqlite:///{file}"
 
 
-def beside(url: str, directory: Path) -> str:
+def resolve_url(url: str, directory: Path) -> str:
     """URL of a database whose file, where its path is relative, starts at a directory.
 
     >>> beside("sqlite:///monitor.db", Path("conf")), beside("sqlite:////srv/monitor.db", Path("conf"))
@@ -131,7 +131,7 @@ def text_of(path: str) -> str:
         raise ValueError(f"the file {path} cannot be read: {why}") from None
 
 
-def in_url(value: str, text: str, span: tuple[int, int]) -> str:
+def encode_in_url(value: str, text: str, span: tuple[int, int]) -> str:
     """Write a value as it stands at a place of a text.
 
     Between `://` and `@` of a URL, and as a secret of its query string, a value is taken as it would be typed
@@ -174,7 +174,7 @@ def fault_of(url: str) -> str | None:
         return 'a database URL starts as in "sqlite:///monitor.db": got no scheme'
     if any(sign < " " or sign == "\x7f" for sign in url):
         return "a URL is one line without control characters: write a line break as %0A, a tab as %09"
-    return _fault_behind(_engine(scheme), _FILE.sub("_", url[scheme.end() :]))
+    return _fault_behind(_engine_of_scheme(scheme), _FILE.sub("_", url[scheme.end() :]))
 
 
 def _fault_behind(engine: str, rest: str) -> str | None:
@@ -206,7 +206,7 @@ def has_short_password(url: str) -> bool:
 def _password_of(url: str) -> str:
     """Password as it is written, up to the last `@`; empty: there is none."""
     scheme = _SCHEME.match(url)
-    if scheme is None or _engine(scheme) in _FILES:
+    if scheme is None or _engine_of_scheme(scheme) in _FILES:
         return ""
     password = _PASSWORD.match(url, scheme.end())
     return password[1] if password else ""
@@ -224,8 +224,8 @@ def without_channel(text: str, url: str) -> str:
     """What a channel's receiver said, without any part of its address: rather too much is hidden."""
     own = secrets.Secrets()
     for part in _parts_of_channel(url):
-        own.learn(part)
-    return secrets.hide(own.hide(text))
+        own.learn_secret(part)
+    return secrets.hide_secrets(own.hide_known_secrets(text))
 
 
 def _parts_of_channel(url: str) -> list[str]:
@@ -236,7 +236,7 @@ def _parts_of_channel(url: str) -> list[str]:
     return [part for text in (account, location) for part in (text, *re.split(r"[/:@?&=#,+]", text))]
 
 
-def _engine(scheme: re.Match[str]) -> str:
+def _engine_of_scheme(scheme: re.Match[str]) -> str:
     return re.split(r"[+:]", scheme[0], maxsplit=1)[0]
 
 
@@ -248,7 +248,7 @@ def _fault_of_host(host: str) -> str | None:
     return _PORT if port and not 0 < int(port) <= _LAST_PORT else None
 
 
-def shown(url: str) -> str:
+def shown_url(url: str) -> str:
     """URL as it may be logged and shown: no password, no secret in its query string.
 
     A text that is no URL is hidden whole. Rather too much is hidden than too little.

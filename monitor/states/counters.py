@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from monitor.core.array_types import Bools, Ints
 from monitor.core.errors import GridMismatch
 from monitor.core.text import content_hash
-from monitor.core.typing import Bools, Ints
 from monitor.states import sums
 
 _AT_ONCE = 128  # moves: their counters stay in the processor's cache
@@ -23,7 +23,7 @@ _FILLED = 0.06  # share of a layout from which on dense vectors are cheaper
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CounterBlock:
     """A named part of a layout."""
 
     name: str  # as in "score", "feature:temp_f"
@@ -39,10 +39,10 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Layout:
+class CounterLayout:
     """Blocks, one behind the other. State size: at most 16 bytes a non-zero counter."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[CounterBlock, ...]
 
     @cached_property
     def offsets(self) -> dict[str, int]:
@@ -61,21 +61,21 @@ class Layout:
         return content_hash([[b.name, list(b.shape), b.grid, b.sums] for b in self.blocks])
 
     @cached_property
-    def by_name(self) -> dict[str, Block]:
+    def by_name(self) -> dict[str, CounterBlock]:
         """Blocks by name."""
         return {block.name: block for block in self.blocks}
 
     @cached_property
     def hi(self) -> Ints:
         """Positions of the high halves of sums; the low halves lie `width` further on, see `lo`."""
-        return self._halves(2)
+        return self._half_positions(2)
 
     @cached_property
     def lo(self) -> Ints:
         """Positions of the low halves of sums, in the order of `hi`."""
-        return self._halves(3)
+        return self._half_positions(3)
 
-    def _halves(self, row: int) -> Ints:
+    def _half_positions(self, row: int) -> Ints:
         parts = [np.empty(0, dtype=np.int64)]
         for block in self.blocks:
             if block.sums:
@@ -83,7 +83,7 @@ class Layout:
                 parts.append(np.arange(start, start + block.shape[1]))
         return np.concatenate(parts)
 
-    def slice(self, name: str) -> slice:
+    def block_slice(self, name: str) -> slice:
         """Positions of a block."""
         start = self.offsets[name]
         return slice(start, start + self.by_name[name].size)
@@ -93,28 +93,28 @@ class Layout:
 class Counters:
     """Non-zero counts. Exact: merging loses nothing."""
 
-    layout: Layout  # what the positions mean
+    layout: CounterLayout  # what the positions mean
     index: Ints  # int64, ascending, distinct positions
     value: Ints  # int64, non-zero; low halves of sums in [0, 2^40)
 
     @classmethod
-    def empty(cls, layout: Layout) -> "Counters":
+    def make_empty(cls, layout: CounterLayout) -> "Counters":
         """Return the identity of `merge`."""
         return cls(layout, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     @classmethod
-    def of(cls, layout: Layout, dense: Ints) -> "Counters":
+    def from_dense(cls, layout: CounterLayout, dense: Ints) -> "Counters":
         """Counters of a dense vector of `layout.size` integers."""
         if dense.shape != (layout.size,):
             raise GridMismatch(f"a vector of {layout.size} counters is needed: got {dense.shape}")
         canonical = dense.astype(np.int64)
-        hi, lo = sums.normalise(canonical[layout.hi], canonical[layout.lo])
+        hi, lo = sums.normalise_halves(canonical[layout.hi], canonical[layout.lo])
         canonical[layout.hi], canonical[layout.lo] = hi, lo
         index = np.flatnonzero(canonical != 0)  # of booleans: twice as fast
         return cls(layout, index, canonical[index])
 
     @classmethod
-    def merge_all(cls, layout: Layout, many: Iterable["Counters"]) -> "Counters":
+    def merge_all(cls, layout: CounterLayout, many: Iterable["Counters"]) -> "Counters":
         """Sum of any number of counters of one layout. Cost: their non-zero counts."""
         parts = list(many)
         layouts = {id(part.layout): part.layout for part in parts}
@@ -127,9 +127,9 @@ class Counters:
                 np.concatenate([part.index for part in parts]),
                 np.concatenate([part.value for part in parts]),
             )
-        return cls.of(layout, dense)
+        return cls.from_dense(layout, dense)
 
-    def merge(self, other: "Counters") -> "Counters":
+    def merge_with(self, other: "Counters") -> "Counters":
         """Sum of both. Exact.
 
         Raises
@@ -139,23 +139,23 @@ class Counters:
         """
         return Counters.merge_all(self.layout, [self, other])
 
-    def dense(self) -> Ints:
+    def dense_counts(self) -> Ints:
         """All counters."""
         full = np.zeros(self.layout.size, dtype=np.int64)
         full[self.index] = self.value
         return full
 
-    def block(self, name: str) -> Ints:
+    def dense_block(self, name: str) -> Ints:
         """Dense array of one block."""
-        where = self.layout.slice(name)
+        where = self.layout.block_slice(name)
         first, last = np.searchsorted(self.index, [where.start, where.stop])
         flat = np.zeros(where.stop - where.start, dtype=np.int64)
         flat[self.index[first:last] - where.start] = self.value[first:last]
         return flat.reshape(self.layout.by_name[name].shape)
 
-    def opened(self) -> "Opened":
+    def make_dense(self) -> "DenseCounters":
         """All counters, for many blocks to be read."""
-        return Opened(self.layout, self.dense())
+        return DenseCounters(self.layout, self.dense_counts())
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -169,50 +169,53 @@ class Counters:
         return hash((self.layout.hash, self.index.tobytes(), self.value.tobytes()))
 
 
-Moved: TypeAlias = tuple[Counters, Sequence[Counters], Sequence[Counters]]
+CounterMove: TypeAlias = tuple[Counters, Sequence[Counters], Sequence[Counters]]
 """Counters, what is to be taken away from them, what is to be added."""
 
 
-def moved_all(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:
+def moved_all(layout: CounterLayout, moves: Sequence[CounterMove]) -> list[Counters | None]:
     """The counters after each move, exactly; None: a count would fall below 0.
 
     Cost: that of the non-zero counters, some moves at once; where they fill the layout, its size a move.
     """
-    if sum(map(_counters, moves)) > _FILLED * len(moves) * layout.size:
+    if sum(map(_move_size, moves)) > _FILLED * len(moves) * layout.size:
         return [_moved_densely(layout, move) for move in moves]
     some = (moves[first : first + _AT_ONCE] for first in range(0, len(moves), _AT_ONCE))
-    return [counters for each in some for counters in _moved(layout, each)]
+    return [counters for each in some for counters in _move_batch(layout, each)]
 
 
-def _counters(move: Moved) -> int:
+def _move_size(move: CounterMove) -> int:
     counters, taken, added = move
     return len(counters.index) + sum(len(each.index) for each in (*taken, *added))
 
 
-def _moved_densely(layout: Layout, move: Moved) -> Counters | None:
+def _moved_densely(layout: CounterLayout, move: CounterMove) -> Counters | None:
     counters, taken, added = move
-    dense = counters.dense()
+    dense = counters.dense_counts()
     for each in added:
         dense[each.index] += each.value
     for each in taken:
         dense[each.index] -= each.value
-    now = Counters.of(layout, dense)
+    now = Counters.from_dense(layout, dense)
     low = now.index[now.value < 0]
     return now if not len(low) or np.isin(low, layout.hi).all() else None
 
 
-def _moved(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:
-    stood, value = _numbered([(counters,) for counters, _, _ in moves])
-    taken, added = _numbered([side for _, side, _ in moves]), _numbered([side for _, _, side in moves])
-    key, change = summed(np.concatenate([added[0], taken[0]]), np.concatenate([added[1], -taken[1]]))
+def _move_batch(layout: CounterLayout, moves: Sequence[CounterMove]) -> list[Counters | None]:
+    stood, value = _number_counters([(counters,) for counters, _, _ in moves])
+    taken, added = (
+        _number_counters([side for _, side, _ in moves]),
+        _number_counters([side for _, _, side in moves]),
+    )
+    key, change = sum_by_key(np.concatenate([added[0], taken[0]]), np.concatenate([added[1], -taken[1]]))
     position = key % layout.size
     at = np.minimum(np.searchsorted(layout.lo, position), max(len(layout.lo) - 1, 0))
     if len(layout.lo) and (is_lo := layout.lo[at] == position).any():
-        carry = (_found(stood, value, key[is_lo])[2] + change[is_lo]) >> sums.BITS
+        carry = (_find_keys(stood, value, key[is_lo])[2] + change[is_lo]) >> sums.BITS
         change[is_lo] -= carry << sums.BITS
         hi = key[is_lo] - position[is_lo] + layout.hi[at[is_lo]]
-        key, change = summed(np.concatenate([key, hi]), np.concatenate([change, carry]))
-    place, there, before = _found(stood, value, key)
+        key, change = sum_by_key(np.concatenate([key, hi]), np.concatenate([change, carry]))
+    place, there, before = _find_keys(stood, value, key)
     total = before + change
     low = key[total < 0]
     refused = set((low[~np.isin(low % layout.size, layout.hi)] // layout.size).tolist())
@@ -229,17 +232,17 @@ def _moved(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:
     ]
 
 
-_Keyed: TypeAlias = tuple[Ints, Ints]  # number x size of the layout + position, ascending; value
+_KeyedCounts: TypeAlias = tuple[Ints, Ints]  # number x size of the layout + position, ascending; value
 
 
-def _numbered(many: Sequence[Sequence[Counters]]) -> _Keyed:
+def _number_counters(many: Sequence[Sequence[Counters]]) -> _KeyedCounts:
     none = np.empty(0, dtype=np.int64)
     flat = [(number, counters) for number, each in enumerate(many) for counters in each]
     keys = [counters.index + number * counters.layout.size for number, counters in flat]
     return np.concatenate([none, *keys]), np.concatenate([none, *(counters.value for _, counters in flat)])
 
 
-def summed(key: Ints, value: Ints) -> _Keyed:
+def sum_by_key(key: Ints, value: Ints) -> _KeyedCounts:
     """Distinct keys, ascending, and the sums of their values; none whose sum is 0."""
     order = np.argsort(key, kind="stable")
     key, value = key[order], value[order]
@@ -249,7 +252,7 @@ def summed(key: Ints, value: Ints) -> _Keyed:
     return key[first[kept]], total[kept]
 
 
-def _found(among: Ints, value: Ints, key: Ints) -> tuple[Ints, Bools, Ints]:
+def _find_keys(among: Ints, value: Ints, key: Ints) -> tuple[Ints, Bools, Ints]:
     """Place of each key among ascending ones, whether it is there, and its value, else 0."""
     if not len(among):
         return np.zeros_like(key), np.zeros(len(key), dtype=bool), np.zeros_like(key)
@@ -259,12 +262,12 @@ def _found(among: Ints, value: Ints, key: Ints) -> tuple[Ints, Bools, Ints]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opened:
+class DenseCounters:
     """Counters made dense once, whose blocks cost nothing to read."""
 
-    layout: Layout  # what the positions mean
+    layout: CounterLayout  # what the positions mean
     dense: Ints  # int64, shape (layout.size,)
 
-    def block(self, name: str) -> Ints:
+    def dense_block(self, name: str) -> Ints:
         """Dense array of one block."""
-        return self.dense[self.layout.slice(name)].reshape(self.layout.by_name[name].shape)
+        return self.dense[self.layout.block_slice(name)].reshape(self.layout.by_name[name].shape)

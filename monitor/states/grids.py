@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from monitor.core.typing import Bools, Floats, Ints
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.states.sums import SMALLEST, power_of_two
 
 _BLOCK = 16_384  # values at a time: the temporaries stay in the processor's cache
@@ -27,7 +27,7 @@ NAMED_LEVELS = 254
 NAMED_FROM = 10  # reference records a level needs before it is named anywhere
 
 
-class Lookup:
+class CellLookup:
     """Cells of arbitrary ascending edges; a value equal to an edge lies above it.
 
     A uniform table of slots lies over the edges, fine enough that no slot holds two of them, or few. The
@@ -57,19 +57,19 @@ class Lookup:
             if not self._slots / _MOST < span < np.inf:
                 return
             self._scale = self._slots / span
-            slots = self._slot(edges)
+            slots = self._slot_of(edges)
             self._steps = int(np.bincount(slots).max())
             if self._steps == 1 or (power == _LARGEST and self._steps <= _STEPS):
                 self._table = np.searchsorted(slots, np.arange(self._slots), side="left")
                 return
 
-    def _slot(self, values: Floats) -> Ints:
+    def _slot_of(self, values: Floats) -> Ints:
         slots = np.empty(len(values), dtype=np.int64)
         with np.errstate(over="ignore", under="ignore"):
-            self._fill(values, np.empty(len(values)), slots)
+            self._fill_slots(values, np.empty(len(values)), slots)
         return slots
 
-    def _fill(self, values: Floats, scaled: Floats, slots: Ints) -> None:
+    def _fill_slots(self, values: Floats, scaled: Floats, slots: Ints) -> None:
         """Slots of values, in place: where what is far away overflows, it is clipped as well."""
         np.subtract(values, self._low, out=scaled)
         np.multiply(scaled, self._scale, out=scaled)
@@ -92,7 +92,7 @@ class Lookup:
         for start in range(0, len(values), _BLOCK):
             block = values[start : start + _BLOCK]
             below, n = cells[start : start + _BLOCK], len(block)
-            self._fill(block, room[:n], slots[:n])
+            self._fill_slots(block, room[:n], slots[:n])
             # no index is out of range: "wrap" spares the check, and a copy
             table.take(slots[:n], out=below, mode="wrap")
             for _ in range(self._steps):
@@ -126,14 +126,14 @@ class NumericGrid:
         """Number of all cells."""
         return self.regular + EXTRA_CELLS
 
-    def cells(self, values: Floats, missing: Bools) -> Ints:
+    def value_cells(self, values: Floats, missing: Bools) -> Ints:
         """Cell of each value; NaN, infinities and values out of range are invalid."""
         valid = np.isfinite(values) & (values >= self.lower) & (values <= self.upper)
         if valid.all():
-            cells = lookup(self.edges)(values)
+            cells = cached_lookup(self.edges)(values)
         else:
             cells = np.full(len(values), self.regular + 2, dtype=np.int64)
-            cells[valid] = lookup(self.edges)(values[valid])
+            cells[valid] = cached_lookup(self.edges)(values[valid])
         cells[missing] = self.regular + 1
         return cells
 
@@ -161,19 +161,19 @@ class CategoryGrid:
             return self.regular + 1
         if level in self.levels:
             return self.levels.index(level)
-        return self.regular - 1 if digest(level) in self.rare else self.regular
+        return self.regular - 1 if level_digest(level) in self.rare else self.regular
 
 
 Grid: TypeAlias = NumericGrid | CategoryGrid
 
 
 @lru_cache(maxsize=512)
-def lookup(edges: tuple[float, ...]) -> Lookup:
+def cached_lookup(edges: tuple[float, ...]) -> CellLookup:
     """Lookup table of edges, built once."""
-    return Lookup(np.asarray(edges, dtype=np.float64))
+    return CellLookup(np.asarray(edges, dtype=np.float64))
 
 
-def digest(level: str) -> str:
+def level_digest(level: str) -> str:
     """Short digest of a level that must not be named."""
     return hashlib.blake2b(level.encode(), digest_size=8).hexdigest()
 
@@ -199,7 +199,7 @@ def feature_grid(values: Floats) -> NumericGrid:
     with np.errstate(over="ignore"):  # values out of the reference's range lie beyond these two
         ends = np.asarray([ordered[0], np.nextafter(ordered[-1], np.inf)])
     edges = np.concatenate([quantile_edges(ordered, FEATURE_CELLS), ends[np.isfinite(ends)]])
-    return _with_deciles(np.unique(edges), ordered, -np.inf, np.inf)
+    return _make_decile_grid(np.unique(edges), ordered, -np.inf, np.inf)
 
 
 def score_grid(values: Floats | None, lower: float, upper: float) -> NumericGrid:
@@ -220,12 +220,12 @@ def score_grid(values: Floats | None, lower: float, upper: float) -> NumericGrid
         np.linspace(low, high, SCORE_UNIFORM_CELLS + 1)[1:-1] if 0 < high - low < np.inf else np.empty(0)
     )
     if values is None or len(values) == 0:
-        return NumericGrid(edges=_floats(np.unique(uniform)), lower=lower, upper=upper)
+        return NumericGrid(edges=_plain_floats(np.unique(uniform)), lower=lower, upper=upper)
     ordered = np.sort(values)
     distinct = np.unique(ordered)
     fine = distinct if len(distinct) < SCORE_QUANTILE_CELLS else quantile_edges(ordered, SCORE_QUANTILE_CELLS)
     edges = np.unique(np.concatenate([uniform, fine, quantile_edges(ordered, 10)]))
-    return _with_deciles(edges, ordered, lower, upper)
+    return _make_decile_grid(edges, ordered, lower, upper)
 
 
 def category_grid(levels: list[str], counts: list[int]) -> CategoryGrid:
@@ -233,13 +233,13 @@ def category_grid(levels: list[str], counts: list[int]) -> CategoryGrid:
     order = sorted(zip(levels, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
     named = tuple(level for level, count in order[:NAMED_LEVELS] if count >= NAMED_FROM)
     rare = set(levels).difference(named)
-    return CategoryGrid(levels=named, rare=frozenset(digest(level) for level in rare))
+    return CategoryGrid(levels=named, rare=frozenset(level_digest(level) for level in rare))
 
 
 def log_edges(smallest: float, largest: float, ratio: float = 1.01) -> tuple[float, ...]:
     """Edges of cells that are 1 % wide, from `smallest` up to at least `largest`."""
     steps = int(np.ceil(np.log(largest / smallest) / np.log(ratio)))
-    return _floats(smallest * ratio ** np.arange(steps + 1, dtype=np.float64))
+    return _plain_floats(smallest * ratio ** np.arange(steps + 1, dtype=np.float64))
 
 
 def to_json(grid: Grid) -> dict[str, object]:
@@ -266,18 +266,18 @@ def from_json(plain: Mapping[str, Any]) -> Grid:
             raise ValueError(f"a grid is numeric or category: got {plain.get('kind')!r}")
 
 
-def _floats(values: Floats) -> tuple[float, ...]:
+def _plain_floats(values: Floats) -> tuple[float, ...]:
     """Plain numbers, 0.0 for -0.0: equal edges have one hash."""
     return tuple((values + 0.0).tolist())
 
 
-def _with_deciles(edges: Floats, ordered: Floats, lower: float, upper: float) -> NumericGrid:
+def _make_decile_grid(edges: Floats, ordered: Floats, lower: float, upper: float) -> NumericGrid:
     deciles = np.unique(quantile_edges(ordered, 10))
     positions = tuple(np.searchsorted(edges, deciles).tolist())
-    return NumericGrid(_floats(edges), positions, lower, upper, *_moments(ordered))
+    return NumericGrid(_plain_floats(edges), positions, lower, upper, *_middle_and_scale(ordered))
 
 
-def _moments(ordered: Floats) -> tuple[float, float]:
+def _middle_and_scale(ordered: Floats) -> tuple[float, float]:
     """A value in the middle, and the power of two at the standard deviation; 0 where it overflows."""
     centre = float(ordered[len(ordered) // 2]) + 0.0
     with np.errstate(over="ignore"):

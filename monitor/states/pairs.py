@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from monitor.core.typing import Ints
+from monitor.core.array_types import Ints
 from monitor.states.views import ScoreTable
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class PairedAgreement:
     """Labelled records that both predicted, by which of them was right."""
 
     both: int

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from monitor.core.text import reserved
+from monitor.core.text import mark_reserved_name
 
 if TYPE_CHECKING:
     from monitor.states.counters import Counters  # NumPy: names of strata do without it
@@ -23,14 +23,14 @@ WHOLE = Stratum()
 Strata: TypeAlias = Mapping[Stratum, "Counters"]
 
 
-def alone(strata: Strata, stratum: Stratum) -> Strata:
+def isolate_stratum(strata: Strata, stratum: Stratum) -> Strata:
     """A stratum as if it were the whole; nothing, where it has no records."""
     return {WHOLE: strata[stratum]} if stratum in strata else {}
 
 
 def value_name(value: str) -> str:
     """Name of a version, or of a segment's value, that the data hold: told apart from *other* and *none*."""
-    return reserved(value) if value in (OTHER, NONE) else value
+    return mark_reserved_name(value) if value in (OTHER, NONE) else value
 
 
 def segment_of(column: str, value: str) -> Stratum:

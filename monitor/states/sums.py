@@ -2,7 +2,7 @@
 
 A term, divided by its scale (a power of two), is rounded once to the unit 2^-40, ties to even, and stored
 as hi * 2^40 + lo with 0 <= lo < 2^40. Halves are added as integers, so that order and grouping cannot
-change a sum; the carry of lo is moved to hi by `normalise`. Terms lie below 2^40, so that a sum of
+change a sum; the carry of lo is moved to hi by `normalise_halves`. Terms lie below 2^40, so that a sum of
 8 million of the largest fits.
 """
 
@@ -11,7 +11,7 @@ from math import frexp, isfinite, ldexp, ulp
 
 import numpy as np
 
-from monitor.core.typing import Bools, Floats, Ints
+from monitor.core.array_types import Bools, Floats, Ints
 
 BITS = 40
 HALF = 1 << BITS
@@ -21,7 +21,7 @@ _WHOLE = 2.0**62
 _EXPONENT = 250  # of the largest scale: its fourth power is still a double
 
 
-def halves(terms: Floats) -> tuple[Ints, Ints, Bools]:
+def split_halves(terms: Floats) -> tuple[Ints, Ints, Bools]:
     """Split terms, in units of their scale, into integer halves.
 
     Parameters
@@ -46,7 +46,8 @@ def halves(terms: Floats) -> tuple[Ints, Ints, Bools]:
 def whole_units(terms: Floats, most: int) -> Ints | None:
     """Terms as integers, where any `most` of them surely add up to less than 2^63; None elsewhere.
 
-    A quarter of the cost of `halves`: `normalise` makes the same halves of 0 and the sum of these.
+    A quarter of the cost of `split_halves`: `normalise_halves` makes the same halves of 0 and the sum of
+    these.
     """
     with np.errstate(over="ignore", under="ignore"):
         units = np.rint(terms * HALF)
@@ -54,20 +55,20 @@ def whole_units(terms: Floats, most: int) -> Ints | None:
     return units.astype(np.int64) if largest < _WHOLE / max(most, 1) else None
 
 
-def normalise(hi: Ints, lo: Ints) -> tuple[Ints, Ints]:
+def normalise_halves(hi: Ints, lo: Ints) -> tuple[Ints, Ints]:
     """Move the carry of `lo` to `hi`: the one form in which equal sums have equal halves."""
     carry = lo >> BITS
     return hi + carry, lo - (carry << BITS)
 
 
-def units(hi: int, lo: int) -> int:
+def units_of_halves(hi: int, lo: int) -> int:
     """Value of a sum in units of 2^-40 of its scale."""
     return (int(hi) << BITS) + int(lo)
 
 
-def exact(hi: int, lo: int, scale: float) -> Fraction:
+def exact_fraction(hi: int, lo: int, scale: float) -> Fraction:
     """Value of a sum as an exact fraction, in the unit of its terms."""
-    return Fraction(units(hi, lo), HALF) * Fraction(scale)
+    return Fraction(units_of_halves(hi, lo), HALF) * Fraction(scale)
 
 
 def power_of_two(spread: float) -> float:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from monitor.core.typing import Counts, Ints
+from monitor.core.array_types import Counts, Ints
 from monitor.states import sums
 from monitor.states.grids import EXTRA_CELLS, Grid
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class CellHistogram:
     """Counts per cell of a grid: the regular cells, then unseen, missing, invalid."""
 
     grid: Grid  # the cells
@@ -42,7 +42,7 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
+class ConfusionCounts:
     """Labelled records by actual and predicted class."""
 
     classes: tuple[str, ...]  # canonical text; for a binary model (negative, positive)
@@ -68,14 +68,14 @@ class ClassTables:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class ExactSums:
     """Exact sums of named terms."""
 
     counts: Ints  # int64, shape (4, terms): n, out of range, hi, lo
     terms: tuple[str, ...]  # names, one a column
     scales: tuple[float, ...]  # powers of two, one a column: the unit of the term is 2^-40 of it
 
-    def n(self, term: str) -> int:
+    def count_of(self, term: str) -> int:
         """Count the records that have the term."""
         return int(self.counts[0, self.terms.index(term)])
 
@@ -83,24 +83,24 @@ class Sums:
         """Count the records whose term was too large to be added."""
         return int(self.counts[1, self.terms.index(term)])
 
-    def scale(self, term: str) -> float:
+    def scale_of(self, term: str) -> float:
         """Power of two that the term is measured in."""
         return self.scales[self.terms.index(term)]
 
-    def units(self, term: str) -> int:
+    def units_of(self, term: str) -> int:
         """Exact sum of the rounded terms in units of 2^-40 of its scale."""
         at = self.terms.index(term)
-        return sums.units(int(self.counts[2, at]), int(self.counts[3, at]))
+        return sums.units_of_halves(int(self.counts[2, at]), int(self.counts[3, at]))
 
-    def total(self, term: str) -> Fraction:
+    def exact_total(self, term: str) -> Fraction:
         """Exact sum of the rounded terms."""
         at = self.terms.index(term)
-        return sums.exact(int(self.counts[2, at]), int(self.counts[3, at]), self.scales[at])
+        return sums.exact_fraction(int(self.counts[2, at]), int(self.counts[3, at]), self.scales[at])
 
-    def mean(self, term: str) -> Fraction:
+    def exact_mean(self, term: str) -> Fraction:
         """Exact mean of the rounded terms; there must be a record."""
         at = self.terms.index(term)
-        return self.total(term) / int(self.counts[0, at] - self.counts[1, at])
+        return self.exact_total(term) / int(self.counts[0, at] - self.counts[1, at])
 
 
 @dataclass(frozen=True, slots=True)

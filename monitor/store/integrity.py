@@ -9,11 +9,16 @@ from sqlalchemy import Connection, Table, func, select, text
 from sqlalchemy.exc import OperationalError
 
 from monitor.core.errors import REMEDY, StoreError
-from monitor.specs.deadlines import within
+from monitor.specs.deadlines import enforce_deadline
 from monitor.specs.urls import sqlite_file
-from monitor.store.connections import connect, parsed, reading, shown
-from monitor.store.damage import GuardedType
-from monitor.store.engine import is_newest
+from monitor.store.damaged_rows import GuardedType
+from monitor.store.store_connections import (
+    make_store_engine,
+    parse_store_url,
+    read_transaction,
+    shown_store_url,
+)
+from monitor.store.store_database import is_newest
 from monitor.store.tables import METADATA, VIEWS
 
 LIMIT = 10.0  # seconds
@@ -68,8 +73,8 @@ def require_sound(url: str, limit: float = LIMIT) -> Integrity:
     CodecError
         if a value is of another type than its column.
     """
-    address = parsed(url)
-    name, in_file = shown(address), address.get_backend_name() == "sqlite"
+    address = parse_store_url(url)
+    name, in_file = shown_store_url(address), address.get_backend_name() == "sqlite"
     file = sqlite_file(address.database or "")
     if in_file and not file.is_file():  # none yet, or one in memory
         return Integrity()
@@ -78,9 +83,9 @@ def require_sound(url: str, limit: float = LIMIT) -> Integrity:
         return Integrity(warnings=(f"store {name}: the file {file} is empty: {then}",))
     if not is_newest(url):  # tables of another version have other columns
         return Integrity()
-    engine = connect(url)
+    engine = make_store_engine(url)
     try:
-        with reading(engine) as connection:
+        with read_transaction(engine) as connection:
             for table in (*METADATA.sorted_tables, *VIEWS.sorted_tables):
                 connection.execute(select(table).limit(0))  # names all of its columns
             look = _look_at_file if in_file else _look_at_server
@@ -94,12 +99,12 @@ def _look_at_file(connection: Connection, name: str, limit: float) -> Integrity:
     interrupt: Callable[[], None] = connection.connection.driver_connection.interrupt  # type: ignore[union-attr]
     try:
         for pragma in _PRAGMAS:
-            with _before(until, interrupt):
+            with _limit_statement(until, interrupt):
                 said = str(connection.exec_driver_sql(f"PRAGMA {pragma}").scalar())
             if said != "ok":
                 raise StoreError(f"store {name}: damaged, says SQLite: {_without_heading(said)}; {REMEDY}")
         for table in METADATA.sorted_tables:
-            with _before(until, interrupt):
+            with _limit_statement(until, interrupt):
                 _require_types(connection, table)
     except TimeoutError:
         short = f"{limit:g} seconds were too short to look at the whole file"
@@ -130,7 +135,7 @@ def _look_at_server(connection: Connection, name: str, limit: float) -> Integrit
 
 
 @contextmanager
-def _before(until: float, interrupt: Callable[[], None]) -> Iterator[None]:
+def _limit_statement(until: float, interrupt: Callable[[], None]) -> Iterator[None]:
     """Have a statement end in time.
 
     Raises
@@ -141,7 +146,7 @@ def _before(until: float, interrupt: Callable[[], None]) -> Iterator[None]:
     left = until - time.monotonic()
     if left < _LEAST:
         raise TimeoutError
-    with within(left, interrupt):
+    with enforce_deadline(left, interrupt):
         yield
     if time.monotonic() >= until:
         raise TimeoutError

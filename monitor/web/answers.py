@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from monitor.core.errors import MonitorError
-from monitor.exposition.page import likes
+from monitor.exposition.metrics_page import header_preferences
 
 PRIVATE = {"Cache-Control": "private, no-cache"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PageAnswer:
     """An answer of a page."""
 
     body: bytes
@@ -21,15 +21,17 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def away(error: MonitorError) -> Answer:
+def store_unavailable_answer(error: MonitorError) -> PageAnswer:
     """Page of a store that does not answer."""
-    return Answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503, {"Retry-After": "10", **PRIVATE})
+    return PageAnswer(
+        f"{error}\n".encode(), "text/plain; charset=utf-8", 503, {"Retry-After": "10", **PRIVATE}
+    )
 
 
-class Pages(Protocol):
+class PageSource(Protocol):
     """Pages by their addresses."""
 
-    def answer(self, path: str, query: str, known: str) -> Answer:
+    def answer_page(self, path: str, query: str, known: str) -> PageAnswer:
         """Answer a path and a query as they were sent; `known`: the ETag that the client has, or empty."""
         ...
 
@@ -40,5 +42,5 @@ def accepts_gzip(accept_encoding: str) -> bool:
     >>> accepts_gzip("deflate, gzip;q=0.5"), accepts_gzip("gzip;q=0"), accepts_gzip("")
     (True, False, False)
     """
-    liked = likes(accept_encoding)
+    liked = header_preferences(accept_encoding)
     return liked.get("gzip", liked.get("*", 0.0)) > 0

@@ -37,7 +37,7 @@ Secrets = Callable[[], tuple[bytes, ...]]
 """SHA-256 of each secret that is accepted now."""
 
 
-class Guard:
+class RequestGuard:
     """Stands before an application: nothing without credentials, only GET and HEAD, careful headers.
 
     Parameters
@@ -51,7 +51,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or let the application answer."""
-        trusted = self._secrets is None or _accepted(Headers(scope=scope), self._secrets())
+        trusted = self._secrets is None or _is_accepted(Headers(scope=scope), self._secrets())
         scope[_TRUSTED] = trusted
 
         async def careful(message: Message) -> None:
@@ -63,7 +63,7 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = _refusal(scope["path"], scope["method"], trusted=trusted)
+        refusal = _refusal_response(scope["path"], scope["method"], trusted=trusted)
         await (self._app if refusal is None else refusal)(scope, receive, careful)
 
 
@@ -72,7 +72,7 @@ def is_trusted(request: Request) -> bool:
     return bool(request.scope.get(_TRUSTED))
 
 
-def exposed(http: HttpSpec) -> str | None:
+def exposure_warning(http: HttpSpec) -> str | None:
     """Warning of a server that others than this machine reach without TLS or credentials."""
     lacking = []
     if http.tls_certificate is None:
@@ -105,7 +105,7 @@ def own_hosts(http: HttpSpec) -> frozenset[str] | None:
     return frozenset({"localhost", "127.0.0.1", "[::1]", *([outside] if outside else [])})
 
 
-def _refusal(path: str, method: str, *, trusted: bool) -> Response | None:
+def _refusal_response(path: str, method: str, *, trusted: bool) -> Response | None:
     if not trusted and path not in PROBES:
         refusal = PlainTextResponse("credentials needed\n", status_code=401)
         refusal.headers.append("WWW-Authenticate", 'Bearer realm="monitor"')
@@ -117,16 +117,16 @@ def _refusal(path: str, method: str, *, trusted: bool) -> Response | None:
     return None
 
 
-def _accepted(headers: Headers, secrets: tuple[bytes, ...]) -> bool:
+def _is_accepted(headers: Headers, secrets: tuple[bytes, ...]) -> bool:
     """Whether a secret was sent; how long that takes tells nothing of it."""
     given = headers.getlist("authorization")
-    secret = _secret(given[0]) if len(given) == 1 else None
+    secret = _sent_secret(given[0]) if len(given) == 1 else None
     digest = hashlib.sha256(b"" if secret is None else secret).digest()
     equal = [hmac.compare_digest(digest, accepted) for accepted in secrets]
     return secret is not None and any(equal)
 
 
-def _secret(authorization: str) -> bytes | None:
+def _sent_secret(authorization: str) -> bytes | None:
     """Secret of an Authorization header: a bearer token, or the password of any user."""
     scheme, _, value = authorization.partition(" ")
     match scheme.lower():

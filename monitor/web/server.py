@@ -17,10 +17,10 @@ from starlette.routing import Route
 
 from monitor.core.errors import ConfigurationError
 from monitor.core.text import readable_lines
-from monitor.web.answers import Pages, accepts_gzip
-from monitor.web.connections import MOST, PacedServer, ServerConfig
-from monitor.web.guard import Guard, Secrets, is_trusted
-from monitor.web.pages import pages_at
+from monitor.web.answers import PageSource, accepts_gzip
+from monitor.web.client_connections import MOST, PacedServer, ServerConfig
+from monitor.web.guard import RequestGuard, Secrets, is_trusted
+from monitor.web.page_handler import pages_at
 
 _INDEX = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>monitor</title></head><body>
@@ -37,10 +37,10 @@ Check = Callable[[], str | None]
 """Answers None if all is well, else what is wrong."""
 
 
-class Metrics(Protocol):
+class MetricsSource(Protocol):
     """The page of metrics."""
 
-    def render(self, accept: str) -> tuple[bytes, str]:
+    def render_page(self, accept: str) -> tuple[bytes, str]:
         """Page and content type for an Accept header."""
         ...
 
@@ -50,13 +50,13 @@ class Metrics(Protocol):
 
 
 def make_app(
-    metrics: Metrics | None,
+    metrics: MetricsSource | None,
     *,
     healthy: Check,
     ready: Check,
     noted: Check = lambda: None,
     secrets: Secrets | None = None,
-    pages: Pages | None = None,
+    pages: PageSource | None = None,
     hosts: frozenset[str] | None = None,
 ) -> Starlette:
     """Application with `/metrics`, `/healthz` and `/readyz`, and with pages or `/` alone.
@@ -85,14 +85,14 @@ def make_app(
             body, content_type = await asyncio.to_thread(metrics.render_gzip, accept)
             headers["Content-Encoding"] = "gzip"
         else:
-            body, content_type = metrics.render(accept)
+            body, content_type = metrics.render_page(accept)
         return Response(body, headers=headers | {"Content-Type": content_type})
 
     async def show_health(request: Request) -> Response:
-        return _verdict(healthy(), noted(), trusted=is_trusted(request))
+        return _health_response(healthy(), noted(), trusted=is_trusted(request))
 
     async def show_readiness(request: Request) -> Response:
-        return _verdict(ready(), None, trusted=is_trusted(request))
+        return _health_response(ready(), None, trusted=is_trusted(request))
 
     async def show_index(_request: Request) -> Response:
         return HTMLResponse(_INDEX)
@@ -104,19 +104,19 @@ def make_app(
             Route("/readyz", show_readiness),
             Route("/", show_index) if pages is None else Route("/{path:path}", pages_at(pages, hosts)),
         ],
-        middleware=[Middleware(Guard, secrets=secrets)],
+        middleware=[Middleware(RequestGuard, secrets=secrets)],
     )
     app.router.redirect_slashes = False  # it would redirect to whichever host the client names
     return app
 
 
-def _verdict(fault: str | None, note: str | None, *, trusted: bool) -> Response:
+def _health_response(fault: str | None, note: str | None, *, trusted: bool) -> Response:
     if fault is not None:
         return PlainTextResponse(f"{readable_lines(fault)}\n" if trusted else "not ok\n", status_code=503)
     return PlainTextResponse(f"ok\n{readable_lines(note)}\n" if trusted and note is not None else "ok\n")
 
 
-class Server:
+class ThreadedServer:
     """Serves an application from a thread of its own.
 
     Parameters
@@ -148,7 +148,7 @@ class Server:
         """Port that is listened on."""
         return self._port
 
-    def start(self) -> None:
+    def start_serving(self) -> None:
         """Listen and serve; requests are answered from now on.
 
         Raises
@@ -156,7 +156,7 @@ class Server:
         ConfigurationError
             if the address cannot be listened on.
         """
-        listening = self._listening = listen(self._host, self._port)
+        listening = self._listening = open_listening_socket(self._host, self._port)
         self._port = listening.getsockname()[1]
         self._server = PacedServer(ServerConfig(self._app, self._tls))
         self._thread = threading.Thread(
@@ -167,7 +167,7 @@ class Server:
         scheme = "http" if self._tls is None else "https"
         log.info("listening", metrics=f"{scheme}://{self._host}:{self._port}/metrics")
 
-    def stop(self, timeout: float = 5.0) -> None:
+    def stop_serving(self, timeout: float = 5.0) -> None:
         """Answer what was asked, then close; waits at most `timeout` seconds."""
         if self._server is None or self._thread is None:
             return
@@ -177,7 +177,7 @@ class Server:
             self._listening.close()  # older versions of uvicorn leave it open if they are stopped at once
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listening_socket(host: str, port: int) -> socket.socket:
     """Socket that listens on an address.
 
     Raises
@@ -191,18 +191,18 @@ def listen(host: str, port: int) -> socket.socket:
         )[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise _refused(host, port, error) from error
+        raise _listen_error(host, port, error) from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(MOST)
     except OSError as error:
         listening.close()
-        raise _refused(host, port, error) from error
+        raise _listen_error(host, port, error) from error
     return listening
 
 
-def _refused(host: str, port: int, error: OSError) -> ConfigurationError:
+def _listen_error(host: str, port: int, error: OSError) -> ConfigurationError:
     return ConfigurationError(
         [f"http.host, http.port: cannot listen on {host}, port {port}: {error.strerror or error}"]
     )

@@ -3,20 +3,20 @@
 from dataclasses import dataclass
 
 from monitor.core.clock import DAY, HOUR, to_iso
-from monitor.windows.ends import Window
 from monitor.windows.settling import (
-    Ages,
     LabelledPanes,
+    SettlingAges,
     SettlingRule,
     coverage_of,
     given_up_after,
     heard_enough,
     heard_for,
 )
+from monitor.windows.window_ends import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class SettlingForecast:
     """When a window is expected to settle."""
 
     at: int | None  # moment; None: it cannot be known
@@ -30,8 +30,13 @@ def next_end(window: Window, newest: int | None, first: int) -> int:
 
 
 def next_settling(
-    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, usual: float
-) -> Forecast:
+    window: tuple[int, int],
+    as_of: int,
+    panes: LabelledPanes,
+    ages: SettlingAges,
+    rule: SettlingRule,
+    usual: float,
+) -> SettlingForecast:
     """When the window [start, end), which has not settled, is expected to do so.
 
     Delays that are still to be seen can move the moment on.
@@ -42,14 +47,14 @@ def next_settling(
         see `usual_coverage`.
     """
     if not panes.labelled.any():
-        return Forecast(None, "no record has a label yet")
+        return SettlingForecast(None, "no record has a label yet")
     _, end = window
     expected = by_age(end, ages, rule, heard_for(panes, rule))
     assert expected.at is not None
-    return expected if expected.at > as_of else _overdue(window, as_of, panes, ages, rule, usual)
+    return expected if expected.at > as_of else _overdue_forecast(window, as_of, panes, ages, rule, usual)
 
 
-def by_age(end: int, ages: Ages, rule: SettlingRule, heard: int) -> Forecast:
+def by_age(end: int, ages: SettlingAges, rule: SettlingRule, heard: int) -> SettlingForecast:
     """When a window that ends at `end` is old enough, by the delays alone.
 
     Parameters
@@ -58,11 +63,11 @@ def by_age(end: int, ages: Ages, rule: SettlingRule, heard: int) -> Forecast:
         for how long the feed was heard: see `heard_for`.
     """
     if rule.after is not None:
-        return Forecast(
+        return SettlingForecast(
             end + rule.after, f"windows settle {in_words(rule.after)} after they end (settle_after)"
         )
     if not ages.curves:
-        return Forecast(
+        return SettlingForecast(
             end + rule.horizon,
             "too few labels tell how late labels come, so windows wait for the horizon of "
             f"{in_words(rule.horizon)}",
@@ -71,28 +76,33 @@ def by_age(end: int, ages: Ages, rule: SettlingRule, heard: int) -> Forecast:
     share = f"{100 * rule.share:.0f} % of {labels} come within {in_words(ages.settled)}"
     enough = heard_enough(ages, rule)
     if heard >= enough:
-        return Forecast(end + ages.settled, share)
-    return Forecast(
+        return SettlingForecast(end + ages.settled, share)
+    return SettlingForecast(
         max(end + ages.settled, rule.heard - heard + enough),
         f"so far {share}, and the feed must be heard for {in_words(enough)} to show later ones; "
         f"it was heard for {in_words(heard)}",
     )
 
 
-def _overdue(
-    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, usual: float
-) -> Forecast:
+def _overdue_forecast(
+    window: tuple[int, int],
+    as_of: int,
+    panes: LabelledPanes,
+    ages: SettlingAges,
+    rule: SettlingRule,
+    usual: float,
+) -> SettlingForecast:
     """It is old enough: labels are missing, or a count."""
     start, end = window
     inside = (panes.start >= start) & (panes.start < end)
     coverage = coverage_of(panes, inside)
     if coverage >= rule.share * usual and coverage > 0.0:
-        return Forecast(None, "some of its panes wait to be counted, or its last day lacks labels")
+        return SettlingForecast(None, "some of its panes wait to be counted, or its last day lacks labels")
     low = f"{100 * coverage:.0f} % of its records have a label, where {100 * usual:.0f} % are usual"
     needed = given_up_after(ages, rule)
     if end + needed > as_of:
-        return Forecast(end + needed, f"{low}; by then it settles with the warning low_coverage")
-    return Forecast(None, f"{low}, and the feed has reported nothing since {_day(rule.heard)}")
+        return SettlingForecast(end + needed, f"{low}; by then it settles with the warning low_coverage")
+    return SettlingForecast(None, f"{low}, and the feed has reported nothing since {_day_text(rule.heard)}")
 
 
 def in_words(us: int) -> str:
@@ -106,5 +116,5 @@ def in_words(us: int) -> str:
     return f"{many} {name}{'' if many == 1 else 's'}"
 
 
-def _day(moment: int) -> str:
+def _day_text(moment: int) -> str:
     return to_iso(moment).partition("T")[0]

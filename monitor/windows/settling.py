@@ -18,8 +18,8 @@ from enum import StrEnum
 import numpy as np
 
 from monitor.core import measurement
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.clock import DAY, SECOND
-from monitor.core.typing import Bools, Floats, Ints
 
 ENOUGH_DELAYS = 50
 ALL_BUT_ONE_PERCENT = 0.99
@@ -31,7 +31,7 @@ CHANCE = 3.0  # binomial standard deviations
 LATELY = 7 * DAY
 
 
-class Settled(StrEnum):
+class SettledState(StrEnum):
     """What is said of a window's labels; but for NO and YES a warning that its rows carry, the graver one."""
 
     NO = "no"
@@ -42,11 +42,11 @@ class Settled(StrEnum):
     @property
     def warning(self) -> str:
         """Warning of the window's rows, or empty."""
-        return "" if self in (Settled.NO, Settled.YES) else self.value
+        return "" if self in (SettledState.NO, SettledState.YES) else self.value
 
 
 @dataclass(frozen=True, slots=True)
-class Delays:
+class ObservableDelays:
     """Reported first delays that their pane was old enough to show as it was last counted."""
 
     count: Ints  # int64, shape (classes, cells): delays by cell
@@ -54,7 +54,7 @@ class Delays:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class DelayCurve:
     """How much of one class's labels is in, by age: entry k at the upper edge of delay cell k."""
 
     # float64, shape (cells,), ascending to 1: labels that are in, of those that will come. At an age beyond
@@ -65,7 +65,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Ages:
+class SettlingAges:
     """When windows settle."""
 
     # settled, nearly_all: age at which every class has the settled share (99 %) of the labels that will come;
@@ -76,7 +76,7 @@ class Ages:
     # told where those hold more of the labels than a settled window may miss: one of many is often rare.
     few: bool
     # one a class, in the order of the classes; none where there are too few delays.
-    curves: tuple[Curve, ...] = field(default=(), compare=False, repr=False)
+    curves: tuple[DelayCurve, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,13 @@ class SettlingRule:
     heard: int
 
 
-def curve_of(count: Ints, shown: Ints, edges: Floats, horizon: int) -> Curve:
+def curve_of(count: Ints, shown: Ints, edges: Floats, horizon: int) -> DelayCurve:
     """How much of one class's labels is in by the upper edge of each cell up to the horizon's.
 
     Parameters
     ----------
     count, shown
-        int64, shape (cells,): a class of `Delays`.
+        int64, shape (cells,): a class of `ObservableDelays`.
     edges
         seconds, ascending: cell k ends at edges[k].
     """
@@ -137,18 +137,18 @@ def curve_of(count: Ints, shown: Ints, edges: Floats, horizon: int) -> Curve:
     survival = 1.0 - np.divide(events, at_risk, out=np.zeros(top + 1), where=at_risk > 0)
     with np.errstate(divide="ignore"):  # all that could come later did
         terms = np.divide(events, at_risk * (at_risk - events), out=np.zeros(top + 1), where=events > 0)
-    return Curve(
+    return DelayCurve(
         completeness=np.append(np.cumprod(survival[:0:-1])[::-1], 1.0),
         variance=np.append(np.cumsum(terms[:0:-1])[::-1], 0.0),
     )
 
 
-def settling_ages(delays: Delays, edges: Floats, *, horizon: int, share: float) -> Ages:
+def settling_ages(delays: ObservableDelays, edges: Floats, *, horizon: int, share: float) -> SettlingAges:
     """Ages at which all classes are complete enough; one with fewer than 50 delays has the pooled ones'."""
     of_class, n = delays.shown.sum(axis=1), delays.shown.sum()
     few = of_class < ENOUGH_DELAYS
     if n < ENOUGH_DELAYS:
-        return Ages(horizon, horizon, few=True)
+        return SettlingAges(horizon, horizon, few=True)
     pooled = curve_of(delays.count.sum(axis=0), delays.shown.sum(axis=0), edges, horizon)
     curves = tuple(
         pooled if rare else curve_of(count, shown, edges, horizon)
@@ -159,10 +159,10 @@ def settling_ages(delays: Delays, edges: Floats, *, horizon: int, share: float) 
         for enough in (share, ALL_BUT_ONE_PERCENT)
     )
     matter = of_class[few].sum() > (1 - share) * n if len(few) > _PAIR else few.any()
-    return Ages(settled, nearly_all, few=bool(matter), curves=curves)
+    return SettlingAges(settled, nearly_all, few=bool(matter), curves=curves)
 
 
-def usual_coverage(panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> float:
+def usual_coverage(panes: LabelledPanes, ages: SettlingAges, rule: SettlingRule) -> float:
     """Coverage that panes reached by the settling age, all of them or those of a week lately; 0: none yet.
 
     How old a pane is counts until the feed was last heard.
@@ -178,9 +178,14 @@ def coverage_of(panes: LabelledPanes, some: Bools) -> float:
     return int(panes.labelled[some].sum()) / max(1, int(panes.records[some].sum()))
 
 
-def settled(
-    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, usual: float
-) -> Settled:
+def judge_settled(
+    window: tuple[int, int],
+    as_of: int,
+    panes: LabelledPanes,
+    ages: SettlingAges,
+    rule: SettlingRule,
+    usual: float,
+) -> SettledState:
     """Whether the window [start, end) is settled as of a moment: age, all panes counted whole, coverage.
 
     Parameters
@@ -191,26 +196,26 @@ def settled(
     start, end = window
     age = settling_age(panes, ages, rule)
     if age is None or as_of - end < age:
-        return Settled.NO
+        return SettledState.NO
     inside = (panes.start >= start) & (panes.start < end)
     if not _all_counted(panes, inside, age, rule):
-        return Settled.NO
+        return SettledState.NO
     last_day = inside & (panes.start >= end - DAY)
     unlabelled = panes.records[inside].any() and not panes.labelled[inside].any()
     slack = CHANCE if is_confirmed(rule.heard - end, age) else 0.0  # a feed that stands still has none
     expected = rule.share * usual
-    if not unlabelled and all(_covered(panes, some, expected, slack) for some in (inside, last_day)):
-        return Settled.FEW_DELAYS if ages.few and rule.after is None else Settled.YES
-    return Settled.LOW_COVERAGE if rule.heard - end >= given_up_after(ages, rule) else Settled.NO
+    if not unlabelled and all(_is_covered(panes, some, expected, slack) for some in (inside, last_day)):
+        return SettledState.FEW_DELAYS if ages.few and rule.after is None else SettledState.YES
+    return SettledState.LOW_COVERAGE if rule.heard - end >= given_up_after(ages, rule) else SettledState.NO
 
 
-def given_up_after(ages: Ages, rule: SettlingRule) -> int:
+def given_up_after(ages: SettlingAges, rule: SettlingRule) -> int:
     """How long after its end a feed must be heard of before a window settles without its usual labels."""
     return ages.nearly_all if rule.after is None else int(HEARD_OF_AFTER * rule.after)
 
 
-def uneven(
-    window: tuple[int, int], panes: LabelledPanes, ages: Ages, rule: SettlingRule, edges: Floats
+def are_labels_uneven(
+    window: tuple[int, int], panes: LabelledPanes, ages: SettlingAges, rule: SettlingRule, edges: Floats
 ) -> bool:
     """Whether the labels of [start, end) that are in say little of those to come: one class is ahead.
 
@@ -236,7 +241,7 @@ def heard_for(panes: LabelledPanes, rule: SettlingRule) -> int:
     return rule.heard - int(panes.start[panes.records > 0].min(initial=rule.heard))
 
 
-def heard_enough(ages: Ages, rule: SettlingRule) -> int:
+def heard_enough(ages: SettlingAges, rule: SettlingRule) -> int:
     """For how long the feed must be heard: 1.5 times the settling age, at most the horizon."""
     return can_be_heard(HEARD_FOR * ages.settled, rule)
 
@@ -250,7 +255,7 @@ def can_be_heard(age: float, rule: SettlingRule) -> int:
     return min(int(age), rule.horizon - max(rule.pane, rule.horizon // 50))
 
 
-def settling_age(panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> int | None:
+def settling_age(panes: LabelledPanes, ages: SettlingAges, rule: SettlingRule) -> int | None:
     """Age from which windows can settle; None: the feed was not heard for long enough."""
     if rule.after is not None:
         return rule.after
@@ -267,7 +272,7 @@ def _all_counted(panes: LabelledPanes, inside: Bools, age: int, rule: SettlingRu
     return not bool((inside & (early | (panes.whole_as_of < panes.start))).any())
 
 
-def _covered(panes: LabelledPanes, inside: Bools, expected: float, slack: float) -> bool:
+def _is_covered(panes: LabelledPanes, inside: Bools, expected: float, slack: float) -> bool:
     records = int(panes.records[inside].sum())
     if records == 0:
         return True

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from serving import Bench, Database, create_tables, labels, model, predictions
 
-from monitor.advice.cost import expected_reads, expected_series
+from monitor.advice.expected_cost import expected_reads, expected_series
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.exposition.selection import Group, expose
-from monitor.pipeline.cycle import Tick, run_cycle
-from monitor.records.reading import Reading, Task
-from monitor.specs.model import ModelSpec, Relation
+from monitor.exposition.series_selection import SeriesGroup, expose_model
+from monitor.pipeline.cycle import CycleTick, run_cycle
+from monitor.records.reading import ModelTask, ReadingOptions
+from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.states.strata import Stratum
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-11")
@@ -177,18 +177,18 @@ def test_the_series_that_check_tells_are_those_that_are_exposed(tmp_path: Path) 
 
     (checked,) = json.loads(bench.monitor("check", "--format", "json").stdout)["models"]
     with bench.app() as app:
-        monitored, caches = app.prepared("late")
-        run_cycle(monitored, caches, Tick(END - 20 * DAY))  # days are learned from, and judged after
-        _, current = run_cycle(monitored, caches, Tick(END))
-        exposed = expose(monitored.spec, END, current)
+        monitored, caches = app.prepare_model("late")
+        run_cycle(monitored, caches, CycleTick(END - 20 * DAY))  # days are learned from, and judged after
+        _, current = run_cycle(monitored, caches, CycleTick(END))
+        exposed = expose_model(monitored.spec, END, current)
 
     assert (exposed.absent, exposed.dropped) == ((), 0)
     of_groups = Counter(series.group for series in exposed.series)
     assert checked["series"] == {
-        "whole model": of_groups[Group.WHOLE],
-        "bounds": of_groups[Group.BOUND],
-        "strata": of_groups[Group.STRATUM],
-        "features": of_groups[Group.FEATURE],
+        "whole model": of_groups[SeriesGroup.WHOLE],
+        "bounds": of_groups[SeriesGroup.BOUND],
+        "strata": of_groups[SeriesGroup.STRATUM],
+        "features": of_groups[SeriesGroup.FEATURE],
     }
 
 
@@ -196,7 +196,7 @@ def test_rows_read_again_for_a_label_follow_the_way_in_which_it_is_counted() -> 
     spec = ModelSpec(
         name="m",
         source="s",
-        reading=Reading(task=Task.BINARY, labelled=True, horizon=60 * DAY),
+        reading=ReadingOptions(task=ModelTask.BINARY, labelled=True, horizon=60 * DAY),
         predictions=Relation(table="p", columns=(("logged_at", "at"),)),
     )
     at_once = np.full(1_000, HOUR // 2, np.int64)
@@ -218,10 +218,10 @@ def test_rows_read_again_for_a_label_follow_the_way_in_which_it_is_counted() -> 
 
 def test_strata_have_series_of_their_own() -> None:
     from monitor.records.reference import counting_without_reference
-    from monitor.windows.ends import Window
+    from monitor.windows.window_ends import Window
 
-    reading = Reading(
-        task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), labelled=True
+    reading = ReadingOptions(
+        task=ModelTask.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), labelled=True
     )
     spec = ModelSpec(
         name="m",

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from monitor.advice.channels import check_channels
-from monitor.app.notifying import channels_of
+from monitor.advice.channel_checks import check_channels
+from monitor.app.channel_wiring import channels_of
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.errors import NotificationError
-from monitor.specs.rows import WaitingNotice
 from monitor.specs.settings import ChannelSpec, Settings
+from monitor.specs.stored_rows import WaitingNotice
 
 EXAMPLE = Path(__file__).parents[2] / "config.example.toml"
 HOOK = "https://chat.example/hook"
@@ -86,5 +86,5 @@ def test_a_channel_that_cannot_be_used_keeps_its_notices_and_stops_nothing() -> 
     notice = WaitingNotice(key="k", model="late", rule="r", kind="firing", channel="bad", as_of=0, payload={})
 
     with pytest.raises(NotificationError, match="does not understand"):
-        found["bad"].send(notice)
+        found["bad"].send_notice(notice)
     assert set(found) == {"bad", "good"}

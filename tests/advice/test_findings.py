@@ -21,12 +21,12 @@ from flight_models import (
 )
 from source_databases import Database
 
-from monitor.advice.habits import far_off
-from monitor.advice.inspect import Inspection, inspect_model
+from monitor.advice.log_habits import far_off
+from monitor.advice.table_inspection import TableInspection, inspect_model
+from monitor.core.array_types import Floats
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.typing import Floats
-from monitor.specs.model import ModelSpec, Relation
-from monitor.windows.ends import Window
+from monitor.specs.model_spec import ModelSpec, Relation
+from monitor.windows.window_ends import Window
 
 WEEK = Window("7d", 7 * DAY, DAY)
 
@@ -50,7 +50,7 @@ def look(
     columns: dict[str, str] | None = None,
     now: int = AS_OF,
     **changed: list[Any],
-) -> Inspection:
+) -> TableInspection:
     n = len(next(iter(changed.values()))) if changed else 100
     database.create("predictions", COLUMNS | (columns or {}), rows_of(n, **changed))
     database.create("labels", LABEL_COLUMNS, labels_of(n, DAY) if labels is None else labels)

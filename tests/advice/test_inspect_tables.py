@@ -9,12 +9,12 @@ import pytest
 from flight_models import AS_OF, COLUMNS, LABEL_COLUMNS, READING, START, iso, model_of, rows_of
 from source_databases import Database
 
-from monitor.advice.inspect import inspect_model
+from monitor.advice.table_inspection import inspect_model
 from monitor.core.clock import DAY
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import open_source
-from monitor.sources.indexes import Rows
-from monitor.specs.model import ReferenceSpec, Relation, SourceSpec
+from monitor.sources.indexes import RowCount
+from monitor.specs.model_spec import ReferenceSpec, Relation, SourceSpec
 
 
 def test_sound_tables_have_no_faults(database: Database, tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_sound_tables_have_no_faults(database: Database, tmp_path: Path) -> None
 
     found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
-    assert (found.faults, found.warnings, found.rows) == ((), (), Rows(100))
+    assert (found.faults, found.warnings, found.rows) == ((), (), RowCount(100))
     assert list(found.columns) == list(COLUMNS)
 
 

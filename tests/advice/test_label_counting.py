@@ -9,14 +9,14 @@ from serving import Bench, bench_in, create_tables, labels, model, predictions
 from monitor.advice.label_counting import LabelCounting, wrong_differences
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.pipeline.audit import DECIDED, WRONG
-from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Event
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import HistoryEvent
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = 'every = "1h"\nwindows = ["1d"]\nhorizon = "5d"\nsettle_after = "1d"\nresamples = 20'
 ADDED = 'reported_at = "reported_at"\nappend_only = true'
 INDEXES = "CREATE INDEX by_id ON predictions (id)", "CREATE INDEX of_label ON labels (id)"
-WRONG_THEN = Event(
+WRONG_THEN = HistoryEvent(
     model="late", at=END, kind=WRONG, detail='{"panes": 3, "oldest_pane": "2024-03-01T05:00:00Z"}'
 )
 
@@ -91,11 +91,13 @@ def test_check_warns_while_differences_are_wrong_until_somebody_decides(bench: B
     bench.database.run(*INDEXES)
     configured(bench)
     with bench.app() as app:
-        app.store.record([WRONG_THEN])
+        app.store.append_events([WRONG_THEN])
 
     warned = bench.monitor("check").stderr
     with bench.app() as app:
-        app.store.record([Event(model="late", at=END + HOUR, kind=DECIDED, who="ann", why="reloaded")])
+        app.store.append_events(
+            [HistoryEvent(model="late", at=END + HOUR, kind=DECIDED, who="ann", why="reloaded")]
+        )
     decided = bench.monitor("check").stderr
 
     assert (
@@ -110,8 +112,8 @@ def test_check_warns_while_differences_are_wrong_until_somebody_decides(bench: B
 def test_what_was_decided_earlier_does_not_end_a_newer_finding(bench: Bench) -> None:
     configured(bench)
     with bench.app() as app:
-        spec: ModelSpec = app.spec("late")
-    decided = Event(model="late", at=START, kind=DECIDED)
+        spec: ModelSpec = app.find_spec("late")
+    decided = HistoryEvent(model="late", at=START, kind=DECIDED)
 
     assert wrong_differences(spec, [WRONG_THEN, decided]) == []
     assert len(wrong_differences(spec, [decided, WRONG_THEN])) == 1

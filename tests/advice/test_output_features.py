@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 from monitor.advice.output_features import output_features
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 
 RNG = np.random.default_rng(7)
 N = 500
 SCORE = RNG.random(N)
-BINARY = Reading(
-    task=Task.BINARY,
+BINARY = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("0", "1"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -22,11 +22,11 @@ BINARY = Reading(
     names=(("score", "p"),),
 )
 DECIDED = replace(BINARY, threshold=None)
-REGRESSION = Reading(task=Task.REGRESSION, names=(("prediction", "est"),))
+REGRESSION = ReadingOptions(task=ModelTask.REGRESSION, names=(("prediction", "est"),))
 CLASSES = np.asarray(["a", "b", "c"])[RNG.integers(0, 3, N)]
 
 
-def told(reading: Reading, **columns: Any) -> list[str]:
+def told(reading: ReadingOptions, **columns: Any) -> list[str]:
     table = pa.table({name.replace("__", ":"): pa.array(values) for name, values in columns.items()})
     return list(output_features(table, reading, "table: in the rows looked at"))
 
@@ -68,7 +68,9 @@ def test_a_decision_by_the_score_is_warned_of_whatever_the_configured_threshold(
 
 def test_the_predicted_class_in_other_words_is_warned_of() -> None:
     words = {"a": "x", "b": "y", "c": "z"}
-    reading = Reading(task=Task.MULTICLASS, classes=("a", "b", "c"), names=(("prediction", "said"),))
+    reading = ReadingOptions(
+        task=ModelTask.MULTICLASS, classes=("a", "b", "c"), names=(("prediction", "said"),)
+    )
 
     (warning,) = told(reading, prediction=CLASSES, feature__copy=[words[each] for each in CLASSES])
 

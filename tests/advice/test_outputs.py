@@ -9,12 +9,12 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from monitor.advice import outputs
+from monitor.advice import output_findings
 from monitor.core.clock import DAY
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 
-READING = Reading(
-    task=Task.BINARY,
+READING = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("PAID", "DEFAULT"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -54,13 +54,13 @@ def of_approved(labelled: float = 0.02) -> pa.Table:
 
 def faults(records: pa.Table = RECORDS, joined: pa.Table | None = JOINED, **changed: Any) -> list[str]:
     reading = replace(WORDED, **changed)
-    return list(outputs.output_faults(records, joined, reading, ABOUT))
+    return list(output_findings.output_faults(records, joined, reading, ABOUT))
 
 
 def test_sound_outputs_are_silent() -> None:
     assert faults() == []
-    assert list(outputs.selective_warnings(RECORDS, JOINED, WORDED, "labels:")) == []
-    assert list(outputs.turned_round(JOINED, WORDED, "the")) == []
+    assert list(output_findings.selective_warnings(RECORDS, JOINED, WORDED, "labels:")) == []
+    assert list(output_findings.reversed_score_findings(JOINED, WORDED, "the")) == []
 
 
 def test_predictions_of_no_class_are_a_fault_with_the_words_that_labels_tell() -> None:
@@ -114,7 +114,7 @@ def test_outputs_that_are_all_missing_are_a_fault(role: str) -> None:
 def test_numbers_that_are_all_missing_are_a_fault() -> None:
     numbers = pa.table({"prediction": pa.array([np.nan] * 20, from_pandas=False)})
 
-    (fault,) = faults(numbers, None, task=Task.REGRESSION, classes=(), has_score=False, words=())
+    (fault,) = faults(numbers, None, task=ModelTask.REGRESSION, classes=(), has_score=False, words=())
 
     assert ' none has a value in "decision" (prediction), so no prediction counts: write ' in fault
 
@@ -148,16 +148,16 @@ def test_labels_for_predictions_that_nobody_makes_are_a_fault() -> None:
 
 
 def test_labels_of_some_predictions_only_are_warned_of_unless_it_is_configured() -> None:
-    (warning,) = outputs.selective_warnings(RECORDS, of_approved(), WORDED, "labels:")
+    (warning,) = output_findings.selective_warnings(RECORDS, of_approved(), WORDED, "labels:")
 
     assert warning.startswith('labels: labels come for some predictions only: "approve" are 9')
     assert warning.endswith('write [models.labels] only_for = ["approve"]')
     told = replace(WORDED, only_for=("PAID",))
-    assert list(outputs.selective_warnings(RECORDS, of_approved(), told, "labels:")) == []
+    assert list(output_findings.selective_warnings(RECORDS, of_approved(), told, "labels:")) == []
 
 
 def test_of_a_young_log_the_warning_says_that_it_cannot_tell_yet() -> None:
-    (warning,) = outputs.selective_warnings(RECORDS, of_approved(), WORDED, "labels:", old=False)
+    (warning,) = output_findings.selective_warnings(RECORDS, of_approved(), WORDED, "labels:", old=False)
 
     assert warning.endswith(
         "others' may come later: check again when the log is twice as old as labels are late"
@@ -174,30 +174,35 @@ def test_a_log_is_old_that_is_twice_as_old_as_nine_of_ten_labels_are_late(
     delays = np.asarray([1] * 5 + [10] * 5 + [40]) * DAY
     oldest = None if days is None else 100 * DAY - round(days * DAY)
 
-    assert outputs.is_old(delays, oldest, 100 * DAY) is old
+    assert output_findings.is_old(delays, oldest, 100 * DAY) is old
 
 
 def test_where_predictions_are_made_of_scores_classes_are_named() -> None:
     made = replace(READING, threshold=0.3)
     records, joined = RECORDS.drop_columns(["prediction"]), of_approved().drop_columns(["prediction"])
 
-    (warning,) = outputs.selective_warnings(records, joined, made, "labels:")
+    (warning,) = output_findings.selective_warnings(records, joined, made, "labels:")
 
     assert warning.endswith('write [models.labels] only_for = ["PAID"]')
 
 
 @pytest.mark.parametrize("share", [0.6, 1.0])
 def test_labels_less_than_twice_as_often_are_no_choice(share: float) -> None:
-    assert outputs.come_for(RECORDS, of_approved(share), WORDED) is None
+    assert output_findings.selective_label_words(RECORDS, of_approved(share), WORDED) is None
 
 
 def test_few_labels_tell_of_no_choice() -> None:
-    assert outputs.come_for(RECORDS, of_approved().slice(0, 40), WORDED) is None
-    assert outputs.come_for(RECORDS.slice(0, 60), of_approved().slice(0, 50), WORDED) is None
+    assert output_findings.selective_label_words(RECORDS, of_approved().slice(0, 40), WORDED) is None
+    assert (
+        output_findings.selective_label_words(RECORDS.slice(0, 60), of_approved().slice(0, 50), WORDED)
+        is None
+    )
 
 
 def test_a_reference_with_a_swapped_positive_class_is_a_fault() -> None:
-    (fault,) = outputs.turned_round(JOINED, replace(READING, classes=("DEFAULT", "PAID")), "the reference's")
+    (fault,) = output_findings.reversed_score_findings(
+        JOINED, replace(READING, classes=("DEFAULT", "PAID")), "the reference's"
+    )
 
     columns = rows(1)
     area = roc_auc_score(columns["label"] == "PAID", columns["score"])
@@ -211,20 +216,24 @@ def test_a_reference_with_a_swapped_positive_class_is_a_fault() -> None:
 def test_a_feature_that_a_reference_has_no_value_of_is_warned_of() -> None:
     reference = pa.table({"feature:a": [None, float("nan")], "feature:b": [1.0, None], "score": [0.5, 0.5]})
 
-    (warning,) = outputs.empty_features(reference)
+    (warning,) = output_findings.empty_features(reference)
 
     assert warning.startswith('the reference holds no value of the feature "a", so nothing says how far it')
-    assert list(outputs.empty_features(reference.slice(0, 0))) == []
+    assert list(output_findings.empty_features(reference.slice(0, 0))) == []
 
 
 def test_a_reference_that_only_chance_puts_below_one_half_is_no_fault() -> None:
     rng = np.random.default_rng(5)
     table = pa.table({"score": rng.random(400), "label": rng.choice(["PAID", "DEFAULT"], 400)})
 
-    assert outputs.surely_apart(table, READING) is None
-    assert list(outputs.turned_round(table, READING, "the")) == []
+    assert output_findings.surely_apart(table, READING) is None
+    assert list(output_findings.reversed_score_findings(table, READING, "the")) == []
     assert (
-        list(outputs.turned_round(JOINED.slice(0, 20), replace(READING, classes=("DEFAULT", "PAID")), "the"))
+        list(
+            output_findings.reversed_score_findings(
+                JOINED.slice(0, 20), replace(READING, classes=("DEFAULT", "PAID")), "the"
+            )
+        )
         == []
     )
 
@@ -232,31 +241,38 @@ def test_a_reference_that_only_chance_puts_below_one_half_is_no_fault() -> None:
 def test_words_mean_the_class_that_goes_with_them() -> None:
     expected = {"approve": "PAID", "decline": "DEFAULT"}
 
-    assert outputs.meanings(RECORDS, JOINED, READING) == expected
-    assert outputs.meanings(RECORDS, of_approved(), READING) == expected
-    assert outputs.meanings(RECORDS, of_approved(0.0), READING) == expected  # by the one that has labels
-    assert outputs.meanings(RECORDS, JOINED.slice(0, 10), READING) == {}
-    assert outputs.meanings(RECORDS, JOINED, replace(READING, classes=("approve", "decline"))) == {}
+    assert output_findings.prediction_meanings(RECORDS, JOINED, READING) == expected
+    assert output_findings.prediction_meanings(RECORDS, of_approved(), READING) == expected
+    assert (
+        output_findings.prediction_meanings(RECORDS, of_approved(0.0), READING) == expected
+    )  # by the one that has labels
+    assert output_findings.prediction_meanings(RECORDS, JOINED.slice(0, 10), READING) == {}
+    assert (
+        output_findings.prediction_meanings(RECORDS, JOINED, replace(READING, classes=("approve", "decline")))
+        == {}
+    )
 
 
 def test_several_words_mean_the_class_of_most_of_their_labels() -> None:
-    reading = replace(READING, task=Task.MULTICLASS, classes=("cat", "dog", "owl"))
+    reading = replace(READING, task=ModelTask.MULTICLASS, classes=("cat", "dog", "owl"))
     words = ["gato", "perro", "buho"] * 40
     labels = ["cat", "dog", "owl"] * 35 + ["dog"] * 15
     records = pa.table({"prediction": words})
 
-    found = outputs.meanings(records, pa.table({"prediction": words, "label": labels}), reading)
+    found = output_findings.prediction_meanings(
+        records, pa.table({"prediction": words, "label": labels}), reading
+    )
 
     assert found == {"gato": "cat", "perro": "dog", "buho": "owl"}
     muddled = pa.table({"prediction": words, "label": ["cat"] * 120})
-    assert outputs.meanings(records, muddled, reading) == {}
+    assert output_findings.prediction_meanings(records, muddled, reading) == {}
 
 
 @pytest.mark.parametrize(("threshold", "written"), [(0.3, 0.3), (0.125, 0.125), (0.31, 0.31)])
 def test_the_score_at_which_predictions_flip_is_a_short_number(threshold: float, written: float) -> None:
     columns = rows(7, n=20_000, threshold=threshold)
 
-    flip = outputs.flip_of(table(columns), READING)
+    flip = output_findings.flip_of(table(columns), READING)
 
     assert flip is not None
     assert (flip.below, flip.above, flip.n) == ("approve", "decline", 20_000)
@@ -268,14 +284,14 @@ def test_a_single_exception_is_no_threshold() -> None:
     columns = rows()
     columns["prediction"][columns["score"].argmax()] = "approve"
 
-    assert outputs.flip_of(table(columns), READING) is None
+    assert output_findings.flip_of(table(columns), READING) is None
 
 
 def test_the_area_is_that_of_mann_and_whitney() -> None:
     columns = rows(9)
     positive = columns["label"] == "DEFAULT"
 
-    found = outputs.surely_apart(table(columns), READING)
+    found = output_findings.surely_apart(table(columns), READING)
 
     test = stats.mannwhitneyu(columns["score"][positive], columns["score"][~positive], alternative="less")
     assert found is not None
@@ -284,6 +300,6 @@ def test_the_area_is_that_of_mann_and_whitney() -> None:
 
 
 def test_names_of_any_text_are_written_as_toml() -> None:
-    assert outputs.names_table({'a "b"': ["x\ny"], "1": ["${X}"]}) == (
+    assert output_findings.names_table({'a "b"': ["x\ny"], "1": ["${X}"]}) == (
         '{ 1 = ["$${X}"], "a \\"b\\"" = ["x\\ny"] }'
     )

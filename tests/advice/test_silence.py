@@ -7,12 +7,14 @@ import pytest
 from flight_models import COLUMNS, PREDICTIONS, START, iso, model_of, rows_of
 from source_databases import Database
 
-from monitor.advice.silence import silence_warnings, stopped_warnings
-from monitor.alerts.rules import Condition, Limit, Rule
+from monitor.advice.log_silence import silence_warnings, stopped_warnings
+from monitor.alerts.alert_rules import BreachCondition, Rule, RuleLimit
 from monitor.core.clock import DAY, HOUR
-from monitor.specs.model import ModelSpec
+from monitor.specs.model_spec import ModelSpec
 
-STOPPED = Rule(name="log_stopped", measure="log_age", condition=Condition(above=Limit(36 * 3_600.0)))
+STOPPED = Rule(
+    name="log_stopped", measure="log_age", condition=BreachCondition(above=RuleLimit(36 * 3_600.0))
+)
 MODEL = replace(model_of(labels=None), rules=(STOPPED,))
 WITHOUT = tuple(pair for pair in PREDICTIONS.columns if pair[0] != "logged_at")
 EVENTS = replace(MODEL, predictions=replace(PREDICTIONS, columns=WITHOUT))
@@ -49,7 +51,9 @@ def test_what_was_before_the_log_began_or_long_ago_is_no_silence(database: Datab
 
 
 def test_a_rule_that_bears_it_is_not_spoken_of(database: Database) -> None:
-    patient = replace(MODEL, rules=(replace(STOPPED, condition=Condition(above=Limit(9 * 86_400.0))),))
+    patient = replace(
+        MODEL, rules=(replace(STOPPED, condition=BreachCondition(above=RuleLimit(9 * 86_400.0))),)
+    )
     weekly = [START + day * DAY for day in range(0, DAYS, 7)]
 
     assert warnings(database, weekly, patient) == []

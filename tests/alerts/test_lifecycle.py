@@ -5,13 +5,23 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.lifecycle import Alert, Ended, State, known_at, missed, removed, step
-from monitor.alerts.rules import Condition, Limit, Rule, Series
+from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, Rule, RuleLimit
+from monitor.alerts.lifecycle import (
+    Alert,
+    AlertState,
+    EndReason,
+    alert_at_moment,
+    end_orphaned_alert,
+    mark_unknown,
+    step_alert,
+)
 from monitor.alerts.verdicts import NOT_KEPT, USUAL, Outcome, Verdict
 from monitor.core.clock import DAY, HOUR
 
-SERIES = Series("shift", window="7d")
-AT_ONCE = Rule(name="shift", measure="stability_index", condition=Condition(above=Limit(0.25)), window="7d")
+SERIES = AlertedSeries("shift", window="7d")
+AT_ONCE = Rule(
+    name="shift", measure="stability_index", condition=BreachCondition(above=RuleLimit(0.25)), window="7d"
+)
 PATIENT = replace(AT_ONCE, hold=2 * HOUR)
 VALUES = {Outcome.BREACH: 0.5, Outcome.WITHIN: 0.2, Outcome.CLEAR: 0.1, Outcome.UNKNOWN: None}
 
@@ -25,7 +35,7 @@ def lived(rule: Rule, *outcomes: Outcome, every: int = HOUR, alert: Alert | None
     begin = 0 if alert is None else alert.judged_at + every
     for at, outcome in enumerate(outcomes):
         moment = begin + at * every
-        alert = step(rule, SERIES, alert, verdict(outcome, end=moment), moment)
+        alert = step_alert(rule, SERIES, alert, verdict(outcome, end=moment), moment)
     return alert
 
 
@@ -33,7 +43,7 @@ def test_a_breach_fires_at_once_without_a_time_to_hold() -> None:
     alert = lived(AT_ONCE, Outcome.BREACH)
 
     assert alert is not None
-    assert (alert.state, alert.since, alert.fired_at) == (State.FIRING, 0, 0)
+    assert (alert.state, alert.since, alert.fired_at) == (AlertState.FIRING, 0, 0)
 
 
 def test_a_breach_is_pending_until_it_has_held() -> None:
@@ -42,7 +52,7 @@ def test_a_breach_is_pending_until_it_has_held() -> None:
         for alert in (lived(PATIENT, *[Outcome.BREACH] * n) for n in (1, 2, 3))
     ]
 
-    assert states == [State.PENDING, State.PENDING, State.FIRING]
+    assert states == [AlertState.PENDING, AlertState.PENDING, AlertState.FIRING]
 
 
 def test_a_pending_alert_that_clears_is_dropped() -> None:
@@ -54,12 +64,12 @@ def test_a_firing_alert_ends_when_its_window_is_clear() -> None:
     alert = lived(AT_ONCE, Outcome.BREACH, Outcome.CLEAR)
 
     assert alert is not None
-    assert (alert.state, alert.resolved_at, alert.ended) == (State.RESOLVED, HOUR, Ended.CLEARED)
+    assert (alert.state, alert.resolved_at, alert.ended) == (AlertState.RESOLVED, HOUR, EndReason.CLEARED)
     assert alert.breach.value == 0.5
 
 
 def test_an_alert_of_a_change_that_became_what_is_expected_does_not_say_that_it_is_clear() -> None:
-    ended = step(
+    ended = step_alert(
         AT_ONCE,
         SERIES,
         lived(AT_ONCE, Outcome.BREACH),
@@ -68,14 +78,14 @@ def test_an_alert_of_a_change_that_became_what_is_expected_does_not_say_that_it_
     )
 
     assert ended is not None
-    assert (ended.state, ended.ended) == (State.RESOLVED, Ended.USUAL)
+    assert (ended.state, ended.ended) == (AlertState.RESOLVED, EndReason.USUAL)
 
 
 def test_hysteresis_keeps_a_firing_alert() -> None:
     alert = lived(AT_ONCE, Outcome.BREACH, Outcome.WITHIN)
 
     assert alert is not None
-    assert alert.state is State.FIRING
+    assert alert.state is AlertState.FIRING
 
 
 def test_a_firing_alert_is_kept_until_it_was_clear_for_long_enough() -> None:
@@ -87,19 +97,19 @@ def test_a_firing_alert_is_kept_until_it_was_clear_for_long_enough() -> None:
     ]
     broken = lived(rule, Outcome.BREACH, Outcome.CLEAR, Outcome.BREACH, Outcome.CLEAR)
 
-    assert states == [State.FIRING, State.FIRING, State.RESOLVED]
+    assert states == [AlertState.FIRING, AlertState.FIRING, AlertState.RESOLVED]
     assert broken is not None
-    assert broken.state is State.FIRING
+    assert broken.state is AlertState.FIRING
 
 
 def test_unknown_verdicts_stop_the_clock() -> None:
     alert = lived(PATIENT, Outcome.BREACH, Outcome.BREACH, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.BREACH)
 
     assert alert is not None
-    assert (alert.state, alert.breached) == (State.PENDING, HOUR)
+    assert (alert.state, alert.breached) == (AlertState.PENDING, HOUR)
     fired = lived(PATIENT, Outcome.BREACH, alert=alert)
     assert fired is not None
-    assert fired.state is State.FIRING
+    assert fired.state is AlertState.FIRING
 
 
 def test_an_alert_that_stays_unknown_ends_for_want_of_data() -> None:
@@ -111,7 +121,11 @@ def test_an_alert_that_stays_unknown_ends_for_want_of_data() -> None:
     ended = lived(AT_ONCE, *unknown, alert=firing)
 
     assert ended is not None
-    assert (ended.state, ended.ended, ended.resolved_at) == (State.RESOLVED, Ended.NO_DATA, 25 * HOUR)
+    assert (ended.state, ended.ended, ended.resolved_at) == (
+        AlertState.RESOLVED,
+        EndReason.NO_DATA,
+        25 * HOUR,
+    )
     assert lived(PATIENT, *unknown, alert=pending) is None
 
 
@@ -119,29 +133,29 @@ def test_a_series_that_is_no_longer_measured_is_unknown() -> None:
     firing = lived(AT_ONCE, Outcome.BREACH)
     assert firing is not None
 
-    still = missed(AT_ONCE, firing, HOUR)
+    still = mark_unknown(AT_ONCE, firing, HOUR)
     assert still is not None
-    ended = missed(AT_ONCE, still, HOUR + DAY)
+    ended = mark_unknown(AT_ONCE, still, HOUR + DAY)
 
-    assert still.state is State.FIRING
+    assert still.state is AlertState.FIRING
     assert ended is not None
-    assert ended.ended is Ended.NO_DATA
+    assert ended.ended is EndReason.NO_DATA
 
 
 def test_the_same_evidence_says_nothing_new() -> None:
-    first = step(PATIENT, SERIES, None, verdict(Outcome.BREACH), 0)
+    first = step_alert(PATIENT, SERIES, None, verdict(Outcome.BREACH), 0)
 
-    assert step(PATIENT, SERIES, first, verdict(Outcome.BREACH), DAY) is first
+    assert step_alert(PATIENT, SERIES, first, verdict(Outcome.BREACH), DAY) is first
 
 
 def test_a_revision_that_takes_the_breach_back_ends_the_alert_at_once() -> None:
     rule = replace(AT_ONCE, keep_firing_for=DAY)
-    firing = step(rule, SERIES, None, verdict(Outcome.BREACH, end=7), 8)
+    firing = step_alert(rule, SERIES, None, verdict(Outcome.BREACH, end=7), 8)
 
-    ended = step(rule, SERIES, firing, verdict(Outcome.CLEAR, end=7, n=120), 9)
+    ended = step_alert(rule, SERIES, firing, verdict(Outcome.CLEAR, end=7, n=120), 9)
 
     assert ended is not None
-    assert (ended.state, ended.ended, ended.resolved_at) == (State.RESOLVED, Ended.REVISED, 9)
+    assert (ended.state, ended.ended, ended.resolved_at) == (AlertState.RESOLVED, EndReason.REVISED, 9)
 
 
 def test_an_alert_whose_rule_is_gone_ends() -> None:
@@ -149,11 +163,11 @@ def test_an_alert_whose_rule_is_gone_ends() -> None:
     assert firing is not None
     assert pending is not None
 
-    ended = removed(firing, DAY)
+    ended = end_orphaned_alert(firing, DAY)
 
     assert ended is not None
-    assert ended.ended is Ended.REMOVED
-    assert removed(pending, DAY) is None
+    assert ended.ended is EndReason.REMOVED
+    assert end_orphaned_alert(pending, DAY) is None
 
 
 @given(st.lists(st.sampled_from(Outcome), min_size=1, max_size=30), st.integers(0, 5), st.integers(0, 5))
@@ -163,15 +177,15 @@ def test_whatever_is_seen_an_alert_fires_only_after_it_held(
     rule = replace(AT_ONCE, hold=hold * HOUR, keep_firing_for=keep * HOUR)
     alert: Alert | None = None
     for at, outcome in enumerate(outcomes):
-        alert = step(rule, SERIES, alert, verdict(outcome, end=at * HOUR), at * HOUR)
+        alert = step_alert(rule, SERIES, alert, verdict(outcome, end=at * HOUR), at * HOUR)
         if alert is None:
             continue
         if alert.fired_at is not None:
             assert alert.fired_at - alert.since >= rule.hold
             assert outcomes[alert.fired_at // HOUR] is Outcome.BREACH
-        if alert.state is State.RESOLVED:
+        if alert.state is AlertState.RESOLVED:
             assert alert.ended is not None
-            assert alert.ended is Ended.NO_DATA or alert.resolved_at == at * HOUR
+            assert alert.ended is EndReason.NO_DATA or alert.resolved_at == at * HOUR
             alert = None
 
 
@@ -186,25 +200,25 @@ def test_a_value_that_is_not_far_enough_back_keeps_the_breach_that_was() -> None
 def test_a_series_that_is_seen_again_unchanged_is_known_again() -> None:
     firing = lived(AT_ONCE, Outcome.BREACH)
     assert firing is not None
-    lost = missed(AT_ONCE, firing, HOUR)
+    lost = mark_unknown(AT_ONCE, firing, HOUR)
     assert lost is not None
 
-    found = step(AT_ONCE, SERIES, lost, firing.verdict, 2 * HOUR)
+    found = step_alert(AT_ONCE, SERIES, lost, firing.verdict, 2 * HOUR)
     assert found is not None
-    later = missed(AT_ONCE, found, HOUR + DAY)
+    later = mark_unknown(AT_ONCE, found, HOUR + DAY)
 
     assert found.unknown_since is None
     assert later is not None
-    assert later.state is State.FIRING
+    assert later.state is AlertState.FIRING
 
 
 def test_what_an_alert_was_judged_by_then_is_told_of_then() -> None:
     alert = None
     for at, value in enumerate((0.5, 0.6, 0.9, 1.0)):  # 0.25, 0.35, 0.65, 0.75 beyond the limit
         breach = Verdict(outcome=Outcome.BREACH, window_end=at * DAY, value=value, n=100, limit=0.25)
-        alert = step(AT_ONCE, SERIES, alert, breach, at * DAY)
+        alert = step_alert(AT_ONCE, SERIES, alert, breach, at * DAY)
 
     assert alert is not None
     assert [(at, one.value) for at, one in alert.told] == [(0, 0.5), (2 * DAY, 0.9)]
-    assert [known_at(alert, at * DAY).breach.value for at in range(4)] == [0.5, 0.5, 0.9, 1.0]
-    assert known_at(replace(alert, told=()), 2 * DAY).breach.reason == NOT_KEPT, "of an older store"
+    assert [alert_at_moment(alert, at * DAY).breach.value for at in range(4)] == [0.5, 0.5, 0.9, 1.0]
+    assert alert_at_moment(replace(alert, told=()), 2 * DAY).breach.reason == NOT_KEPT, "of an older store"

@@ -11,24 +11,24 @@ from messages_page import markdown
 from row_examples import firing
 from shift_rules import own_rules
 
-from monitor.alerts.defaults import ALL, default_rules
-from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.messages import Notice, NoticeKind, Recipient, notices
-from monitor.alerts.phrases import still
-from monitor.alerts.rules import Bound, Condition, Limit, Rule, Series, Severity
+from monitor.alerts.alert_messages import Notice, NoticeKind, Recipient, make_notices
+from monitor.alerts.alert_phrases import still_firing_words
+from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, JudgedBound, Rule, RuleLimit, Severity
+from monitor.alerts.default_rules import ALL, default_rules
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR
-from monitor.core.measurement import Detail
-from monitor.measures.against import segment_columns
-from monitor.measures.catalogue.daily import EVIDENCE
+from monitor.core.measurement import DetailTable
+from monitor.measures.catalogue.daily_measures import EVIDENCE
+from monitor.measures.measurement_comparison import segment_columns
 
 AT = 15_000 * DAY
 CHAT, PAGER = Recipient("chat"), Recipient("pager", Severity.CRITICAL)
 RULE = Rule(
     name="missing",
     measure="missing_rate",
-    condition=Condition(above=Limit(0.05)),
+    condition=BreachCondition(above=RuleLimit(0.05)),
     subject="feature:*",
     window="7d",
     annotations=(
@@ -48,16 +48,16 @@ def alert(subject: str = "feature:age", value: float = 0.2, **changes: Any) -> A
         n=1_234,
         limit=0.05,
     )
-    series = Series("missing", window="7d", subject=subject)
+    series = AlertedSeries("missing", window="7d", subject=subject)
     return firing(series, verdict, AT, **({"since": AT - 2 * HOUR} | changes))
 
 
-def over(why: Ended = Ended.CLEARED, **changes: Any) -> Alert:
-    return alert(**changes, state=State.RESOLVED, resolved_at=AT, ended=why)
+def over(why: EndReason = EndReason.CLEARED, **changes: Any) -> Alert:
+    return alert(**changes, state=AlertState.RESOLVED, resolved_at=AT, ended=why)
 
 
 def told(*turned: Alert, rule: Rule | None = RULE, standing: tuple[Alert, ...] = ()) -> tuple[Notice, ...]:
-    return notices("late", [rule] if rule else [], turned, standing, [CHAT, PAGER], AT)
+    return make_notices("late", [rule] if rule else [], turned, standing, [CHAT, PAGER], AT)
 
 
 def text_of(*turned: Alert, rule: Rule | None = RULE, standing: tuple[Alert, ...] = ()) -> str:
@@ -85,7 +85,7 @@ def test_a_channel_is_told_of_what_is_urgent_enough_for_it() -> None:
     (warning,), (critical,) = told(alert()), told(alert(severity=Severity.CRITICAL))
 
     assert (warning.channels, critical.channels) == (("chat",), ("chat", "pager"))
-    assert notices("late", [RULE], [alert()], [], [PAGER], AT) == ()
+    assert make_notices("late", [RULE], [alert()], [], [PAGER], AT) == ()
 
 
 def test_subjects_are_listed_by_size_and_the_largest_leads() -> None:
@@ -129,14 +129,14 @@ def test_a_text_says_what_where_since_when_how_sure_and_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("why", "said"),
     [
-        (Ended.CLEARED, "back within its limit"),
-        (Ended.REVISED, "taken back"),
-        (Ended.NO_DATA, "no all-clear"),
-        (Ended.REMOVED, "removed from the configuration"),
-        (Ended.ACCEPTED, "accepted"),
+        (EndReason.CLEARED, "back within its limit"),
+        (EndReason.REVISED, "taken back"),
+        (EndReason.NO_DATA, "no all-clear"),
+        (EndReason.REMOVED, "removed from the configuration"),
+        (EndReason.ACCEPTED, "accepted"),
     ],
 )
-def test_an_end_says_why(why: Ended, said: str) -> None:
+def test_an_end_says_why(why: EndReason, said: str) -> None:
     assert said in text_of(over(why)).split("\n")[1]
 
 
@@ -154,24 +154,26 @@ def test_what_is_only_no_longer_sure_is_not_called_back(value: float, limit: flo
     now = replace(then.verdict, outcome=Outcome.CLEAR, value=value, lower=0.0, upper=0.1, limit=limit)
 
     assert f"Ended, {said}. Now" in text_of(replace(then, verdict=now)).split("\n")[1]
-    standing = still(replace(then, verdict=now, state=State.FIRING, ended=None, clear_since=AT))
+    standing = still_firing_words(
+        replace(then, verdict=now, state=AlertState.FIRING, ended=None, clear_since=AT)
+    )
     assert standing.startswith("no longer surely" if "surely" in said else "within its limit again")
 
 
 def test_what_is_unknown_is_not_called_resolved() -> None:
-    assert text_of(over(Ended.NO_DATA)).startswith("NO DATA warning")
-    assert text_of(over(Ended.CLEARED)).startswith("RESOLVED warning")
-    assert text_of(over(Ended.ACCEPTED)).startswith("ACCEPTED warning")
+    assert text_of(over(EndReason.NO_DATA)).startswith("NO DATA warning")
+    assert text_of(over(EndReason.CLEARED)).startswith("RESOLVED warning")
+    assert text_of(over(EndReason.ACCEPTED)).startswith("ACCEPTED warning")
 
 
 def test_an_alert_whose_rule_is_gone_is_told_of_without_it() -> None:
     assert "It was: feature:age, 0.2, limit 0.05; 7d to 2011-01-26; found 20" in text_of(
-        over(Ended.REMOVED), rule=None
+        over(EndReason.REMOVED), rule=None
     )
 
 
 def test_others_of_the_rule_that_fire_are_counted() -> None:
-    standing = (alert("feature:x"), alert("feature:y", state=State.PENDING), alert())
+    standing = (alert("feature:x"), alert("feature:y", state=AlertState.PENDING), alert())
 
     assert "1 more of this rule fire already." in text_of(alert(), standing=standing)
     assert "2 more of this rule still fire." in text_of(over(subject="feature:z"), standing=standing)
@@ -196,7 +198,11 @@ def test_others_of_the_rule_that_fire_are_counted() -> None:
 def test_values_bear_their_unit(measure: str, against: str, value: float, words: str) -> None:
     limit = 86_400.0 if value > 1 else 0.01 if value < 0.01 else 0.1
     rule = replace(
-        RULE, measure=measure, against=against, condition=Condition(above=Limit(limit)), annotations=()
+        RULE,
+        measure=measure,
+        against=against,
+        condition=BreachCondition(above=RuleLimit(limit)),
+        annotations=(),
     )
     breach = replace(alert().breach, value=value, lower=None, upper=None, n=0, limit=limit)
 
@@ -204,14 +210,16 @@ def test_values_bear_their_unit(measure: str, against: str, value: float, words:
 
 
 def test_what_else_a_condition_asks_for_is_said() -> None:
-    rule = replace(RULE, condition=replace(RULE.condition, bound=Bound.LOWER, and_above=Limit(0.01)))
+    rule = replace(
+        RULE, condition=replace(RULE.condition, bound=JudgedBound.LOWER, and_above=RuleLimit(0.01))
+    )
 
     asked = "above 0.05, by the lower bound of its interval and by size above 0.01."
     assert asked in text_of(alert(), rule=rule)
 
 
 def test_the_cause_is_told_line_by_line() -> None:
-    cells = Detail(("cell", "expected", "actual"), (("a", 0.1, 0.2), ("b", None, 0.1)))
+    cells = DetailTable(("cell", "expected", "actual"), (("a", 0.1, 0.2), ("b", None, 0.1)))
     breach = replace(alert().breach, cause=cells)
 
     assert (
@@ -221,23 +229,23 @@ def test_the_cause_is_told_line_by_line() -> None:
 
 
 def test_the_other_moment_is_told_where_there_is_no_other_cause() -> None:
-    then = Detail(("value", "lower", "upper", "n"), ((0.05, None, None, 900),))
+    then = DetailTable(("value", "lower", "upper", "n"), ((0.05, None, None, 900),))
 
     assert "It was 5.0 %, n 900, at the moment it is compared with." in text_of(
         alert(breach=replace(alert().breach, cause=then))
     )
 
 
-CELLS = Detail(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4),))
-LOST = Detail(CELLS.columns, (("(missing)", 0.0, 0.3, 2.2),))
-SEGMENTS = Detail(
+CELLS = DetailTable(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4),))
+LOST = DetailTable(CELLS.columns, (("(missing)", 0.0, 0.3, 2.2),))
+SEGMENTS = DetailTable(
     segment_columns("accuracy"),
     (("region=North", -0.03, 0.6, 0.7, 0.3, 0.3),),
 )
-WORST_SEGMENTS = Detail(
+WORST_SEGMENTS = DetailTable(
     ("segment", "value", "lower", "upper", "n"), (("region=North", 0.6, 0.55, 0.65, 300),)
 )
-COUNTED = Detail(
+COUNTED = DetailTable(
     ("feature", "value", "limit", "beside", "cell", "expected", "actual"),
     (("feature:income", 0.42, 0.1, 0.002, "0 to 12", 0.1, 0.431),),
 )
@@ -300,8 +308,8 @@ def test_the_first_line_names_the_part_the_value_the_reference_and_the_limit_tha
     (rule,) = (rule for rule in (*default_rules(ALL), *own_rules()) if rule.name == name)
     subject = "feature:income" if name == "feature_far_off" else rule.subject
     verdict = replace(Verdict(outcome=Outcome.BREACH, window_end=AT, n=900), **breach)
-    one = firing(Series(name, window=rule.window, subject=subject), verdict, AT)
-    (notice,) = notices("late", [rule], [one], [], [CHAT], AT)
+    one = firing(AlertedSeries(name, window=rule.window, subject=subject), verdict, AT)
+    (notice,) = make_notices("late", [rule], [one], [], [CHAT], AT)
 
     first, *_ = json.loads(notice.payload)["text"].split("\n")
 
@@ -310,8 +318,8 @@ def test_the_first_line_names_the_part_the_value_the_reference_and_the_limit_tha
 
 @pytest.mark.parametrize("one", [alert(), over()])
 def test_a_notice_links_to_its_alerts_page_where_there_is_an_address(one: Alert) -> None:
-    (with_link,) = notices("late", [RULE], [one], [], [CHAT], AT, "https://monitor.example/at")
-    (without,) = notices("late", [RULE], [one], [], [CHAT], AT)
+    (with_link,) = make_notices("late", [RULE], [one], [], [CHAT], AT, "https://monitor.example/at")
+    (without,) = make_notices("late", [RULE], [one], [], [CHAT], AT)
     linked, plain = json.loads(with_link.payload), json.loads(without.payload)
 
     page = f"https://monitor.example/at/models/late/alerts/missing?since={one.since}&subject=feature%3Aage"
@@ -322,7 +330,7 @@ def test_a_notice_links_to_its_alerts_page_where_there_is_an_address(one: Alert)
 
 
 def test_no_name_from_data_breaks_the_first_line() -> None:
-    cells = Detail(("cell", "expected", "actual"), (("a\nb\x1b[31m", 0.1, 0.2),))
+    cells = DetailTable(("cell", "expected", "actual"), (("a\nb\x1b[31m", 0.1, 0.2),))
     lines = text_of(alert("feature:x\ny", breach=replace(alert().breach, cause=cells))).split("\n")
 
     assert "feature:x\\ny" in lines[1]
@@ -336,7 +344,7 @@ def test_what_changed_in_one_cycle_is_one_notice_of_both_rules_the_most_urgent_f
         changed(rules[0], "", 2.0),
         *(changed(rules[1], f"feature:{at}", 9.0) for at in range(7)),
     ]
-    (notice,) = notices("late", rules, turned, turned, [CHAT, PAGER], AT)
+    (notice,) = make_notices("late", rules, turned, turned, [CHAT, PAGER], AT)
     payload = json.loads(notice.payload)
     lines = payload["text"].split("\n")
 
@@ -366,5 +374,5 @@ def changed(rule: Rule, subject: str, evidence: float) -> Alert:
         segment=SegmentShare("origin=EWR", 0.71, 0.36),
     )
     verdict = Verdict(outcome=Outcome.BREACH, window_end=AT, value=evidence, limit=1.0, change=change)
-    series = Series(rule.name, window="cumulative", subject=subject)
+    series = AlertedSeries(rule.name, window="cumulative", subject=subject)
     return firing(series, verdict, AT, severity=rule.severity)

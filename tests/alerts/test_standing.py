@@ -6,24 +6,40 @@ from typing import Any, cast
 import pytest
 from row_examples import firing, row_of
 
-from monitor.alerts.lifecycle import State
-from monitor.alerts.rules import Acceptance, Base, Bound, Condition, Limit, Rule, Series, Severity
-from monitor.alerts.standing import Need, Seen, Standing, exit_code, ranked, standing
+from monitor.alerts.alert_rules import (
+    Acceptance,
+    AlertedSeries,
+    BreachCondition,
+    JudgedBound,
+    LimitBase,
+    Rule,
+    RuleLimit,
+    Severity,
+)
+from monitor.alerts.lifecycle import AlertState
+from monitor.alerts.model_standing import (
+    ModelFacts,
+    ModelStanding,
+    Need,
+    exit_code,
+    judge_standing,
+    rank_models,
+)
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR, to_iso
-from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import FIGURES, segment_columns
-from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.sentences.troubles import CycleTrouble
-from monitor.show.alerts import ShownAlert, alerts_as_table
+from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
+from monitor.measures.measurement_comparison import FIGURES, segment_columns
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.sentences.trouble_sentences import CycleTrouble
+from monitor.show.alert_tables import ShownAlert, alerts_as_table
 
 NOW = 400 * DAY
-NOWCAST = cast("Truth", "nowcast")
+NOWCAST = cast("LabelTruth", "nowcast")
 FALL = Rule(
     name="performance",
     measure="roc_auc",
-    condition=Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER),
+    condition=BreachCondition(below=RuleLimit(-0.05, LimitBase.EARLIER), bound=JudgedBound.UPPER),
     severity=Severity.CRITICAL,
     window="7d",
     truth="settled",
@@ -32,7 +48,7 @@ FALL = Rule(
 SHIFT = Rule(
     name="feature_shift",
     measure="stability_index",
-    condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)),
+    condition=BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL), and_above=RuleLimit(0.1)),
     subject="feature:*",
     window="7d",
 )
@@ -43,9 +59,9 @@ def measured(value: float, half: float = 0.01, **others: Any) -> Measurement:
     return Measurement(value=value, n=900, interval=Interval(value - half, value + half), **others)
 
 
-def performance_of(truth: Truth, step: float, end: int = NOW - 9 * DAY) -> list[MeasurementRow]:
+def performance_of(truth: LabelTruth, step: float, end: int = NOW - 9 * DAY) -> list[MeasurementRow]:
     """An AUC of 0.75 less than the reference by a step, and its difference."""
-    then = Detail(FIGURES, ((0.75, 0.74, 0.76, 9_000),))
+    then = DetailTable(FIGURES, ((0.75, 0.74, 0.76, 9_000),))
     return [
         row_of("roc_auc", measured(0.75 + step), truth=truth, window_end=end),
         row_of("roc_auc", measured(step, detail=then), truth=truth, window_end=end, against="reference"),
@@ -63,8 +79,8 @@ def shift_of(feature: str, index: float) -> list[MeasurementRow]:
 
 
 ONE_CLASS = "only one class has been seen: wait for labels of the others, or take a longer window"
-SETTLED = performance_of(Truth.SETTLED, -0.001)
-HEALTHY = Seen(
+SETTLED = performance_of(LabelTruth.SETTLED, -0.001)
+HEALTHY = ModelFacts(
     model="late",
     now=NOW,
     as_of=NOW - HOUR,
@@ -80,17 +96,20 @@ HEALTHY = Seen(
     accepted={},
 )
 BREACH = Verdict(outcome=Outcome.BREACH, window_end=NOW - DAY, value=0.42, n=900, limit=0.002)
-FIRING = firing(Series("feature_shift", "", "", "7d", "feature:temp"), BREACH, NOW - DAY)
+FIRING = firing(AlertedSeries("feature_shift", "", "", "7d", "feature:temp"), BREACH, NOW - DAY)
 
 
-def said(seen: Seen, title: str) -> str:
+def said(seen: ModelFacts, title: str) -> str:
     return " ".join(
-        one for section in standing(seen).sections if section.title == title for one in section.sentences
+        one
+        for section in judge_standing(seen).sections
+        if section.title == title
+        for one in section.sentences
     )
 
 
-def of(**changed: Any) -> Standing:
-    return standing(replace(HEALTHY, **changed))
+def of(**changed: Any) -> ModelStanding:
+    return judge_standing(replace(HEALTHY, **changed))
 
 
 def test_a_model_whose_rules_are_all_judged_and_clear_needs_nobody() -> None:
@@ -117,7 +136,7 @@ def test_a_quiet_model_says_what_is_not_watched_and_what_is_no_alarm() -> None:
         (FIRING, "", Need.NEEDED),
         (FIRING, "ada: on it", Need.IN_HAND),
         (replace(FIRING, severity=Severity.INFO), "", Need.NOTHING),
-        (replace(FIRING, state=State.PENDING), "", Need.NOTHING),
+        (replace(FIRING, state=AlertState.PENDING), "", Need.NOTHING),
     ],
 )
 def test_who_is_needed_follows_from_what_fires_and_who_has_it(alert: Any, seen_by: str, need: Need) -> None:
@@ -154,7 +173,7 @@ def test_an_alert_that_is_back_within_its_limit_says_so() -> None:
 
 
 def test_what_is_accepted_is_told_and_health_is_beyond_it() -> None:
-    series = Series("performance", window="7d")
+    series = AlertedSeries("performance", window="7d")
     one = Acceptance(series=series, start=0, end=NOW - 9 * DAY, lower=-0.1, upper=0, who="ada", why="a storm")
     quiet = [*SETTLED, *shift_of("age", 0.001)]
 
@@ -169,8 +188,10 @@ def test_what_is_accepted_is_told_and_health_is_beyond_it() -> None:
 
 
 def test_accepted_days_are_told_as_long_as_they_are_learned_from() -> None:
-    rule = Rule(name="changed", measure="evidence", condition=Condition(above=Limit(1.0)), window=CUMULATIVE)
-    series = Series("changed", window=CUMULATIVE, subject="feature:age")
+    rule = Rule(
+        name="changed", measure="evidence", condition=BreachCondition(above=RuleLimit(1.0)), window=CUMULATIVE
+    )
+    series = AlertedSeries("changed", window=CUMULATIVE, subject="feature:age")
 
     def told(days: int) -> str:
         one = Acceptance(
@@ -210,11 +231,11 @@ def test_changes_of_one_day_are_told_together_also_when_somebody_has_them(seen_b
 
 def test_a_change_that_is_not_told_any_longer_needs_somebody_until_it_is_back_or_accepted() -> None:
     change = Change(kind="unseen", usual_since=to_iso(NOW - 30 * DAY)[:10])
-    daily = {"window": CUMULATIVE, "truth": Truth.NONE, "subject": "feature:home"}
+    daily = {"window": CUMULATIVE, "truth": LabelTruth.NONE, "subject": "feature:home"}
     rows = [*HEALTHY.rows, row_of("evidence", Measurement(0.1, n=900, change=change), **daily)]
-    series = Series("changed", "", "", CUMULATIVE, "feature:home")
+    series = AlertedSeries("changed", "", "", CUMULATIVE, "feature:home")
 
-    def accepted(end: int) -> Standing:
+    def accepted(end: int) -> ModelStanding:
         of_series = Acceptance(series=series, start=end - DAY, end=end, lower=0.0, upper=0.0)
         return of(rows=rows, accepted={series: of_series})
 
@@ -310,9 +331,9 @@ def test_what_cannot_be_told_is_said_with_what_would_help(changed: dict[str, Any
 
 @pytest.mark.parametrize("reason", [*Reason, "selective_labels", "too_early", "a reason of tomorrow"])
 def test_each_reason_for_which_a_rule_is_unknown_is_told_in_words(reason: str) -> None:
-    absent = Measurement.absent(cast("Reason", reason), n=0)
+    absent = Measurement.without_value(cast("Reason", reason), n=0)
     rows = [
-        replace(row, measurement=absent) if row.against and row.truth is Truth.SETTLED else row
+        replace(row, measurement=absent) if row.against and row.truth is LabelTruth.SETTLED else row
         for row in HEALTHY.rows
     ]
     found = of(rows=rows)
@@ -324,13 +345,13 @@ def test_each_reason_for_which_a_rule_is_unknown_is_told_in_words(reason: str) -
 
 
 def test_of_the_past_only_what_is_kept_is_judged_and_the_rest_is_named() -> None:
-    stopped = Rule(name="log_stopped", measure="log_age", condition=Condition(above=Limit(1.0)))
+    stopped = Rule(name="log_stopped", measure="log_age", condition=BreachCondition(above=RuleLimit(1.0)))
     seen = replace(HEALTHY, rules=(*RULES, stopped))
     past = replace(seen, past=True)
 
-    (told,) = standing(seen).because
+    (told,) = judge_standing(seen).because
     assert told.startswith("log_stopped is not judged: its figure of the log is not there yet: wait for")
-    assert standing(past).need is Need.NOTHING
+    assert judge_standing(past).need is Need.NOTHING
     assert (
         said(past, "rules") == "2 of 3 rules are judged. log_stopped cannot be told of a moment in the past."
     )
@@ -348,7 +369,7 @@ def test_rules_that_are_unknown_for_one_reason_are_told_in_one_sentence() -> Non
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"measurement": Measurement.absent(Reason.ONE_CLASS, n=9)}, ONE_CLASS),
+        ({"measurement": Measurement.without_value(Reason.ONE_CLASS, n=9)}, ONE_CLASS),
         ({}, "there is no roc_auc of the reference to compare that of 7d with"),
         ({"window": "30d"}, "no window of 7d has settled yet"),
     ],
@@ -366,7 +387,7 @@ def test_a_window_that_has_settled_is_not_said_to_be_still_to_settle(
 def test_what_cannot_be_told_is_told_where_somebody_is_needed_too() -> None:
     seen = replace(HEALTHY, rows=SETTLED, alerts=[(FIRING, "")])
 
-    assert standing(seen).need is Need.NEEDED
+    assert judge_standing(seen).need is Need.NEEDED
     assert "1 of 2 rules are judged. feature_shift is not judged" in said(seen, "rules")
 
 
@@ -374,9 +395,9 @@ def test_what_cannot_be_told_is_told_where_somebody_is_needed_too() -> None:
     ("step", "words"),
     [(-0.02, "surely worse"), (0.02, "surely better"), (-0.001, "no difference beyond chance")],
 )
-@pytest.mark.parametrize(("truth", "word"), [(Truth.SETTLED, "Settled"), (NOWCAST, "Nowcast")])
+@pytest.mark.parametrize(("truth", "word"), [(LabelTruth.SETTLED, "Settled"), (NOWCAST, "Nowcast")])
 def test_performance_is_compared_by_the_interval_of_the_difference(
-    truth: Truth, word: str, step: float, words: str
+    truth: LabelTruth, word: str, step: float, words: str
 ) -> None:
     text = said(replace(HEALTHY, rows=performance_of(truth, step)), "performance")
 
@@ -385,9 +406,9 @@ def test_performance_is_compared_by_the_interval_of_the_difference(
 
 
 def test_the_segment_that_a_fall_comes_from_is_named() -> None:
-    segments = Detail(segment_columns("accuracy"), (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
-    rows = performance_of(Truth.SETTLED, -0.05)
-    worst = row_of("segment_contribution", Measurement(-0.02, n=9, detail=segments), truth=Truth.SETTLED)
+    segments = DetailTable(segment_columns("accuracy"), (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
+    rows = performance_of(LabelTruth.SETTLED, -0.05)
+    worst = row_of("segment_contribution", Measurement(-0.02, n=9, detail=segments), truth=LabelTruth.SETTLED)
     rows.append(replace(worst, window_end=rows[0].window_end, against="reference"))
 
     text = said(replace(HEALTHY, rows=rows), "performance")
@@ -396,7 +417,7 @@ def test_the_segment_that_a_fall_comes_from_is_named() -> None:
 
 def test_segments_that_are_surely_worse_than_in_the_reference_are_told_though_nothing_alerts() -> None:
     def segment(name: str, step: float, half: float, window: str, n: int) -> list[MeasurementRow]:
-        place: dict[str, Any] = {"segment": name, "truth": Truth.SETTLED, "window": window}
+        place: dict[str, Any] = {"segment": name, "truth": LabelTruth.SETTLED, "window": window}
         figures = {"": measured(0.75 + step), "reference": measured(step, half)}
         return [
             row_of("roc_auc", replace(one, n=n), window_end=NOW - 9 * DAY, against=against, **place)
@@ -424,7 +445,7 @@ def test_segments_that_are_surely_worse_than_in_the_reference_are_told_though_no
 
 
 def test_coverage_is_told_by_predicted_class() -> None:
-    place: dict[str, Any] = {"truth": Truth.SETTLED, "window_end": NOW}
+    place: dict[str, Any] = {"truth": LabelTruth.SETTLED, "window_end": NOW}
     rows = [
         row_of("coverage", measured(0.4), **place),
         row_of("coverage", measured(0.72), subject="class:paid", **place),
@@ -452,7 +473,7 @@ def test_a_nowcast_alone_is_performance_that_is_known() -> None:
 
 def test_a_nowcast_that_is_too_early_says_so() -> None:
     early = row_of(
-        "roc_auc", Measurement.absent(cast("Reason", "too_early"), n=0), truth=NOWCAST, window_end=NOW
+        "roc_auc", Measurement.without_value(cast("Reason", "too_early"), n=0), truth=NOWCAST, window_end=NOW
     )
     text = said(replace(HEALTHY, rows=[*SETTLED, early]), "performance")
 
@@ -461,32 +482,32 @@ def test_a_nowcast_that_is_too_early_says_so() -> None:
 
 def test_scores_that_surely_rank_the_classes_the_wrong_way_round_never_look_like_health() -> None:
     """A reference with the same swapped classes finds nothing wrong: the difference is chance alone."""
-    rows = performance_of(Truth.SETTLED, 0.0)
+    rows = performance_of(LabelTruth.SETTLED, 0.0)
     told = "roc_auc is surely below 0.5: scores are higher for the negative class."
     for auc, need in ((0.3, Need.CANNOT_TELL), (0.495, Need.NOTHING)):
         rows[0] = replace(rows[0], measurement=measured(auc))
         seen = replace(HEALTHY, rows=[*rows, *shift_of("age", 0.001)])
 
-        assert standing(seen).need is need
+        assert judge_standing(seen).need is need
         assert (told in said(seen, "performance")) is (need is Need.CANNOT_TELL)
-        assert any(reason.startswith(told) for reason in standing(seen).because) is (auc < 0.4)
+        assert any(reason.startswith(told) for reason in judge_standing(seen).because) is (auc < 0.4)
 
 
-@pytest.mark.parametrize("truth", [Truth.SETTLED, NOWCAST])
-def test_a_window_that_has_settled_without_a_value_is_not_called_unsettled(truth: Truth) -> None:
-    row = row_of("roc_auc", Measurement.absent(Reason.ONE_CLASS, n=80), truth=truth, window_end=NOW)
+@pytest.mark.parametrize("truth", [LabelTruth.SETTLED, NOWCAST])
+def test_a_window_that_has_settled_without_a_value_is_not_called_unsettled(truth: LabelTruth) -> None:
+    row = row_of("roc_auc", Measurement.without_value(Reason.ONE_CLASS, n=80), truth=truth, window_end=NOW)
     rule = replace(FALL, truth=truth)
 
     because = of(rows=[row, *shift_of("age", 0.001)], rules=(rule, SHIFT)).because
 
     assert f"performance is not judged: {ONE_CLASS}." in because
-    if truth is Truth.SETTLED:
+    if truth is LabelTruth.SETTLED:
         assert because[0] == f"Performance is not known, settled, 7d to 1971-02-05: {ONE_CLASS}."
         assert not any("settles" in reason or "has settled" in reason for reason in because)
 
 
 def test_the_constant_answer_is_what_the_model_must_beat() -> None:
-    better, no_better = (performance_of(Truth.SETTLED, 0.0) for _ in range(2))
+    better, no_better = (performance_of(LabelTruth.SETTLED, 0.0) for _ in range(2))
     no_better[2] = replace(no_better[2], measurement=measured(0.702))
 
     told = "Settled: accuracy {}, {} always giving the most frequent answer, 70.0 %."
@@ -499,7 +520,8 @@ def test_the_constant_answer_is_what_the_model_must_beat() -> None:
 
 def test_a_constant_answer_by_a_few_labels_is_no_yardstick() -> None:
     rows = [
-        replace(one, measurement=replace(one.measurement, n=2)) for one in performance_of(Truth.SETTLED, 0.0)
+        replace(one, measurement=replace(one.measurement, n=2))
+        for one in performance_of(LabelTruth.SETTLED, 0.0)
     ]
 
     assert "always giving" not in said(replace(HEALTHY, rows=rows), "performance")
@@ -514,7 +536,7 @@ def test_the_features_that_moved_most_are_named_with_their_index_and_band() -> N
 
 
 def figure(measure: str, value: float | None, because: str, window: str = "7d") -> MeasurementRow:
-    detail = Detail(("because",), ((because,),))
+    detail = DetailTable(("because",), ((because,),))
     given = (
         Measurement(value=None, n=0, reason=Reason.NOT_SETTLED, detail=detail)
         if value is None
@@ -558,7 +580,7 @@ def test_a_rule_that_waits_for_a_settled_window_is_told_when_that_is_expected() 
     guess = replace(FALL, name="guess", measure="estimated_roc_auc", truth="", against="")
     rows = [
         *HEALTHY.rows,
-        row_of("estimated_roc_auc", Measurement.absent(Reason.NOT_SETTLED, n=0), window_end=NOW),
+        row_of("estimated_roc_auc", Measurement.without_value(Reason.NOT_SETTLED, n=0), window_end=NOW),
         figure("next_settling", 86_400.0 * 402, "they come slowly"),
     ]
 
@@ -579,7 +601,7 @@ def test_models_are_ranked_by_who_is_needed_then_by_severity_then_the_newest() -
         of(model="falling", alerts=[(critical, "")]),
     ]
 
-    names = [one.model for one in ranked(models)]
+    names = [one.model for one in rank_models(models)]
 
     assert names == ["falling", "stale", "warned later", "warned", "held", "blind", "fine"]
     assert [exit_code(models[:end]) for end in range(5)] == [0, 0, 4, 4, 3]

@@ -6,25 +6,27 @@ from typing import Any
 import pytest
 from row_examples import row_of
 
-from monitor.alerts.phrases import figures
-from monitor.alerts.rules import (
+from monitor.alerts.alert_phrases import alert_figures
+from monitor.alerts.alert_rules import (
     Acceptance,
-    Base,
-    Bound,
-    Condition,
-    Limit,
+    AlertedSeries,
+    BreachCondition,
+    JudgedBound,
+    LimitBase,
     Rule,
-    Series,
+    RuleLimit,
     read_acceptance,
     standing_accepted,
 )
-from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
-from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import segment_columns
-from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
+from monitor.alerts.verdicts import Outcome, Verdict, index_rows, judge_rule, rule_measures
+from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
+from monitor.measures.measurement_comparison import segment_columns
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 
-CELLS = Detail(("cell", "expected", "actual", "contribution"), (("0 to 1", 0.1, 0.4, 0.42),))
-ABOVE = Rule(name="shift", measure="stability_index", condition=Condition(above=Limit(0.25)), window="7d")
+CELLS = DetailTable(("cell", "expected", "actual", "contribution"), (("0 to 1", 0.1, 0.4, 0.42),))
+ABOVE = Rule(
+    name="shift", measure="stability_index", condition=BreachCondition(above=RuleLimit(0.25)), window="7d"
+)
 
 
 def row(
@@ -34,7 +36,7 @@ def row(
     interval: tuple[float, float] | None = None,
     n: int = 100,
     end: int = 7,
-    detail: Detail | None = None,
+    detail: DetailTable | None = None,
     **others: Any,
 ) -> MeasurementRow:
     reason = Reason.TOO_FEW if value is None else None
@@ -44,9 +46,9 @@ def row(
 
 
 def verdicts(
-    rule: Rule, *rows: MeasurementRow, accepted: dict[Series, Acceptance] | None = None
-) -> dict[Series, Verdict]:
-    return judge(rule, index(rows, needed([rule])), accepted)
+    rule: Rule, *rows: MeasurementRow, accepted: dict[AlertedSeries, Acceptance] | None = None
+) -> dict[AlertedSeries, Verdict]:
+    return judge_rule(rule, index_rows(rows, rule_measures([rule])), accepted)
 
 
 def outcome(rule: Rule, *rows: MeasurementRow) -> Outcome:
@@ -57,33 +59,53 @@ def outcome(rule: Rule, *rows: MeasurementRow) -> Outcome:
 @pytest.mark.parametrize(
     ("condition", "value", "interval", "expected"),
     [
-        (Condition(above=Limit(0.25)), 0.26, None, Outcome.BREACH),
-        (Condition(above=Limit(0.25)), 0.25, None, Outcome.CLEAR),
-        (Condition(below=Limit(0.25)), 0.24, None, Outcome.BREACH),
-        (Condition(below=Limit(0.25)), 0.25, None, Outcome.CLEAR),
-        (Condition(above=Limit(2), below=Limit(0.5)), 3.0, None, Outcome.BREACH),
-        (Condition(above=Limit(2), below=Limit(0.5)), 0.4, None, Outcome.BREACH),
-        (Condition(above=Limit(2), below=Limit(0.5)), 1.0, None, Outcome.CLEAR),
-        (Condition(above=Limit(0.25), bound=Bound.LOWER), 0.30, (0.2, 0.4), Outcome.CLEAR),
-        (Condition(above=Limit(0.25), bound=Bound.LOWER), 0.35, (0.3, 0.4), Outcome.BREACH),
-        (Condition(above=Limit(0.25), bound=Bound.UPPER), 0.20, (0.1, 0.3), Outcome.BREACH),
-        (Condition(below=Limit(0.25), bound=Bound.UPPER), 0.20, (0.1, 0.3), Outcome.CLEAR),
-        (Condition(below=Limit(0.25), bound=Bound.UPPER), 0.20, (0.1, 0.24), Outcome.BREACH),
-        (Condition(above=Limit(2), below=Limit(1), bound=Bound.LOWER), 0.9, (0.8, 1.1), Outcome.CLEAR),
-        (Condition(above=Limit(2), below=Limit(1), bound=Bound.LOWER), 0.9, (0.8, 0.95), Outcome.BREACH),
-        (Condition(above=Limit(2), below=Limit(1), bound=Bound.LOWER), 2.2, (1.9, 2.4), Outcome.CLEAR),
-        (Condition(above=Limit(2), below=Limit(1), bound=Bound.LOWER), 2.2, (2.1, 2.4), Outcome.BREACH),
-        (Condition(above=Limit(0.2), and_above=Limit(0.3)), 0.25, None, Outcome.CLEAR),
-        (Condition(above=Limit(0.2), and_above=Limit(0.3)), 0.35, None, Outcome.BREACH),
-        (Condition(below=Limit(0.0), and_above=Limit(0.1)), -0.05, None, Outcome.CLEAR),
-        (Condition(below=Limit(0.0), and_above=Limit(0.1)), -0.15, None, Outcome.BREACH),
-        (Condition(above=Limit(0.25), clear_above=0.2), 0.22, None, Outcome.WITHIN),
-        (Condition(above=Limit(0.25), clear_above=0.2), 0.20, None, Outcome.CLEAR),
-        (Condition(below=Limit(0.25), clear_below=0.3), 0.28, None, Outcome.WITHIN),
+        (BreachCondition(above=RuleLimit(0.25)), 0.26, None, Outcome.BREACH),
+        (BreachCondition(above=RuleLimit(0.25)), 0.25, None, Outcome.CLEAR),
+        (BreachCondition(below=RuleLimit(0.25)), 0.24, None, Outcome.BREACH),
+        (BreachCondition(below=RuleLimit(0.25)), 0.25, None, Outcome.CLEAR),
+        (BreachCondition(above=RuleLimit(2), below=RuleLimit(0.5)), 3.0, None, Outcome.BREACH),
+        (BreachCondition(above=RuleLimit(2), below=RuleLimit(0.5)), 0.4, None, Outcome.BREACH),
+        (BreachCondition(above=RuleLimit(2), below=RuleLimit(0.5)), 1.0, None, Outcome.CLEAR),
+        (BreachCondition(above=RuleLimit(0.25), bound=JudgedBound.LOWER), 0.30, (0.2, 0.4), Outcome.CLEAR),
+        (BreachCondition(above=RuleLimit(0.25), bound=JudgedBound.LOWER), 0.35, (0.3, 0.4), Outcome.BREACH),
+        (BreachCondition(above=RuleLimit(0.25), bound=JudgedBound.UPPER), 0.20, (0.1, 0.3), Outcome.BREACH),
+        (BreachCondition(below=RuleLimit(0.25), bound=JudgedBound.UPPER), 0.20, (0.1, 0.3), Outcome.CLEAR),
+        (BreachCondition(below=RuleLimit(0.25), bound=JudgedBound.UPPER), 0.20, (0.1, 0.24), Outcome.BREACH),
+        (
+            BreachCondition(above=RuleLimit(2), below=RuleLimit(1), bound=JudgedBound.LOWER),
+            0.9,
+            (0.8, 1.1),
+            Outcome.CLEAR,
+        ),
+        (
+            BreachCondition(above=RuleLimit(2), below=RuleLimit(1), bound=JudgedBound.LOWER),
+            0.9,
+            (0.8, 0.95),
+            Outcome.BREACH,
+        ),
+        (
+            BreachCondition(above=RuleLimit(2), below=RuleLimit(1), bound=JudgedBound.LOWER),
+            2.2,
+            (1.9, 2.4),
+            Outcome.CLEAR,
+        ),
+        (
+            BreachCondition(above=RuleLimit(2), below=RuleLimit(1), bound=JudgedBound.LOWER),
+            2.2,
+            (2.1, 2.4),
+            Outcome.BREACH,
+        ),
+        (BreachCondition(above=RuleLimit(0.2), and_above=RuleLimit(0.3)), 0.25, None, Outcome.CLEAR),
+        (BreachCondition(above=RuleLimit(0.2), and_above=RuleLimit(0.3)), 0.35, None, Outcome.BREACH),
+        (BreachCondition(below=RuleLimit(0.0), and_above=RuleLimit(0.1)), -0.05, None, Outcome.CLEAR),
+        (BreachCondition(below=RuleLimit(0.0), and_above=RuleLimit(0.1)), -0.15, None, Outcome.BREACH),
+        (BreachCondition(above=RuleLimit(0.25), clear_above=0.2), 0.22, None, Outcome.WITHIN),
+        (BreachCondition(above=RuleLimit(0.25), clear_above=0.2), 0.20, None, Outcome.CLEAR),
+        (BreachCondition(below=RuleLimit(0.25), clear_below=0.3), 0.28, None, Outcome.WITHIN),
     ],
 )
 def test_a_condition_is_judged_on_the_point_or_a_bound(
-    condition: Condition, value: float, interval: tuple[float, float] | None, expected: Outcome
+    condition: BreachCondition, value: float, interval: tuple[float, float] | None, expected: Outcome
 ) -> None:
     rule = replace(ABOVE, condition=condition)
 
@@ -99,7 +121,7 @@ def test_a_condition_is_judged_on_the_point_or_a_bound(
     ],
 )
 def test_what_cannot_be_judged_is_unknown_and_says_why(found: MeasurementRow, reason: str) -> None:
-    rule = replace(ABOVE, min_n=10, condition=Condition(above=Limit(0.25), bound=Bound.LOWER))
+    rule = replace(ABOVE, min_n=10, condition=BreachCondition(above=RuleLimit(0.25), bound=JudgedBound.LOWER))
 
     [verdict] = verdicts(rule, found).values()
 
@@ -110,14 +132,18 @@ def test_what_cannot_be_judged_is_unknown_and_says_why(found: MeasurementRow, re
     ("value", "expected"), [(0.15, Outcome.BREACH), (0.11, Outcome.CLEAR), (0.09, Outcome.CLEAR)]
 )
 def test_size_and_significance_are_both_asked_for(value: float, expected: Outcome) -> None:
-    rule = replace(ABOVE, condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)))
+    rule = replace(
+        ABOVE, condition=BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL), and_above=RuleLimit(0.1))
+    )
 
     assert outcome(rule, row(value), row(0.12, measure="stability_index_critical")) is expected
 
 
 @pytest.mark.parametrize(("critical", "limit"), [(0.002, 0.1), (0.12, 0.12)])
 def test_the_limit_of_a_verdict_is_the_one_that_decided(critical: float, limit: float) -> None:
-    rule = replace(ABOVE, condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)))
+    rule = replace(
+        ABOVE, condition=BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL), and_above=RuleLimit(0.1))
+    )
 
     [verdict] = verdicts(rule, row(0.42), row(critical, measure="stability_index_critical")).values()
 
@@ -125,7 +151,7 @@ def test_the_limit_of_a_verdict_is_the_one_that_decided(critical: float, limit: 
 
 
 def test_the_limit_of_a_fall_by_size_is_the_lower_one() -> None:
-    rule = replace(ABOVE, condition=Condition(below=Limit(-0.02), and_above=Limit(0.1)))
+    rule = replace(ABOVE, condition=BreachCondition(below=RuleLimit(-0.02), and_above=RuleLimit(0.1)))
 
     [verdict] = verdicts(rule, row(-0.3)).values()
 
@@ -141,7 +167,7 @@ def test_a_shift_against_another_moment_is_read_beside_no_earlier_shift() -> Non
 
 
 def test_without_its_critical_value_a_rule_says_nothing() -> None:
-    rule = replace(ABOVE, condition=Condition(above=Limit(1.0, Base.CRITICAL)))
+    rule = replace(ABOVE, condition=BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL)))
 
     [verdict] = verdicts(rule, row(9.0), row(None, measure="stability_index_critical")).values()
 
@@ -154,13 +180,15 @@ def test_a_share_is_one_of_the_references_own_value(upper: float, expected: Outc
     rule = Rule(
         name="performance",
         measure="roc_auc",
-        condition=Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER),
+        condition=BreachCondition(below=RuleLimit(-0.05, LimitBase.EARLIER), bound=JudgedBound.UPPER),
         window="7d",
         truth="settled",
         against="reference",
     )
-    now = row(0.70, measure="roc_auc", truth=Truth.SETTLED)
-    fall = row(-0.10, measure="roc_auc", truth=Truth.SETTLED, against="reference", interval=(-0.2, upper))
+    now = row(0.70, measure="roc_auc", truth=LabelTruth.SETTLED)
+    fall = row(
+        -0.10, measure="roc_auc", truth=LabelTruth.SETTLED, against="reference", interval=(-0.2, upper)
+    )
 
     [verdict] = verdicts(rule, now, fall).values()
 
@@ -173,7 +201,7 @@ def test_other_windows_truths_subjects_and_strata_are_not_judged() -> None:
     rule = replace(ABOVE, subject="score")
     others = [
         replace(row(1.0, subject="score"), window="1d"),
-        row(1.0, subject="score", truth=Truth.SETTLED),
+        row(1.0, subject="score", truth=LabelTruth.SETTLED),
         row(1.0, subject="label"),
         row(1.0, subject="score", segment="origin=JFK"),
         row(1.0, subject="score", version="2"),
@@ -213,7 +241,7 @@ def test_features_are_judged_by_their_share(share: float, expected: Outcome) -> 
     [(series, verdict)] = found.items()
     assert series.subject == "feature:*"
     assert (verdict.outcome, verdict.value, verdict.n) == (expected, 0.5, 4)
-    assert verdict.cause == Detail(
+    assert verdict.cause == DetailTable(
         ("feature", "value", "limit", "beside", "cell", "expected", "actual"),
         (
             ("feature:b", 0.9, 0.25, None, "0 to 1", 0.1, 0.4),
@@ -236,7 +264,7 @@ def test_without_a_contribution_the_segments_that_are_surely_worst_are_named(
     measure: str, names: list[str]
 ) -> None:
     fall = replace(ABOVE, measure=measure, truth="settled", against="reference")
-    settled: dict[str, Any] = {"measure": measure, "truth": Truth.SETTLED}
+    settled: dict[str, Any] = {"measure": measure, "truth": LabelTruth.SETTLED}
     rows = [
         row(0.7, **settled),
         row(-0.1, against="reference", **settled),
@@ -256,18 +284,18 @@ def test_without_a_contribution_the_segments_that_are_surely_worst_are_named(
 
 
 def test_a_verdict_names_the_cells_that_moved_or_the_segments_that_contribute() -> None:
-    cells = Detail(("from", "to"), ((0.0, 1.0),))
-    segments = Detail(("segment",), (("origin=JFK",),))
+    cells = DetailTable(("from", "to"), ((0.0, 1.0),))
+    segments = DetailTable(("segment",), (("origin=JFK",),))
     fall = replace(ABOVE, measure="accuracy", truth="settled", against="reference")
 
     [of_shift] = verdicts(ABOVE, row(0.9, detail=cells)).values()
     [of_fall] = verdicts(
         fall,
-        row(0.9, measure="accuracy", truth=Truth.SETTLED, against="reference"),
+        row(0.9, measure="accuracy", truth=LabelTruth.SETTLED, against="reference"),
         row(
             0.1,
             measure="segment_contribution",
-            truth=Truth.SETTLED,
+            truth=LabelTruth.SETTLED,
             against="reference",
             detail=segments,
         ),
@@ -277,13 +305,13 @@ def test_a_verdict_names_the_cells_that_moved_or_the_segments_that_contribute() 
 
 
 def test_of_a_fall_of_another_measure_its_own_segments_stand_before_what_accuracy_lost() -> None:
-    added = Detail(segment_columns("accuracy"), (("town=a", -0.1, 0.6, 0.7, 0.5, 0.5),))
-    place: dict[str, Any] = {"truth": Truth.SETTLED, "against": "reference"}
+    added = DetailTable(segment_columns("accuracy"), (("town=a", -0.1, 0.6, 0.7, 0.5, 0.5),))
+    place: dict[str, Any] = {"truth": LabelTruth.SETTLED, "against": "reference"}
     told = row(-0.1, measure="segment_contribution", detail=added, **place)
 
     def named(measure: str) -> str:
         """What stands first: errors are large where labels are."""
-        settled: dict[str, Any] = {"measure": measure, "truth": Truth.SETTLED}
+        settled: dict[str, Any] = {"measure": measure, "truth": LabelTruth.SETTLED}
         worst = row(0.6, segment="town=b", interval=(0.55, 0.65), **settled)
         fall = row(-0.1, measure=measure, **place)
         rule = replace(ABOVE, measure=measure, truth="settled", against="reference")
@@ -296,7 +324,7 @@ def test_of_a_fall_of_another_measure_its_own_segments_stand_before_what_accurac
 
 
 def test_a_window_that_settled_by_few_delays_is_not_judged() -> None:
-    place: dict[str, Any] = {"measure": "roc_auc", "truth": Truth.SETTLED}
+    place: dict[str, Any] = {"measure": "roc_auc", "truth": LabelTruth.SETTLED}
     rule = replace(ABOVE, measure="roc_auc", truth="settled")
 
     [plain] = verdicts(rule, row(0.9, **place)).values()
@@ -308,7 +336,7 @@ def test_a_window_that_settled_by_few_delays_is_not_judged() -> None:
 
 @pytest.mark.parametrize(("value", "expected"), [(0.5, Outcome.CLEAR), (0.7, Outcome.BREACH)])
 def test_what_lies_within_an_accepted_change_is_no_breach(value: float, expected: Outcome) -> None:
-    series = Series("shift", window="7d")
+    series = AlertedSeries("shift", window="7d")
     accepted = {series: Acceptance(series=series, start=0, end=7, lower=0.4, upper=0.6)}
 
     [verdict] = verdicts(ABOVE, row(value), accepted=accepted).values()
@@ -317,7 +345,7 @@ def test_what_lies_within_an_accepted_change_is_no_breach(value: float, expected
 
 
 def test_a_window_is_judged_against_the_accepted_one_where_rows_say_how_far_it_is() -> None:
-    series = Series("shift", window="7d")
+    series = AlertedSeries("shift", window="7d")
     accepted = {series: Acceptance(series=series, start=0, end=7, lower=0.4, upper=0.6)}
 
     [near] = verdicts(ABOVE, row(0.9), row(0.1, against="accepted:shift"), accepted=accepted).values()
@@ -328,10 +356,15 @@ def test_a_window_is_judged_against_the_accepted_one_where_rows_say_how_far_it_i
 
 
 def test_what_is_accepted_is_read_back_until_it_is_over() -> None:
-    first = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, until=9)
-    second = replace(first, series=Series("other"), until=None)
+    first = Acceptance(
+        series=AlertedSeries("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, until=9
+    )
+    second = replace(first, series=AlertedSeries("other"), until=None)
 
-    both = [read_acceptance(first.text()), read_acceptance(second.text(), who="ada", why="a campaign")]
+    both = [
+        read_acceptance(first.detail_json()),
+        read_acceptance(second.detail_json(), who="ada", why="a campaign"),
+    ]
     second = replace(second, who="ada", why="a campaign")
 
     assert standing_accepted(both, 8) == {first.series: first, second.series: second}
@@ -340,7 +373,7 @@ def test_what_is_accepted_is_read_back_until_it_is_over() -> None:
 
 
 def test_what_is_accepted_for_no_time_is_withdrawn() -> None:
-    accepted = Acceptance(series=Series("shift"), start=0, end=7, lower=0.4, upper=0.6, since=8)
+    accepted = Acceptance(series=AlertedSeries("shift"), start=0, end=7, lower=0.4, upper=0.6, since=8)
 
     ends = {until: replace(accepted, until=until).withdrawn for until in (None, 0, 8, 9)}
 
@@ -348,7 +381,9 @@ def test_what_is_accepted_for_no_time_is_withdrawn() -> None:
 
 
 def test_what_is_accepted_holds_only_after_the_cycle_that_was_seen() -> None:
-    accepted = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, since=8)
+    accepted = Acceptance(
+        series=AlertedSeries("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, since=8
+    )
 
     assert standing_accepted([accepted], 8) == {}
     assert standing_accepted([accepted], 9) == {accepted.series: accepted}
@@ -359,7 +394,7 @@ ROC_FELL = replace(
     measure="roc_auc",
     against="reference",
     truth="settled",
-    condition=Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER),
+    condition=BreachCondition(below=RuleLimit(-0.05, LimitBase.EARLIER), bound=JudgedBound.UPPER),
 )
 
 
@@ -375,9 +410,9 @@ ROC_FELL = replace(
 def test_an_accepted_fall_hides_none_that_is_surely_worse_by_more_than_the_limit(
     value: float, half: float, expected: Outcome
 ) -> None:
-    series = Series("shift", window="7d")
+    series = AlertedSeries("shift", window="7d")
     accepted = {series: Acceptance(series=series, start=0, end=7, lower=-0.112, upper=-0.054)}
-    place: dict[str, Any] = {"measure": "roc_auc", "truth": Truth.SETTLED, "end": 14}
+    place: dict[str, Any] = {"measure": "roc_auc", "truth": LabelTruth.SETTLED, "end": 14}
     now = row(value, **place)
     of_reference, of_accepted = (
         row(value - then, interval=(value - then - half, value - then + half), against=name, **place)
@@ -390,7 +425,7 @@ def test_an_accepted_fall_hides_none_that_is_surely_worse_by_more_than_the_limit
     assert verdict.against == "accepted"
     assert verdict.beside == pytest.approx(0.615)
     assert verdict.limit == pytest.approx(-0.05 * 0.615)
-    told = figures(ROC_FELL, verdict)
+    told = alert_figures(ROC_FELL, verdict)
     assert f"roc_auc {value:.3f}, accepted 0.615, difference" in told
     assert "limit −0.03075 (−5 % of accepted)" in told
 
@@ -401,9 +436,11 @@ def test_an_accepted_fall_hides_none_that_is_surely_worse_by_more_than_the_limit
 def test_a_fall_of_a_segment_is_judged_by_the_bound_of_what_was_accepted(
     value: float, expected: Outcome
 ) -> None:
-    series = Series("shift", window="7d")
+    series = AlertedSeries("shift", window="7d")
     accepted = {series: Acceptance(series=series, start=0, end=7, lower=0.59, upper=0.64)}
-    rule = replace(ABOVE, measure="roc_auc", condition=Condition(below=Limit(0.68), bound=Bound.UPPER))
+    rule = replace(
+        ABOVE, measure="roc_auc", condition=BreachCondition(below=RuleLimit(0.68), bound=JudgedBound.UPPER)
+    )
     found = row(value, measure="roc_auc", interval=(value - 0.025, value + 0.025))
 
     [verdict] = verdicts(rule, found, accepted=accepted).values()
@@ -412,7 +449,7 @@ def test_a_fall_of_a_segment_is_judged_by_the_bound_of_what_was_accepted(
 
 
 def test_where_the_accepted_window_is_no_longer_counted_its_bounds_still_hold() -> None:
-    series = Series("shift", window="7d")
+    series = AlertedSeries("shift", window="7d")
     accepted = {series: Acceptance(series=series, start=0, end=7, lower=0.4, upper=0.6)}
     gone = row(None, against="accepted:shift")
 
@@ -426,13 +463,13 @@ def test_an_accepted_comparison_that_goes_on_is_no_breach_however_sure_it_become
     rule = Rule(
         name="arms",
         measure="control_p_value_always_valid",
-        condition=Condition(below=Limit(0.05)),
+        condition=BreachCondition(below=RuleLimit(0.05)),
         window=CUMULATIVE,
         truth="settled",
     )
-    series = Series("arms", window=CUMULATIVE)
+    series = AlertedSeries("arms", window=CUMULATIVE)
     accepted = {series: Acceptance(series=series, start=7, end=7, lower=0.04, upper=0.04)}
-    surer = replace(row(1e-9, measure=rule.measure, truth=Truth.SETTLED, end=14), window=CUMULATIVE)
+    surer = replace(row(1e-9, measure=rule.measure, truth=LabelTruth.SETTLED, end=14), window=CUMULATIVE)
 
     [alone] = verdicts(rule, surer).values()
     [expected] = verdicts(rule, surer, accepted=accepted).values()
@@ -456,7 +493,7 @@ def test_a_share_is_clear_only_if_features_that_were_not_counted_cannot_change_t
     values = [0.9] * breaches + [0.1] * (3 - breaches)
     rows = [row(value, subject=f"feature:{at}") for at, value in enumerate(values)]
     lost = replace(
-        row(None, subject="feature:lost"), measurement=Measurement.absent(Reason.NOT_COUNTED, n=100)
+        row(None, subject="feature:lost"), measurement=Measurement.without_value(Reason.NOT_COUNTED, n=100)
     )
 
     [verdict] = verdicts(rule, *rows, lost).values()

@@ -3,13 +3,13 @@
 from memory import MemorySource
 from synthetic import READING, START, log_of, monitored_of
 
-from monitor.app.alerts.then import with_days_then
+from monitor.app.alerts.past_judgements import with_days_then
 from monitor.core.clock import DAY
-from monitor.measures.catalogue.daily import DAILY
-from monitor.measures.rows import MeasurementRow
-from monitor.specs.model import BudgetSpec
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.measures.catalogue.daily_measures import DAILY
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.specs.model_spec import BudgetSpec
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 CYCLES = (10, 16, 18, 25)
 
@@ -37,7 +37,7 @@ def test_days_of_then_are_those_that_were_told_then(fresh_store: SqlStore) -> No
     told: dict[int, list[MeasurementRow]] = {}
     for after in CYCLES:
         monitored.cycle(START + after * DAY)
-        told[after] = [row for _, _, row in fresh_store.current("late", DAILY)]
+        told[after] = [row for _, _, row in fresh_store.read_current("late", DAILY)]
     assert len(told[CYCLES[-1]]) > len(told[CYCLES[0]])
 
     for after in CYCLES:

@@ -16,29 +16,35 @@ from sqlalchemy import text
 from store_examples import START, commit, row
 
 import monitor
-from monitor.app.exports.files import SCHEMA, Chosen, batches, export, read_snapshots
+from monitor.app.exports.export_files import (
+    SCHEMA,
+    KeptSelection,
+    export_snapshots,
+    read_batches,
+    read_snapshots,
+)
 from monitor.cli import main
 from monitor.core.clock import DAY, to_datetime, to_iso
 from monitor.core.errors import CodecError, ConfigurationError, StoreError
-from monitor.core.measurement import Detail
-from monitor.measures.rows import Truth
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import reading, writing
-from monitor.store.engine import migrate, open_store
+from monitor.core.measurement import DetailTable
+from monitor.measures.measurement_row import LabelTruth
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import read_transaction, write_transaction
+from monitor.store.store_database import migrate_store, open_store
 
 ROWS = (
     row("a", 0.1),
     row("b", None, segment="carrier=AA"),
-    row("a", 0.3, end=START + DAY, window="1d", version="v2", truth=Truth.NONE),
+    row("a", 0.3, end=START + DAY, window="1d", version="v2", truth=LabelTruth.NONE),
 )
 
 
 @pytest.fixture
 def filled(store: SqlStore) -> SqlStore:
     """Two cycles of one model, one of another: the second revises a row of the first."""
-    store.commit("late", commit(snapshots=ROWS))
-    store.commit("late", commit(as_of=START + DAY, snapshots=(row("a", 0.2),)))
-    store.commit("other", commit(snapshots=(row("c", 0.9),)))
+    store.commit_cycle("late", commit(snapshots=ROWS))
+    store.commit_cycle("late", commit(as_of=START + DAY, snapshots=(row("a", 0.2),)))
+    store.commit_cycle("other", commit(snapshots=(row("c", 0.9),)))
     return store
 
 
@@ -59,7 +65,7 @@ def revised(store: SqlStore) -> SqlStore:
                 rng.choice((None, 0.25, 0.5)),
                 end=START + at * DAY,
                 window=window,
-                truth=rng.choice((Truth.PROVISIONAL, Truth.NOWCAST, Truth.SETTLED)),
+                truth=rng.choice((LabelTruth.PROVISIONAL, LabelTruth.NOWCAST, LabelTruth.SETTLED)),
                 segment=rng.choice((None, "carrier=50%")),
                 coverage=rng.choice((None, 0.5, 0.75)),
             )
@@ -69,10 +75,14 @@ def revised(store: SqlStore) -> SqlStore:
             if rng.random() < 0.5
         ]
         detailed = [
-            replace(one, measurement=replace(one.measurement, detail=Detail(("x",), ((rng.randrange(3),),))))
+            replace(
+                one, measurement=replace(one.measurement, detail=DetailTable(("x",), ((rng.randrange(3),),)))
+            )
             for one in rows
         ]
-        store.commit(rng.choice(("late", "other")), commit(START + day * DAY, snapshots=tuple(detailed)))
+        store.commit_cycle(
+            rng.choice(("late", "other")), commit(START + day * DAY, snapshots=tuple(detailed))
+        )
     return store
 
 
@@ -88,7 +98,7 @@ def test_a_frame_holds_what_a_file_does_as_of_any_moment(
         {"measure": ""},
     )
     for asked in some:
-        tables = batches(revised, Chosen(as_of=as_of, **asked))
+        tables = read_batches(revised, KeptSelection(as_of=as_of, **asked))
         expected = pa.Table.from_batches(tables, SCHEMA).to_pandas()
 
         when = None if as_of is None else to_datetime(as_of)
@@ -98,10 +108,10 @@ def test_a_frame_holds_what_a_file_does_as_of_any_moment(
 
 
 def test_the_view_of_the_latest_holds_what_is_known_at_last(revised: SqlStore) -> None:
-    with reading(revised.engine) as connection:
+    with read_transaction(revised.engine) as connection:
         latest = connection.execute(text("SELECT * FROM snapshots_latest")).mappings().all()
 
-    expected = revised.history(as_of=START + 99 * DAY)
+    expected = revised.read_snapshot_rows(as_of=START + 99 * DAY)
     found = {
         (
             one["model"],
@@ -150,10 +160,10 @@ def test_the_whole_and_what_is_absent_are_missing_in_a_frame(filled: SqlStore, u
 
 
 def test_tables_behind_values_and_other_moments_are_exported(store: SqlStore, url: str) -> None:
-    detail = Detail(("threshold", "recall"), ((0.5, 0.7), (None, 1.0)))
+    detail = DetailTable(("threshold", "recall"), ((0.5, 0.7), (None, 1.0)))
     whole = row("a", 0.1)
     curved = replace(whole, against="previous", measurement=replace(whole.measurement, detail=detail))
-    store.commit("late", commit(snapshots=(whole, curved)))
+    store.commit_cycle("late", commit(snapshots=(whole, curved)))
 
     frame = monitor.read_snapshots(url).set_index("against")
 
@@ -196,7 +206,7 @@ def test_nothing_else_is_public() -> None:
 def test_a_file_holds_what_a_frame_holds(filled: SqlStore, url: str, tmp_path: Path, name: str) -> None:
     file = tmp_path / name
 
-    rows = export(filled, file, Chosen(model="late"))
+    rows = export_snapshots(filled, file, KeptSelection(model="late"))
 
     expected = monitor.read_snapshots(url, model="late")
     assert rows == len(expected) == 4
@@ -211,9 +221,9 @@ def test_a_file_holds_what_a_frame_holds(filled: SqlStore, url: str, tmp_path: P
 def test_rows_go_out_in_batches(store: SqlStore, tmp_path: Path) -> None:
     for day in range(3):
         many = tuple(row(f"m{number:05}", 0.5, end=START + day * DAY) for number in range(9_000))
-        store.commit("late", commit(as_of=START + day * DAY, snapshots=many))
+        store.commit_cycle("late", commit(as_of=START + day * DAY, snapshots=many))
 
-    rows = export(store, tmp_path / "kept.parquet", Chosen())
+    rows = export_snapshots(store, tmp_path / "kept.parquet", KeptSelection())
 
     file = pq.ParquetFile(tmp_path / "kept.parquet")
     assert rows == file.metadata.num_rows == 27_000
@@ -222,44 +232,44 @@ def test_rows_go_out_in_batches(store: SqlStore, tmp_path: Path) -> None:
 
 def test_a_file_of_another_kind_is_refused(filled: SqlStore, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"ends in \.parquet or \.csv"):
-        export(filled, tmp_path / "kept.xlsx", Chosen())
+        export_snapshots(filled, tmp_path / "kept.xlsx", KeptSelection())
 
     with pytest.raises(StoreError, match="cannot be written: No such file or directory"):
-        export(filled, tmp_path / "none" / "kept.csv", Chosen())
+        export_snapshots(filled, tmp_path / "none" / "kept.csv", KeptSelection())
 
 
 def test_a_file_that_was_whole_stays_until_the_new_one_is(filled: SqlStore, tmp_path: Path) -> None:
     file = tmp_path / "kept.csv"
-    export(filled, file, Chosen())
+    export_snapshots(filled, file, KeptSelection())
     before = file.read_bytes()
-    with writing(filled.engine) as connection:
+    with write_transaction(filled.engine) as connection:
         connection.execute(text("DROP VIEW snapshots_latest"))
         connection.execute(text("DROP VIEW snapshots"))
 
     with pytest.raises(StoreError):
-        export(filled, file, Chosen())
+        export_snapshots(filled, file, KeptSelection())
 
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.glob("kept*")] == ["kept.csv"]
 
 
 def test_a_damaged_detail_is_named(filled: SqlStore, tmp_path: Path) -> None:
-    table = Detail(("score",), ((0.5,),))
+    table = DetailTable(("score",), ((0.5,),))
     kept = row("roc_auc", 0.7)
     kept = replace(kept, measurement=replace(kept.measurement, detail=table))
-    filled.commit("late", commit(snapshots=(kept,)))
-    with writing(filled.engine) as connection:
+    filled.commit_cycle("late", commit(snapshots=(kept,)))
+    with write_transaction(filled.engine) as connection:
         connection.execute(text("UPDATE details SET text = '{'"))
 
     with pytest.raises(CodecError, match="table details"):
-        export(filled, tmp_path / "kept.csv", Chosen())
+        export_snapshots(filled, tmp_path / "kept.csv", KeptSelection())
 
 
 def test_the_command_exports_what_was_asked_for(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'monitor.db'}"
-    migrate(url)
+    migrate_store(url)
     store = open_store(url, "live")
-    store.commit("late", commit(snapshots=(row("roc_auc", 0.7), row("roc_auc", 0.8, window="1d"))))
+    store.commit_cycle("late", commit(snapshots=(row("roc_auc", 0.7), row("roc_auc", 0.8, window="1d"))))
     store.close()
     config = tmp_path / "config.toml"
     config.write_text(_CONFIG.format(url=url), encoding="utf-8")
@@ -305,11 +315,11 @@ ANALYZE
 
 @pytest.mark.postgres
 def test_what_several_processes_of_postgresql_read_at_once_is_whole(postgres_url: str) -> None:
-    migrate(postgres_url)
+    migrate_store(postgres_url)
     store = open_store(postgres_url, "live")
-    store.commit("late", commit(snapshots=ROWS[:1]))
+    store.commit_cycle("late", commit(snapshots=ROWS[:1]))
     settings = [f"ALTER DATABASE {store.engine.url.database} SET {setting}" for setting in PARALLEL]
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         for statement in (*MORE.split(";"), *settings):
             connection.exec_driver_sql(statement)
         kept = connection.execute(text("SELECT count(*) FROM series")).scalar_one()

@@ -5,13 +5,13 @@ from dataclasses import replace
 from memory import MemorySource
 from synthetic import READING, START, Monitored, log_of, monitored_of
 
-from monitor.app.pages.days import days_of_change
+from monitor.app.pages.charted_days import days_of_change
 from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR, to_iso
-from monitor.pages.asked import ChartedDay
-from monitor.specs.model import BudgetSpec
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.pages.page_request import ChartedDay
+from monitor.specs.model_spec import BudgetSpec
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 DAYS, AGE = 34, 3
 

@@ -14,10 +14,10 @@ from psycopg import errors, sql
 from serving import Bench, Database, fill_tables, model, predictions
 from sqlalchemy import make_url
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App, opened
+from monitor.app.application import App, open_application
+from monitor.app.model_cycles import cycle_once
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.errors import StoreError
 
@@ -181,7 +181,7 @@ def app(request: pytest.FixtureRequest, roles: Roles) -> Iterator[App]:
     """A daemon's application that has connections open, by each reader of PostgreSQL."""
     roles.configure(request.param)
     settings = settings_of(roles.config, {})
-    with opened(settings, roles.bench.directory, run=uuid4().hex) as one:
+    with open_application(settings, roles.bench.directory, run=uuid4().hex) as one:
         assert cycle_once(one, "late", START + 2 * DAY).error is None
         yield one
 
@@ -189,7 +189,7 @@ def app(request: pytest.FixtureRequest, roles: Roles) -> Iterator[App]:
 def test_passwords_are_changed_under_the_running_application(roles: Roles, app: App) -> None:
     settings = app.settings
     for at, password in enumerate(("s/cret@1%", "another:one"), start=1):
-        with app.source("log").session(), app.source("log").session():
+        with app.open_source_once("log").open_session(), app.open_source_once("log").open_session():
             pass  # as many connections as there may be are open from here on
         for role in (READER, STORE):
             roles.rotate(role, password)
@@ -216,7 +216,7 @@ def test_a_password_that_is_not_in_its_file_yet_fails_cycles_until_it_is(roles: 
 
     def failed_store() -> str:
         with pytest.raises(StoreError) as caught:
-            app.store.state("late")
+            app.store.read_state("late")
         return str(caught.value)
 
     waits_for(READER, failed_cycle)

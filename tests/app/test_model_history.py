@@ -8,11 +8,11 @@ import pytest
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.alert_decisions import Decision
-from monitor.app.kept import chosen_rows, refuse_unknown
-from monitor.app.model_history import forget_model, recount, rename_models
-from monitor.app.run_lock import Held
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App
+from monitor.app.application import App
+from monitor.app.kept_run import chosen_rows, refuse_unknown
+from monitor.app.model_cycles import cycle_once
+from monitor.app.model_history import forget_model, recount_panes, rename_models
+from monitor.app.run_lock import ExclusiveRun
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError, StoreError
 
@@ -41,15 +41,15 @@ def test_a_renamed_model_goes_on_where_the_old_name_stood(bench: Bench) -> None:
 
     with bench.app() as app:
         renamed = rename_models(app, at=9)
-        before = app.store.current("delay")
+        before = app.store.read_current("delay")
         report = cycle_once(app, "delay", END)
 
         assert renamed == ["delay"]
         assert report.error is None
         assert report.rows_read <= 2  # the pane that is always looked at
-        assert app.store.current("delay") == before
-        assert app.store.runs("late") == []
-        assert [(one.kind, one.subject) for one in app.store.events("delay")] == [("renamed", "late")]
+        assert app.store.read_current("delay") == before
+        assert app.store.list_runs("late") == []
+        assert [(one.kind, one.subject) for one in app.store.read_events("delay")] == [("renamed", "late")]
         assert len(app.store.reference_keys("delay")) == 1
 
 
@@ -74,32 +74,32 @@ def test_a_model_with_a_history_under_both_names_is_refused(bench: Bench) -> Non
 def test_nothing_is_renamed_under_a_daemon(bench: Bench) -> None:
     rename(bench)
 
-    with bench.app() as daemon, bench.app() as app, Held(daemon):
+    with bench.app() as daemon, bench.app() as app, ExclusiveRun(daemon):
         with pytest.raises(StoreError, match="a daemon or a replay has the run"):
             rename_models(app, at=9)
 
-        assert app.store.runs("late") == ["live"]
+        assert app.store.list_runs("late") == ["live"]
 
 
 def test_deleted_rows_leave_the_panes_at_once_by_a_recount(bench: Bench) -> None:
     bench.database.run(f"DELETE FROM predictions WHERE event_time >= '{to_iso(END - 6 * HOUR)}'")
 
     with bench.app() as app:
-        panes, report = recount(app, "late", END - 6 * HOUR, END, ADA)
+        panes, report = recount_panes(app, "late", END - 6 * HOUR, END, ADA)
 
         assert panes == 6
         assert report.error is None
         (records,) = [
-            row for _, _, row in app.store.current() if row.measure == "records" and row.segment is None
+            row for _, _, row in app.store.read_current() if row.measure == "records" and row.segment is None
         ]
         assert records.measurement.value == 50 - 12  # 28.8 minutes apart
 
 
 def test_a_recount_is_recorded_with_who_and_why(bench: Bench) -> None:
     with bench.app() as app:
-        recount(app, "late", START, START + 90 * 60 * 1_000_000, ADA)
+        recount_panes(app, "late", START, START + 90 * 60 * 1_000_000, ADA)
 
-        (event,) = app.store.events("late")
+        (event,) = app.store.read_events("late")
         assert (event.kind, event.at, event.who, event.why) == ("recounted", 7, "ada", "a broken load")
         assert json.loads(event.detail)["panes"] == 2
 
@@ -107,16 +107,16 @@ def test_a_recount_is_recorded_with_who_and_why(bench: Bench) -> None:
 def test_a_recount_of_nothing_is_refused(bench: Bench) -> None:
     with bench.app() as app:
         with pytest.raises(MonitorError, match="no pane from 2023"):
-            recount(app, "late", from_iso("2023-01-01"), from_iso("2023-01-02"), ADA)
+            recount_panes(app, "late", from_iso("2023-01-01"), from_iso("2023-01-02"), ADA)
 
-        assert app.store.events() == []
+        assert app.store.read_events() == []
 
 
 def test_what_was_never_counted_cannot_be_recounted(bench: Bench) -> None:
     bench.configure(model("new", options=OPTIONS))
 
     with bench.app() as app, pytest.raises(MonitorError, match="nothing has been counted yet"):
-        recount(app, "new", START, END, ADA)
+        recount_panes(app, "new", START, END, ADA)
 
 
 def test_a_forgotten_model_begins_anew(bench: Bench) -> None:
@@ -129,7 +129,7 @@ def test_a_forgotten_model_begins_anew(bench: Bench) -> None:
         assert gone["panes"] > 0
         assert report.error is None
         assert report.rows_read == 100
-        assert [event.kind for event in app.store.events("late")] == ["forgotten"]
+        assert [event.kind for event in app.store.read_events("late")] == ["forgotten"]
 
 
 def test_a_forgotten_model_is_compared_with_the_same_reference_again(bench: Bench) -> None:
@@ -141,7 +141,7 @@ def test_a_forgotten_model_is_compared_with_the_same_reference_again(bench: Benc
 
         assert len(before) == 1
         assert app.store.reference_keys("late") == before
-        (_, of) = app.store.provenance()[-1]
+        (_, of) = app.store.read_provenance()[-1]
         assert of.reference == before[0]
 
 
@@ -155,11 +155,11 @@ def test_a_model_that_is_no_longer_configured_keeps_its_history_and_can_be_forgo
 
     with bench.app() as app:
         cycle_once(app, "other", END + DAY)
-        kept = app.store.runs("late")
+        kept = app.store.list_runs("late")
         forget_model(app, "late", ADA)
 
         assert kept == ["live"]
-        assert app.store.runs("late") == []
+        assert app.store.list_runs("late") == []
 
 
 def test_a_model_that_is_no_longer_configured_can_be_shown_and_not_counted(bench: Bench) -> None:
@@ -172,7 +172,7 @@ def test_a_model_that_is_no_longer_configured_can_be_shown_and_not_counted(bench
         with pytest.raises(
             ConfigurationError, match=r'model "late": its history is kept, .* enabled = false'
         ):
-            app.spec("late")
+            app.find_spec("late")
         with pytest.raises(ConfigurationError, match='there is no model "lat"'):
             refuse_unknown(app, "lat", None, None)
 
@@ -181,9 +181,9 @@ def test_nothing_is_forgotten_while_another_run_counts(bench: Bench) -> None:
     with bench.app() as app:
         replay = App(app.settings, app.base, replace(app.store, run="try"))
         cycle_once(replay, "late", END)
-        with replay.held("late"), pytest.raises(LeaseLost, match='in the run "try"'):
+        with replay.hold_lease("late"), pytest.raises(LeaseLost, match='in the run "try"'):
             forget_model(app, "late", ADA)
 
-        assert app.store.runs("late") == ["live", "try"]
+        assert app.store.list_runs("late") == ["live", "try"]
         forget_model(app, "late", ADA)
-        assert app.store.runs("late") == []
+        assert app.store.list_runs("late") == []

@@ -14,14 +14,14 @@ from prometheus_client.samples import Sample
 from serving import model
 from store_examples import START, commit, row
 
-from monitor.app.exports.files import Chosen
+from monitor.app.exports.export_files import KeptSelection
 from monitor.app.exports.openmetrics import export_openmetrics
-from monitor.app.kept import KeptRun
+from monitor.app.kept_run import KeptRun
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, SECOND, to_iso
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.store.adapter import SqlStore
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.store.sql_store import SqlStore
 
 read: Callable[[str], Iterable[Metric]] = parser.text_string_to_metric_families
 ACCURACY = "model_monitor_accuracy_ratio"
@@ -45,7 +45,7 @@ def whole(measure: str, value: float | None, **others: Any) -> MeasurementRow:
 def exported(kept: KeptRun, **chosen: object) -> list[Sample]:
     """Samples of a file, which an independent reader has found to be in order."""
     file = kept.base / "past.om"
-    count = export_openmetrics(kept, file, Chosen(**chosen))  # type: ignore[arg-type]
+    count = export_openmetrics(kept, file, KeptSelection(**chosen))  # type: ignore[arg-type]
     samples = [sample for family in read(file.read_text(encoding="utf-8")) for sample in family.samples]
     assert len(samples) == count
     return samples
@@ -62,14 +62,14 @@ def values(samples: list[Sample], name: str = ACCURACY, **labels: str) -> list[t
 
 
 def test_a_value_stands_at_the_end_of_its_window_in_its_newest_revision_of_each_truth(kept: KeptRun) -> None:
-    first = [whole("accuracy", 0.5, end=START + day * DAY, truth=Truth.PROVISIONAL) for day in range(3)]
-    kept.store.commit("late", commit(START + 3 * DAY, snapshots=tuple(first)))
-    revised = whole("accuracy", 0.6, end=START, truth=Truth.PROVISIONAL)
-    settled = whole("accuracy", 0.7, end=START, truth=Truth.SETTLED)
-    kept.store.commit("late", commit(START + 4 * DAY, snapshots=(revised,)))
-    kept.store.commit("late", commit(START + 5 * DAY, snapshots=(settled,)))
-    resettled = whole("accuracy", 0.8, end=START, truth=Truth.SETTLED)
-    kept.store.commit("late", commit(START + 6 * DAY, snapshots=(resettled,)))
+    first = [whole("accuracy", 0.5, end=START + day * DAY, truth=LabelTruth.PROVISIONAL) for day in range(3)]
+    kept.store.commit_cycle("late", commit(START + 3 * DAY, snapshots=tuple(first)))
+    revised = whole("accuracy", 0.6, end=START, truth=LabelTruth.PROVISIONAL)
+    settled = whole("accuracy", 0.7, end=START, truth=LabelTruth.SETTLED)
+    kept.store.commit_cycle("late", commit(START + 4 * DAY, snapshots=(revised,)))
+    kept.store.commit_cycle("late", commit(START + 5 * DAY, snapshots=(settled,)))
+    resettled = whole("accuracy", 0.8, end=START, truth=LabelTruth.SETTLED)
+    kept.store.commit_cycle("late", commit(START + 6 * DAY, snapshots=(resettled,)))
 
     now, then = exported(kept), exported(kept, as_of=START + 4 * DAY)
 
@@ -85,11 +85,11 @@ def test_a_value_stands_at_the_end_of_its_window_in_its_newest_revision_of_each_
 
 def test_bounds_stand_in_families_of_their_own_and_what_has_no_value_in_none(kept: KeptRun) -> None:
     rows = (
-        whole("accuracy", 0.5, truth=Truth.SETTLED),
-        whole("accuracy", None, end=START + DAY, truth=Truth.SETTLED),
-        whole("records", 90, truth=Truth.NONE),
+        whole("accuracy", 0.5, truth=LabelTruth.SETTLED),
+        whole("accuracy", None, end=START + DAY, truth=LabelTruth.SETTLED),
+        whole("records", 90, truth=LabelTruth.NONE),
     )
-    kept.store.commit("late", commit(snapshots=rows))
+    kept.store.commit_cycle("late", commit(snapshots=rows))
     samples = exported(kept)
 
     assert values(samples, truth="settled") == [(0, 0.5)]
@@ -102,8 +102,8 @@ def test_bounds_stand_in_families_of_their_own_and_what_has_no_value_in_none(kep
 
 def test_names_from_data_come_back_as_they_are(kept: KeptRun) -> None:
     names = [name for name in CORPUS if name.isprintable()]
-    rows = tuple(whole("roc_auc", 0.5, segment=f"carrier={name}", truth=Truth.SETTLED) for name in names)
-    kept.store.commit("late", commit(snapshots=rows))
+    rows = tuple(whole("roc_auc", 0.5, segment=f"carrier={name}", truth=LabelTruth.SETTLED) for name in names)
+    kept.store.commit_cycle("late", commit(snapshots=rows))
 
     found = {one.labels["segment"] for one in exported(kept) if "segment" in one.labels}
 
@@ -112,7 +112,7 @@ def test_names_from_data_come_back_as_they_are(kept: KeptRun) -> None:
 
 def test_models_that_are_configured_alone_are_exported_or_one_of_them(kept: KeptRun) -> None:
     for name in ("late", "other", "gone"):
-        kept.store.commit(name, commit(snapshots=(whole("accuracy", 0.5, truth=Truth.SETTLED),)))
+        kept.store.commit_cycle(name, commit(snapshots=(whole("accuracy", 0.5, truth=LabelTruth.SETTLED),)))
 
     assert {one.labels["model"] for one in exported(kept)} == {"late", "other"}
     assert {one.labels["model"] for one in exported(kept, model="other")} == {"other"}
@@ -121,8 +121,8 @@ def test_models_that_are_configured_alone_are_exported_or_one_of_them(kept: Kept
 def test_the_command_says_how_many_samples_a_file_has(kept: KeptRun, tmp_path: Path) -> None:
     if kept.store.engine.dialect.name != "sqlite":
         pytest.skip("the configuration's store is the file")
-    rows = (whole("accuracy", 0.5, truth=Truth.SETTLED),)
-    kept.store.commit("late", commit(snapshots=rows))
+    rows = (whole("accuracy", 0.5, truth=LabelTruth.SETTLED),)
+    kept.store.commit_cycle("late", commit(snapshots=rows))
 
     def run(*options: str) -> Result:
         command = ["export", "--config", str(tmp_path / "config.toml"), str(tmp_path / "past.om"), *options]

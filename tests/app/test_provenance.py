@@ -16,11 +16,11 @@ import pytest
 from serving import Bench, model, predictions, reference, sqlite_bench
 from store_examples import BEHIND
 
-from monitor.app.provenance import Behind, as_text, running_code
+from monitor.app.provenance import MomentProvenance, as_text, running_code
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.core.text import content_hash
 from monitor.core.version import VERSION
-from monitor.specs.rows import Event, KeptConfiguration
+from monitor.specs.stored_rows import HistoryEvent, KeptConfiguration
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 OPTIONS = (
@@ -117,8 +117,10 @@ def test_a_reference_file_is_named_with_its_content(bench: Bench, monitor: Monit
 def test_people_read_the_provenance_below_the_numbers(bench: Bench, monitor: Monitor) -> None:
     replay(monitor)
     with bench.app() as app:
-        decided = Event(model="late", at=END + SECOND, kind="recounted", who="ann", why="rows were deleted")
-        app.store.record([decided])
+        decided = HistoryEvent(
+            model="late", at=END + SECOND, kind="recounted", who="ann", why="rows were deleted"
+        )
+        app.store.append_events([decided])
 
     text = monitor("show", "--measure", "accuracy", "--provenance")
 
@@ -147,7 +149,7 @@ def test_the_windows_of_one_end_are_asked_for_by_it(monitor: Monitor) -> None:
 @pytest.mark.parametrize(("until", "told"), [(END + DAY, to_iso(END + DAY)), (None, "no end")])
 def test_what_was_accepted_is_told_in_dates(until: int | None, told: str) -> None:
     detail = json.dumps({"lower": None, "until": until, "series": ["busy"]})
-    event = Event(model="late", at=END, kind="accepted", who="ann", why="spring", detail=detail)
+    event = HistoryEvent(model="late", at=END, kind="accepted", who="ann", why="spring", detail=detail)
 
     text = as_text([], [event])
 
@@ -180,7 +182,7 @@ def worded_of(content: str) -> dict[str, object]:
     """A kept configuration as people read it."""
     moment = replace(BEHIND, as_of=END, config="key")
     kept = KeptConfiguration(hash="key", model="late", content=content, created=END)
-    text = as_text([Behind("late", moment, (), kept)])
+    text = as_text([MomentProvenance("late", moment, (), kept)])
     found: dict[str, object] = json.loads(text[text.index("\n{") :])
     return found
 
@@ -230,9 +232,9 @@ def test_what_was_decided_outlives_a_forgotten_model(bench: Bench, monitor: Moni
     monitor("forget", "--model", "late", "--yes", "--who", "ann", "--why", "contract ended")
 
     with bench.app() as app:
-        kept, events = app.store.configuration(spec.config_hash), app.store.events("late")
-        assert not app.store.history()
-        assert not app.store.provenance()
+        kept, events = app.store.read_configuration(spec.config_hash), app.store.read_events("late")
+        assert not app.store.read_snapshot_rows()
+        assert not app.store.read_provenance()
     assert kept is not None
     assert json.loads(kept.content)["name"] == "late"
     assert [(event.kind, event.who, event.why) for event in events][-1] == (
@@ -256,7 +258,9 @@ def test_what_stands_behind_a_renamed_model_is_found(bench: Bench, monitor: Moni
 def test_what_was_decided_later_is_not_behind_an_earlier_moment(bench: Bench, monitor: Monitor) -> None:
     replay(monitor)
     with bench.app() as app:
-        app.store.record([Event(model="late", at=END + DAY, kind="noted", who="ada", why="a strike")])
+        app.store.append_events(
+            [HistoryEvent(model="late", at=END + DAY, kind="noted", who="ada", why="a strike")]
+        )
 
     now, then = (monitor("show", "--provenance", *as_of) for as_of in ((), ("--as-of", to_iso(END - HOUR))))
 

@@ -10,9 +10,9 @@ import pytest
 import serving
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.running import cycle_once
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import from_iso
-from monitor.specs.references import reference_key
+from monitor.specs.reference_choice import reference_key
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = 'every = "1h"\nwindows = ["1d"]\nsettle_after = "1d"\nresamples = 20'
@@ -34,7 +34,7 @@ def write(bench: Bench, rows: int) -> None:
 
 def grids(bench: Bench) -> str:
     with bench.app() as app:
-        reference = app.model("late").reference
+        reference = app.find_cycle_model("late").reference
         assert reference is not None
         return reference.counting.hash
 
@@ -59,11 +59,11 @@ def test_a_replaced_file_is_taken_at_the_next_start_with_a_warning(
 
 def test_a_running_model_keeps_the_reference_that_it_began_with(bench: Bench) -> None:
     with bench.app() as app:
-        began = app.model("late").reference
+        began = app.find_cycle_model("late").reference
         write(bench, 300)
 
         assert cycle_once(app, "late", END).error is None
-        assert app.model("late").reference == began
+        assert app.find_cycle_model("late").reference == began
 
 
 def test_where_the_file_is_gone_the_kept_reference_is_used(
@@ -92,7 +92,7 @@ def test_check_makes_no_store(bench: Bench) -> None:
 
 def test_a_reference_is_known_by_what_it_is_made_of(bench: Bench) -> None:
     with bench.app() as app:
-        spec = app.spec("late")
+        spec = app.find_spec("late")
 
     same = [replace(spec, level=0.9), replace(spec, reading=replace(spec.reading, zone="Europe/Vienna"))]
     other = [

@@ -7,7 +7,7 @@ import pytest
 import serving
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.running import cycle_once
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import HOUR, from_iso, to_iso
 from monitor.core.measurement import Reason
 
@@ -46,12 +46,14 @@ def test_a_table_without_rows_is_no_reference_until_a_later_cycle_finds_some(
         reports = [cycle_once(app, "late", END - 2 * HOUR), cycle_once(app, "late", END - HOUR)]
         kept = app.store.reference_keys("late")
         before = {
-            row.measurement.reason for *_, row in app.store.current() if row.measure == "stability_index"
+            row.measurement.reason for *_, row in app.store.read_current() if row.measure == "stability_index"
         }
         bench.database.insert("reference", serving.reference())
         reports.append(cycle_once(app, "late", END))
         after = {
-            row.subject for *_, row in app.store.current() if row.measurement.reason is Reason.NO_REFERENCE
+            row.subject
+            for *_, row in app.store.read_current()
+            if row.measurement.reason is Reason.NO_REFERENCE
         }
 
     assert f"warning: {said}\n" in ahead
@@ -77,13 +79,13 @@ def test_a_range_of_the_log_is_no_reference_before_its_end(
 
     with bench.app() as app:
         assert cycle_once(app, "late", OVER - HOUR).error is None
-        early = app.model("late", OVER - HOUR).reference, app.store.reference_keys("late")
+        early = app.find_cycle_model("late", OVER - HOUR).reference, app.store.reference_keys("late")
         assert cycle_once(app, "late", OVER).error is None
-        late = app.model("late", OVER).reference
+        late = app.find_cycle_model("late", OVER).reference
 
     assert early == (None, [])
     assert late is not None
-    assert int(late.records.block("volume")[0]) == 400
+    assert int(late.records.dense_block("volume")[0]) == 400
     span = f"the log from {to_iso(START)} to {to_iso(OVER)}"
     assert warned(caplog) == [f'model "late": the reference ({span}) {WAITS.format(to_iso(OVER))}']
 
@@ -92,7 +94,7 @@ def test_a_range_that_ends_within_the_tolerance_is_over(bench: Bench) -> None:
     ranged(bench, "2024-03-03T00:05:00Z")
 
     with bench.app() as app:
-        assert app.model("late", OVER).reference is not None
+        assert app.find_cycle_model("late", OVER).reference is not None
 
 
 def test_check_warns_of_a_range_that_is_not_over(bench: Bench) -> None:
@@ -110,10 +112,10 @@ def test_a_version_whose_reference_has_no_rows_is_compared_with_the_default(
     ahead = bench.checked()
 
     with bench.app() as app:
-        monitored = app.model("late")
+        monitored = app.find_cycle_model("late")
         keys = app.store.reference_keys("late")
         bench.database.run("UPDATE reference SET score = 3 WHERE score < 0.1")
-        found = set(app.model("late").version_references)
+        found = set(app.find_cycle_model("late").version_references)
 
     said = (
         'model "late": the reference (of version b: query SELECT * FROM reference WHERE score > 2) has no '

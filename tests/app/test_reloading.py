@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from serving import Bench, Database, model, predictions, sqlite_bench
 
-from monitor.app.reloading import Reloading, limits
-from monitor.app.running import Owed
-from monitor.app.wiring import App
-from monitor.config.load import settings_of
+from monitor.app.application import App
+from monitor.app.config_reloading import ConfigReloader, success_limits
+from monitor.app.model_cycles import DueTicks
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.daemon.health import Health
 from monitor.daemon.schedule import Schedule
-from monitor.exposition.page import Exposition
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.sources import SqlSource
 from monitor.specs.settings import Settings
@@ -49,21 +49,21 @@ def reload(app: App, bench: Bench) -> str:
     """Read the configuration again; the page."""
 
     def publish(name: str) -> None:
-        app.store.current(name)
+        app.store.read_current(name)
 
     every = ticks(app.settings)
     exposition = Exposition(app.settings.models, SelfMetrics("1", time.time()))
     schedule = Schedule(every, lambda _model, _as_of: None, lambda: END, stopping=threading.Event())
-    Reloading(
+    ConfigReloader(
         app,
         lambda: settings_of(bench.config, {}),
         ticks,
         schedule,
-        Health(limits(every, None), now=time.monotonic),
+        Health(success_limits(every, None), now=time.monotonic),
         exposition,
         publish,
     )()
-    return exposition.render()[0].decode()
+    return exposition.render_page()[0].decode()
 
 
 def successful(page: str) -> bool:
@@ -81,7 +81,7 @@ def test_a_store_that_fails_while_a_model_is_renamed_leaves_the_old_configuratio
 
     assert not successful(page)
     assert app.settings is before
-    assert app.store.runs("late") == ["live"]
+    assert app.store.list_runs("late") == ["live"]
 
 
 def test_a_store_that_cannot_be_read_keeps_no_valid_configuration_from_use(bench: Bench, app: App) -> None:
@@ -91,7 +91,7 @@ def test_a_store_that_cannot_be_read_keeps_no_valid_configuration_from_use(bench
     page = reload(app, bench)
 
     assert successful(page)
-    assert app.spec("late").resamples == 30
+    assert app.find_spec("late").resamples == 30
 
 
 def test_of_two_models_both_are_renamed_or_none(bench: Bench, app: App) -> None:
@@ -109,7 +109,7 @@ def test_of_two_models_both_are_renamed_or_none(bench: Bench, app: App) -> None:
     page = reload(app, bench)
 
     assert not successful(page)
-    assert {name: app.store.runs(name) for name in ("late", "delay", "other")} == {
+    assert {name: app.store.list_runs(name) for name in ("late", "delay", "other")} == {
         "late": ["live"],
         "delay": [],
         "other": ["live"],
@@ -119,13 +119,13 @@ def test_of_two_models_both_are_renamed_or_none(bench: Bench, app: App) -> None:
 def test_a_model_whose_new_name_has_a_reference_of_a_replay_is_renamed(bench: Bench, app: App) -> None:
     bench.configure(model("delay", options=OPTIONS))
     with bench.app() as replay:
-        replay.model("delay")  # its reference is read and kept
+        replay.find_cycle_model("delay")  # its reference is read and kept
     bench.configure(model("delay", options=RENAMED))
 
     page = reload(app, bench)
 
     assert successful(page)
-    assert app.store.runs("delay") == ["live"]
+    assert app.store.list_runs("delay") == ["live"]
     assert len(app.store.reference_keys("delay")) == 1
 
 
@@ -137,22 +137,22 @@ def test_a_model_and_a_source_that_left_the_configuration_are_closed_and_dropped
     second = f'[sources.second]\nurl = "{bench.database.url}"\n'
     config.write_text(config.read_text(encoding="utf-8") + second, encoding="utf-8")
     assert successful(reload(app, bench))
-    app.model("late")
-    app.model("other")
+    app.find_cycle_model("late")
+    app.find_cycle_model("other")
     closed: list[SqlSource] = []
 
     def close(source: SqlSource) -> None:
         closed.append(source)
 
     monkeypatch.setattr(SqlSource, "close", close)
-    source = app.source("second")
+    source = app.open_source_once("second")
     bench.configure(model(options=OPTIONS))
 
     page = reload(app, bench)
 
     assert successful(page)
     assert closed == [source]
-    assert ([*app.usage()], [*app._models]) == (["log"], ["late"])
+    assert ([*app.source_usage()], [*app._models]) == (["log"], ["late"])
 
 
 def test_a_cycle_whose_model_is_removed_meanwhile_has_not_failed(app: App) -> None:
@@ -162,15 +162,15 @@ def test_a_cycle_whose_model_is_removed_meanwhile_has_not_failed(app: App) -> No
         app.settings = replace(settings, models=())
         return True  # as if it were stopped: it fails
 
-    report = Owed(app).cycle("late", END + HOUR, stopping=removed)
+    report = DueTicks(app).run_tick("late", END + HOUR, stopping=removed)
 
     assert report is None
-    assert Owed(app).cycle("late", END + HOUR, stopping=lambda: False) is None
-    assert Owed(app)("late", END + HOUR) == []
+    assert DueTicks(app).run_tick("late", END + HOUR, stopping=lambda: False) is None
+    assert DueTicks(app)("late", END + HOUR) == []
 
 
 def test_a_cycle_that_fails_as_it_is_configured_has_failed(app: App) -> None:
-    report = Owed(app).cycle("late", END + HOUR, stopping=lambda: True)
+    report = DueTicks(app).run_tick("late", END + HOUR, stopping=lambda: True)
 
     assert report is not None
     assert report.error == "stopped between two chunks"

@@ -14,18 +14,18 @@ from serving import Bench, Database, model, predictions, sqlite_bench
 from structlog.testing import capture_logs
 
 from monitor.app import run_lock
-from monitor.app.run_lock import Held, Joined, join_when_free
-from monitor.app.running import Owed, cycle_due, cycle_once, replay_model
-from monitor.app.wiring import App, opened
-from monitor.config.load import settings_of
+from monitor.app.application import App, open_application
+from monitor.app.model_cycles import DueTicks, cycle_due, cycle_once, replay_model
+from monitor.app.run_lock import ExclusiveRun, SharedRun, join_when_free
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
 from monitor.core.errors import StoreError
-from monitor.daemon.service import signals
+from monitor.daemon.service import catch_signals
 from monitor.specs.protocols import CycleReport
-from monitor.store.coordination.daemons import Aside
+from monitor.store.coordination.daemons import IdleReason
 from monitor.store.coordination.outbox import SqlOutbox
-from monitor.store.coordination.troubles import SqlTroubles
-from monitor.store.engine import open_store
+from monitor.store.coordination.trouble_rows import SqlTroubles
+from monitor.store.store_database import open_store
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = (
@@ -43,7 +43,9 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def records(app: App) -> float | None:
-    (row,) = [row for _, _, row in app.store.current() if row.measure == "records" and row.segment is None]
+    (row,) = [
+        row for _, _, row in app.store.read_current() if row.measure == "records" and row.segment is None
+    ]
     return row.measurement.value
 
 
@@ -78,9 +80,9 @@ def test_what_one_process_met_another_says_is_over(bench: Bench) -> None:
 
 
 def test_a_model_whose_cycle_another_process_runs_is_left_to_it(bench: Bench) -> None:
-    with bench.app() as one, bench.app() as other, other.leased("late"):
+    with bench.app() as one, bench.app() as other, other.lease_model("late"):
         report = cycle_once(one, "late", END)
-        ((owner, expires_at),) = one.store.holders("late")
+        ((owner, expires_at),) = one.store.list_holders("late")
 
     host, process = socket.gethostname(), os.getpid()
     until = to_iso(floor_to(expires_at, SECOND) + SECOND)
@@ -103,22 +105,22 @@ def shared(request: pytest.FixtureRequest, bench: Bench) -> Bench:
 def test_a_held_run_is_refused_until_it_is_let_go(shared: Bench) -> None:
     with shared.app() as one, shared.app() as other:
         with (
-            Held(one),
+            ExclusiveRun(one),
             pytest.raises(
                 StoreError, match=rf'a daemon or a replay has the run "live" \(process {os.getpid()} on '
             ),
-            Held(other),
+            ExclusiveRun(other),
         ):
             pass
-        with Held(other):
+        with ExclusiveRun(other):
             pass
 
 
 def test_a_hold_is_renewed_as_long_as_it_lasts(shared: Bench) -> None:
-    with shared.app() as one, shared.app() as other, Held(one) as held:
+    with shared.app() as one, shared.app() as other, ExclusiveRun(one) as held:
         for _ in range(5):
             time.sleep(0.4)
-            assert not Held(other).claimed()
+            assert not ExclusiveRun(other).claim_run()
 
     assert not held.lost
 
@@ -126,16 +128,16 @@ def test_a_hold_is_renewed_as_long_as_it_lasts(shared: Bench) -> None:
 def test_a_held_run_is_waited_for(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_lock, "RETRY", 0.05)
     with shared.app() as one, shared.app() as other:
-        first = Held(one)
+        first = ExclusiveRun(one)
         with first:
             threading.Timer(0.3, first.__exit__).start()
             began = time.monotonic()
             second = join_when_free(other, SimpleQueue())
             waited = time.monotonic() - began
         assert second is not None
-        with second, pytest.raises(StoreError), Held(one):
+        with second, pytest.raises(StoreError), ExclusiveRun(one):
             pass
-        with Held(one):
+        with ExclusiveRun(one):
             pass
 
     assert waited >= 0.25
@@ -144,7 +146,7 @@ def test_a_held_run_is_waited_for(shared: Bench, monkeypatch: pytest.MonkeyPatch
 def test_a_signal_ends_the_waiting_for_a_held_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_lock, "RETRY", 60.0)
     before = signal.getsignal(signal.SIGTERM)
-    with bench.app() as one, bench.app() as other, Held(one), signals() as received:
+    with bench.app() as one, bench.app() as other, ExclusiveRun(one), catch_signals() as received:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
 
         assert join_when_free(other, received) is None
@@ -160,7 +162,7 @@ def test_a_wish_to_read_the_configuration_again_waits_for_the_run(
     received.put(signal.SIGHUP)
     received.put(signal.SIGHUP)
     with bench.app() as one, bench.app() as other:
-        first = Held(one)
+        first = ExclusiveRun(one)
         with first:
             threading.Timer(0.3, first.__exit__).start()
             joined = join_when_free(other, received)
@@ -179,9 +181,9 @@ def test_a_process_whose_run_was_taken_over_ends_itself(
     monkeypatch.setattr("os.kill", lambda _pid, number: sent.append(number))
     bench = replace(bench, store_url=postgres_url)
     bench.configure('[daemon]\nlease_ttl = "1s"\n', model(options=OPTIONS))
-    with bench.app() as one, bench.app() as other, Held(one) as held:
+    with bench.app() as one, bench.app() as other, ExclusiveRun(one) as held:
         Database(postgres_url).run("UPDATE leases SET expires_at = 0")  # as after a sleep of the machine
-        assert Held(other).claimed()
+        assert ExclusiveRun(other).claim_run()
         held._beating._ended.wait(1.0)
 
     assert held.lost
@@ -192,33 +194,33 @@ def test_a_killed_process_leaves_a_run_in_a_file_free_at_once(bench: Bench) -> N
     with bench.app() as app:
         pid = os.fork()
         if pid == 0:  # pragma: no cover -- another process
-            Held(app).claimed()
+            ExclusiveRun(app).claim_run()
             os.kill(os.getpid(), signal.SIGKILL)
         os.waitpid(pid, 0)
 
-        with Held(app):
+        with ExclusiveRun(app):
             pass
 
 
-@pytest.mark.parametrize("before", [Held, Joined])
-@pytest.mark.parametrize("after", [Held, Joined])
+@pytest.mark.parametrize("before", [ExclusiveRun, SharedRun])
+@pytest.mark.parametrize("after", [ExclusiveRun, SharedRun])
 def test_who_has_a_run_in_a_file_frees_the_cycles_of_killed_ones_and_of_nobody_else(
-    before: type[Held | Joined], after: type[Held | Joined], bench: Bench
+    before: type[ExclusiveRun | SharedRun], after: type[ExclusiveRun | SharedRun], bench: Bench
 ) -> None:
     """Whoever had the run has died, as its lock is free; a cycle by hand has no lock."""
     with bench.app() as killed, bench.app() as by_hand, bench.app() as app:
         with taken(before(killed)):
-            killed.store.claim("late", killed.owner, DAY)
-        by_hand.store.claim("other", by_hand.owner, DAY)
+            killed.store.claim_lease("late", killed.owner, DAY)
+        by_hand.store.claim_lease("other", by_hand.owner, DAY)
 
         with taken(after(app)):
             assert cycle_once(app, "late", END).error is None
-            assert app.store.claim("other", app.owner, DAY) is None
+            assert app.store.claim_lease("other", app.owner, DAY) is None
 
 
-def taken(run: Held | Joined) -> Held | Joined:
+def taken(run: ExclusiveRun | SharedRun) -> ExclusiveRun | SharedRun:
     """The run, taken."""
-    assert run.claimed() if isinstance(run, Held) else run.joined()
+    assert run.claim_run() if isinstance(run, ExclusiveRun) else run.join_run()
     return run
 
 
@@ -229,35 +231,35 @@ def test_daemons_share_a_run_and_of_two_configurations_the_newer_one_claims(
     bench = replace(bench, store_url=postgres_url)
     bench.configure(model(options=OPTIONS))
     with bench.app() as one, bench.app() as same:
-        first, second = Joined(one), Joined(same)
+        first, second = SharedRun(one), SharedRun(same)
         cycle_once(one, "late", END)
-        assert (first.joined(), first.before) == (True, {"late": END})
-        assert (second.joined(), second.before) == (True, None)
+        assert (first.join_run(), first.before) == (True, {"late": END})
+        assert (second.join_run(), second.before) == (True, None)
         bench.configure(model(options=OPTIONS.replace("20", "30")))
         with bench.app() as newer, bench.app() as third:
             third.settings = one.settings
-            latest, late = Joined(newer), Joined(third)
-            assert (latest.joined(), latest.before) == (True, {"late": END})
-            assert late.joined()  # an old file that is started again does not displace the newer one
+            latest, late = SharedRun(newer), SharedRun(third)
+            assert (latest.join_run(), latest.before) == (True, {"late": END})
+            assert late.join_run()  # an old file that is started again does not displace the newer one
 
-            assert [each.aside() for each in (first, second, latest, late)] == [
-                Aside.CONFIGURATION,
-                Aside.CONFIGURATION,
+            assert [each.why_idle() for each in (first, second, latest, late)] == [
+                IdleReason.CONFIGURATION,
+                IdleReason.CONFIGURATION,
                 None,
-                Aside.CONFIGURATION,
+                IdleReason.CONFIGURATION,
             ]
-            newer.store.leave(newer.owner)
-            assert [each.aside() for each in (first, late)] == [None, None]
+            newer.store.leave_run(newer.owner)
+            assert [each.why_idle() for each in (first, late)] == [None, None]
 
 
 def test_a_store_that_was_migrated_meanwhile_is_written_no_more(bench: Bench) -> None:
     with bench.app() as app:
-        joined = Joined(app)
-        with joined if joined.joined() else Held(app):
+        joined = SharedRun(app)
+        with joined if joined.join_run() else ExclusiveRun(app):
             Database(bench.store_url).run("UPDATE alembic_version SET version_num = '9999'")
             report = cycle_once(app, "late", END)
 
-            assert joined.aside() is Aside.SCHEMA
+            assert joined.why_idle() is IdleReason.SCHEMA
             assert "claiming no cycles" in str(joined.why)
         assert report.error == (
             f"the store was migrated to version 9999, this process knows {app.store.schema}: update it"
@@ -267,7 +269,7 @@ def test_a_store_that_was_migrated_meanwhile_is_written_no_more(bench: Bench) ->
 def test_ticks_missed_for_no_longer_than_catch_up_are_owed(bench: Bench) -> None:
     bench.configure('[daemon]\ncatch_up = "3h"\n', model(options=OPTIONS))
     with bench.app() as app:
-        owed = Owed(app)
+        owed = DueTicks(app)
         before = owed("late", END)
         cycle_once(app, "late", END)
 
@@ -281,7 +283,7 @@ def test_ticks_missed_for_no_longer_than_catch_up_are_owed(bench: Bench) -> None
         assert left_out["event"] == "missed ticks are left out: older than catch_up"
         assert (left_out["model"], left_out["ticks"]) == ("late", 6)
         assert (left_out["since"], left_out["until"]) == (to_iso(END + HOUR), to_iso(END + 6 * HOUR))
-        assert Owed(app, {"late": END})("late", END) == [END]
+        assert DueTicks(app, {"late": END})("late", END) == [END]
 
 
 def test_a_tick_that_was_run_is_run_again_only_for_another_configuration(bench: Bench) -> None:
@@ -289,38 +291,38 @@ def test_a_tick_that_was_run_is_run_again_only_for_another_configuration(bench: 
         assert cycle_due(one, "late", END) is not None
 
         assert cycle_due(other, "late", END) is None
-        owed = Owed(other, {"late": END})
-        again = owed.cycle("late", END, stopping=lambda: False)
+        owed = DueTicks(other, {"late": END})
+        again = owed.run_tick("late", END, stopping=lambda: False)
         assert again is not None
         assert (again.error, owed.again) == (None, {})
-        with one.leased("late"):
+        with one.lease_model("late"):
             assert cycle_due(other, "late", END + HOUR) is None
 
 
 def test_a_tick_that_another_daemon_of_the_same_configuration_has_run_is_not_run_again(bench: Bench) -> None:
     with bench.app() as one, bench.app() as other:
         assert cycle_once(one, "late", END).error is None
-        owed = Owed(one, {"late": END})  # configured anew after that cycle
+        owed = DueTicks(one, {"late": END})  # configured anew after that cycle
         assert cycle_due(other, "late", END + HOUR) is not None
 
         assert owed("late", END + HOUR) == []
-        assert owed.cycle("late", END + HOUR, stopping=lambda: False) is None
+        assert owed.run_tick("late", END + HOUR, stopping=lambda: False) is None
 
 
 def test_sources_are_opened_once_and_closed(bench: Bench) -> None:
     bench.configure(model(options=OPTIONS), model("second", options=OPTIONS))
 
     with bench.app() as app:
-        assert app.model("late").source is app.model("second").source
+        assert app.find_cycle_model("late").source is app.find_cycle_model("second").source
 
 
 def test_a_reference_is_kept_as_it_was_when_the_model_began(bench: Bench) -> None:
     with bench.app() as app:
-        kept = app.model("late").reference
+        kept = app.find_cycle_model("late").reference
     bench.database.run("DELETE FROM reference WHERE amount > 100")
 
     with bench.app() as app:
-        assert app.model("late").reference == kept
+        assert app.find_cycle_model("late").reference == kept
         assert cycle_once(app, "late", END + DAY).error is None
 
 
@@ -331,12 +333,12 @@ def test_only_the_last_tick_of_a_replay_into_the_live_history_tells_of_what_fire
     bench.configure(CHAT, model(options=OPTIONS + BUSY))
     path = bench.config
 
-    with bench.app(), opened(settings_of(path, {}), bench.directory, run) as app:
+    with bench.app(), open_application(settings_of(path, {}), bench.directory, run) as app:
         assert all(report.error is None for report in replay_model(app, "late", END - 3 * HOUR, END)[1])
-        alerts = app.store.alerts("late")
+        alerts = app.store.read_alerts("late")
 
     assert [alert.since for _, alert in alerts] == [END - 2 * HOUR]
-    waiting = SqlOutbox(open_store(bench.store_url, run).engine, run).waiting("chat")
+    waiting = SqlOutbox(open_store(bench.store_url, run).engine, run).read_waiting_notices("chat")
     assert [(one.rule, to_iso(one.as_of)) for one in waiting] == told
 
 
@@ -347,4 +349,6 @@ def test_a_cycle_after_a_replay_tells_nothing_twice(bench: Bench) -> None:
         list(replay_model(app, "late", END - 3 * HOUR, END)[1])
         cycle_once(app, "late", END + HOUR)
 
-    assert len(SqlOutbox(open_store(bench.store_url, "live").engine, "live").waiting("chat")) == 1
+    assert (
+        len(SqlOutbox(open_store(bench.store_url, "live").engine, "live").read_waiting_notices("chat")) == 1
+    )

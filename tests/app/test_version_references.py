@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from serving import Bench, model, predictions, reference, sqlite_bench
 
-from monitor.app.running import cycle_once
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -34,17 +34,19 @@ def test_references_of_versions_are_read_once_and_kept(bench: Bench) -> None:
     rows = predictions(600, START, END)
 
     with bench.app() as app:
-        first = app.model("late")
+        first = app.find_cycle_model("late")
         keys = app.store.reference_keys("late")
     bench.database.run("DELETE FROM reference")
     with bench.app() as app:
-        again = app.model("late")
+        again = app.find_cycle_model("late")
 
     assert first.reference_key.split() == again.reference_key.split()
     assert sorted(first.reference_key.split()) == sorted(keys)
     assert len(keys) == 3
     assert again.version_references == first.version_references
-    sizes = {name: int(one.records.block("volume")[0]) for name, one in first.version_references.items()}
+    sizes = {
+        name: int(one.records.dense_block("volume")[0]) for name, one in first.version_references.items()
+    }
     assert sizes == {
         "b": sum(row["score"] < 0.5 for row in reference()),
         "c": sum(row["group"] == "c" for row in rows),
@@ -58,9 +60,9 @@ def test_a_cycle_measures_segments_and_versions_and_leaves_the_shadow_out(bench:
 
     with bench.app() as app:
         report = cycle_once(app, "late", END)
-        measured = [row for _, _, row in app.store.current("late") if row.measure == "records"]
-        (behind,) = {one.reference for _, one in app.store.provenance("late")}
-        assert behind == app.model("late").reference_key
+        measured = [row for _, _, row in app.store.read_current("late") if row.measure == "records"]
+        (behind,) = {one.reference for _, one in app.store.read_provenance("late")}
+        assert behind == app.find_cycle_model("late").reference_key
 
     assert report.error is None
     counted = {(row.version, row.segment): row.measurement.value for row in measured}
@@ -78,7 +80,7 @@ def test_segments_without_a_reference_are_said_to_be_none(
     bench.configure(text)
 
     with bench.app() as app:
-        counting = app.model("late").counting
+        counting = app.find_cycle_model("late").counting
     done = bench.monitor("check")
 
     assert counting.segments == ()

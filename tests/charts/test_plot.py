@@ -5,23 +5,23 @@ from xml.etree import ElementTree as ET
 import pytest
 from hostile_texts import CORPUS, acting
 
-from monitor.charts.heat import cells, spans
+from monitor.charts.heat_rows import draw_cells, draw_spans
 from monitor.charts.marks import (
-    Band,
-    Bars,
-    Dots,
+    CellOutline,
+    IntervalBand,
+    IntervalWhiskers,
     Kind,
+    LinePath,
     Mark,
-    Outline,
-    Path,
+    PointDots,
     RuleLine,
-    Segment,
-    Shade,
-    Whiskers,
+    ShadedSpan,
+    StandingBars,
+    StraightLine,
 )
-from monitor.charts.plot import Plot, drawn
-from monitor.charts.scales import Axis, AxisTick, linear
-from monitor.charts.spark import interval, spark
+from monitor.charts.plot import Plot, draw_plot
+from monitor.charts.scales import Axis, AxisTick, linear_axis
+from monitor.charts.sparklines import draw_interval, draw_sparkline
 
 UNIT = Axis(0.0, 1.0)
 FRAME = (
@@ -32,51 +32,51 @@ FRAME = (
 
 
 def picture(*marks: Mark, x: Axis = UNIT, y: Axis = UNIT, stops: tuple[float, ...] = ()) -> str:
-    return drawn(Plot(x=x, y=y, marks=marks, label="a", height=100, stops=stops))
+    return draw_plot(Plot(x=x, y=y, marks=marks, label="a", height=100, stops=stops))
 
 
 @pytest.mark.parametrize(
     ("mark", "flat", "upright"),
     [
-        (Path([(0.0, 0.0), (1.0, 1.0)]), '<path class="line main" d="M0 100L1000 0"/>', ""),
+        (LinePath([(0.0, 0.0), (1.0, 1.0)]), '<path class="line main" d="M0 100L1000 0"/>', ""),
         (
-            Path([(0.0, 0.5), (0.25, None), (0.5, 0.5), (1.0, 1.0)], "second"),
+            LinePath([(0.0, 0.5), (0.25, None), (0.5, 0.5), (1.0, 1.0)], "second"),
             '<path class="line second" d="M0 50M500 50L1000 0"/>',
             "",
         ),
         (
-            Band([(0.0, 0.2, 0.4), (1.0, 0.3, 0.5)]),
+            IntervalBand([(0.0, 0.2, 0.4), (1.0, 0.3, 0.5)]),
             '<path class="band main" d="M0 60L1000 50L1000 70L0 80Z"/>',
             "",
         ),
         (
-            Outline([0.0, 0.5, 1.0], [0.25, 1.0], filled=False),
+            CellOutline([0.0, 0.5, 1.0], [0.25, 1.0], filled=False),
             '<path class="line main" d="M0 75L500 75L500 0L1000 0"/>',
             "",
         ),
         (
-            Bars([(0.0, 0.1, 0.5)]),
+            StandingBars([(0.0, 0.1, 0.5)]),
             '<rect class="bar main" x="0" width="100" y="50" height="50"/>',
             "",
         ),
-        (Shade(0.25, 0.5), '<rect class="zone now" x="250" width="250" y="0" height="100"/>', ""),
+        (ShadedSpan(0.25, 0.5), '<rect class="zone now" x="250" width="250" y="0" height="100"/>', ""),
         (
-            Segment((0.0, 0.0), (1.0, 1.0), label="b"),
+            StraightLine((0.0, 0.0), (1.0, 1.0), label="b"),
             '<path class="line chance" d="M0 100L1000 0"/>',
             '<text class="note" x="0%" dx="6" y="108" dy="-6">b</text>',
         ),
         (
-            Segment((0.5, 0.75), (0.5, 0.5), "now", "c"),
+            StraightLine((0.5, 0.75), (0.5, 0.5), "now", "c"),
             '<path class="line now" d="M500 25L500 50"/>',
             '<text class="note" x="50%" dx="6" y="58" dy="14">c</text>',
         ),
         (
-            Dots([(0.5, 0.5)], hollow=True),
+            PointDots([(0.5, 0.5)], hollow=True),
             "",
             '<circle class="dot main hollow" cx="50%" cy="58" r="2.5"/>',
         ),
         (
-            Whiskers([(0.5, 0.25, 0.75)]),
+            IntervalWhiskers([(0.5, 0.25, 0.75)]),
             "",
             '<line class="whisker main" x1="50%" x2="50%" y1="83" y2="33"/>',
         ),
@@ -130,18 +130,18 @@ def test_of_many_ticks_every_second_is_left_out_where_there_is_little_room() -> 
 
 
 def test_what_lies_beyond_an_axis_is_drawn_at_its_end() -> None:
-    assert 'd="M0 100L1000 0"' in picture(Path([(-5.0, -5.0), (5.0, 5.0)]))
+    assert 'd="M0 100L1000 0"' in picture(LinePath([(-5.0, -5.0), (5.0, 5.0)]))
 
 
 def test_cells_without_one_more_edge_are_refused() -> None:
     with pytest.raises(ValueError, match="2 edges of 2 cells"):
-        picture(Outline([0.0, 1.0], [1.0, 2.0]))
+        picture(CellOutline([0.0, 1.0], [1.0, 2.0]))
 
 
 def test_the_area_under_a_drawn_curve_is_that_of_its_points() -> None:
     curve = [(0.0, 0.0), (0.1, 0.45), (0.35, 0.8), (0.7, 0.92), (1.0, 1.0)]
     area = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(curve))
-    path = re.search(r'<path class="line main" d="M([^"]*)"', picture(Path(curve)))
+    path = re.search(r'<path class="line main" d="M([^"]*)"', picture(LinePath(curve)))
 
     assert path is not None
     points = [tuple(map(float, pair.split())) for pair in path[1].split("L")]
@@ -155,14 +155,14 @@ def test_hostile_names_are_shown_and_make_no_element(name: str) -> None:
     x = Axis(0.0, 1.0, (AxisTick(0.5, name),), title=name)
     marks: list[Mark] = [
         RuleLine(0.5, "x", label=name),
-        Segment((0, 0), (1, 1), label=name),
+        StraightLine((0, 0), (1, 1), label=name),
     ]
     pictures = {
-        drawn(Plot(x=x, y=x, marks=marks, label=name)): 5,
-        cells(["low", None], name): 0,
-        spans([(0.0, 1.0, "low")], name): 0,
-        spark([1.0, 2.0], name): 0,
-        interval(UNIT, 0.1, 0.2, 0.3, name): 0,
+        draw_plot(Plot(x=x, y=x, marks=marks, label=name)): 5,
+        draw_cells(["low", None], name): 0,
+        draw_spans([(0.0, 1.0, "low")], name): 0,
+        draw_sparkline([1.0, 2.0], name): 0,
+        draw_interval(UNIT, 0.1, 0.2, 0.3, name): 0,
     }
 
     for text, told in pictures.items():
@@ -179,26 +179,28 @@ def test_hostile_names_are_shown_and_make_no_element(name: str) -> None:
 
 def test_no_picture_says_how_it_looks_but_by_its_classes() -> None:
     kinds: list[Kind] = ["main", "second"]
-    marks: list[Mark] = [Path([(0.0, 0.1), (1.0, 0.3)], kind) for kind in kinds]
+    marks: list[Mark] = [LinePath([(0.0, 0.1), (1.0, 0.3)], kind) for kind in kinds]
 
-    assert not re.search(r"style=|fill=|stroke=|font", picture(*marks, Shade(0.1, 0.2), x=linear([0.0, 1.0])))
+    assert not re.search(
+        r"style=|fill=|stroke=|font", picture(*marks, ShadedSpan(0.1, 0.2), x=linear_axis([0.0, 1.0]))
+    )
 
 
 def test_a_row_of_cells_has_a_path_a_class() -> None:
-    text = cells(["a", "b", "a", None], "row")
+    text = draw_cells(["a", "b", "a", None], "row")
 
     assert text.count("<path") == 2
     assert '<path class="a" d="M0 0h1v1h-1zM2 0h1v1h-1z"/>' in text
 
 
 def test_a_spark_line_shows_gaps_and_nothing_of_nothing() -> None:
-    assert spark([], "a") == spark([None], "a") == ""
-    assert spark([1.0, None, 1.0], "a").count("M") == 2
+    assert draw_sparkline([], "a") == draw_sparkline([None], "a") == ""
+    assert draw_sparkline([1.0, None, 1.0], "a").count("M") == 2
 
 
 @pytest.mark.parametrize(("points", "decimals"), [(250, 2), (251, 1)])
 def test_a_path_of_more_points_than_a_curve_has_is_drawn_to_a_tenth(points: int, decimals: int) -> None:
     x = Axis(0.0, 3.0 * (points - 1), ())
-    text = picture(Path([(float(at), 0.0) for at in range(points)], "main"), x=x)
+    text = picture(LinePath([(float(at), 0.0) for at in range(points)], "main"), x=x)
 
     assert f"L{1000 / 3:.{decimals}f} " in text

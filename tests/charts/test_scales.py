@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.charts.scales import MOST, Axis, linear, logarithmic
+from monitor.charts.scales import MOST, Axis, linear_axis, logarithmic_axis
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -15,7 +15,7 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 def test_an_axis_holds_all_values_and_its_ticks_ascend_within_it(
     values: list[float], most: int, zero: int
 ) -> None:
-    axis = linear(values, most=most, zero=zero == 1)
+    axis = linear_axis(values, most=most, zero=zero == 1)
     at = [tick.at for tick in axis.ticks]
 
     assert at == sorted(set(at))
@@ -25,12 +25,12 @@ def test_an_axis_holds_all_values_and_its_ticks_ascend_within_it(
     near = [value for value in values if abs(value) <= 1e300]
     slack = (axis.high - axis.low) * 1e-9
     assert all(axis.low - slack <= value <= axis.high + slack for value in near)
-    assert all(0.0 <= axis.part(value) <= 1.0 for value in values)
+    assert all(0.0 <= axis.axis_position(value) <= 1.0 for value in values)
 
 
 @given(st.lists(st.floats(min_value=1e-300, max_value=1e300), max_size=5))
 def test_a_logarithmic_axis_holds_all_positive_values(values: list[float]) -> None:
-    axis = logarithmic(values)
+    axis = logarithmic_axis(values)
 
     assert all(axis.low <= value * (1 + 1e-12) and value * (1 - 1e-12) <= axis.high for value in values)
     assert 1 <= len(axis.ticks) <= MOST
@@ -38,17 +38,17 @@ def test_a_logarithmic_axis_holds_all_positive_values(values: list[float]) -> No
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
 def test_a_larger_number_never_lies_before_a_smaller_one(one: float, other: float) -> None:
-    axis = linear([-1e6, 1e6])
+    axis = linear_axis([-1e6, 1e6])
 
-    assert (axis.part(one) <= axis.part(other)) or one > other
+    assert (axis.axis_position(one) <= axis.axis_position(other)) or one > other
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0, -3.0, 1e-300, 1e300, 1e308, -1e308])
 def test_a_constant_lies_within_its_axis(value: float) -> None:
-    axis = linear([value, value])
+    axis = linear_axis([value, value])
 
     assert axis.low < axis.high
-    assert 0.0 <= axis.part(value) <= 1.0
+    assert 0.0 <= axis.axis_position(value) <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_constant_lies_within_its_axis(value: float) -> None:
     ],
 )
 def test_ticks_are_round_and_bear_the_sign_of_subtraction(values: list[float], labels: list[str]) -> None:
-    assert [tick.label for tick in linear(values).ticks] == labels
+    assert [tick.label for tick in linear_axis(values).ticks] == labels
 
 
 @pytest.mark.parametrize(("low", "high", "kind"), [(1.0, 1.0, ""), (2.0, 1.0, ""), (0.0, 1.0, "log")])

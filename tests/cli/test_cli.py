@@ -16,7 +16,7 @@ from serving import Bench, Monitor, model, predictions, sqlite_bench
 
 from monitor.app import clocks
 from monitor.app.clocks import standing_clock
-from monitor.app.run_lock import Held
+from monitor.app.run_lock import ExclusiveRun
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso, to_iso
 
@@ -175,15 +175,15 @@ def test_a_failing_model_does_not_stop_the_others(bench: Bench, monitor: Monitor
 def test_a_bug_in_one_model_does_not_stop_the_others(
     bench: Bench, monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from monitor.app.wiring import App
+    from monitor.app.application import App
 
-    sound = App.prepared
+    sound = App.prepare_model
 
     def buggy(app: App, name: str, as_of: int) -> object:
         return 1 // 0 if name == "first" else sound(app, name, as_of)
 
     bench.configure(model("first", options=OPTIONS), LATE)
-    monkeypatch.setattr(App, "prepared", buggy)
+    monkeypatch.setattr(App, "prepare_model", buggy)
 
     done = monitor("cycle", "--as-of", AS_OF)
 
@@ -201,8 +201,8 @@ def test_a_dry_run_writes_nothing(bench: Bench, monitor: Monitor) -> None:
         done.stdout,
     )
     with bench.app() as app:
-        assert app.store.waiting("late") == []
-        assert app.store.state("late").as_of is None
+        assert app.store.read_waiting_panes("late") == []
+        assert app.store.read_state("late").as_of is None
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_a_replay_fills_the_live_history_once_and_goes_on_where_it_stopped(monit
 def test_a_replay_is_refused_while_a_daemon_has_the_run(bench: Bench, monitor: Monitor) -> None:
     span = ("--from", to_iso(START), "--to", AS_OF)
 
-    with bench.app() as app, Held(app):
+    with bench.app() as app, ExclusiveRun(app):
         refused, other = monitor("replay", *span), monitor("replay", *span, "--run", "other")
     freed = monitor("replay", *span)
 

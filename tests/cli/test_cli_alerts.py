@@ -12,15 +12,15 @@ from row_examples import firing
 from serving import Bench, Monitor, Row, model, predictions, sqlite_bench
 from sqlalchemy import update
 
-from monitor.alerts.rules import Series
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.app.alert_decisions import PAST, Decision
-from monitor.app.alerts.accepting import _is_meant
+from monitor.app.alerts.alert_acceptance import _is_meant
 from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY, from_iso
-from monitor.measures.rows import CUMULATIVE
-from monitor.store.alerts import write
-from monitor.store.connections import writing
+from monitor.measures.measurement_row import CUMULATIVE
+from monitor.store.alert_rows import write_alerts
+from monitor.store.store_connections import write_transaction
 from monitor.store.tables import alerts, events
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -164,7 +164,7 @@ def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor
     assert f"accepted {was['decisions'][0]['at'][:19]}Z by ada until 2024-03-06: a campaign" in row
     assert '""decision"": ""accepted""' in monitor("--history", "--format", "csv").stdout
     with bench.app() as app:
-        (event,) = app.store.events("late", "accepted")
+        (event,) = app.store.read_events("late", "accepted")
     assert (event.who, event.why, event.subject) == ("ada", "a campaign", "busy/1d")
 
 
@@ -178,7 +178,7 @@ def test_a_decision_on_a_log_of_the_past_is_known_as_of_its_last_cycle(
     bench: Bench, monitor: Monitor
 ) -> None:
     with bench.app() as app:
-        app.store.record([Decision(END, "demo", "a log of the past").event("late", PAST)])
+        app.store.append_events([Decision(END, "demo", "a log of the past").history_event("late", PAST)])
     monitor("accept", *ASKED)
     bench.cycle(END + DAY)
 
@@ -269,7 +269,7 @@ def test_a_damaged_decision_is_named_and_not_called_a_fault_of_the_program(
     bench: Bench, monitor: Monitor
 ) -> None:
     monitor("accept", *ASKED)
-    with bench.app() as app, writing(app.store.engine) as connection:
+    with bench.app() as app, write_transaction(app.store.engine) as connection:
         connection.execute(update(events).where(events.c.kind == "accepted").values(detail="[1]"))
 
     found = monitor()
@@ -300,9 +300,9 @@ def told_of(directory: Path, rows: list[Row], kind: str, subject: str) -> Bench:
     bench.cycle(END)
     change = Change(kind=kind, observed=0.5, expected=ExpectedBand(0, 0), since="2024-03-01")
     verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=9.0, change=change)
-    alert = firing(Series("changed", window=CUMULATIVE, subject=subject), verdict, END)
-    with bench.app() as app, writing(app.store.engine) as connection:
-        write(connection, "live", "late", [alert])
+    alert = firing(AlertedSeries("changed", window=CUMULATIVE, subject=subject), verdict, END)
+    with bench.app() as app, write_transaction(app.store.engine) as connection:
+        write_alerts(connection, "live", "late", [alert])
     return bench
 
 

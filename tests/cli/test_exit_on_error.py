@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from monitor.advice import report
+from monitor.advice import check_report
 from monitor.cli import main
 from monitor.core.errors import StoreError
 
@@ -15,7 +15,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_args: object, **_options: object) -> int:
         raise error
 
-    monkeypatch.setattr(report, "run_check", fail)
+    monkeypatch.setattr(check_report, "run_check", fail)
 
 
 def test_what_nobody_foresaw_is_one_line_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

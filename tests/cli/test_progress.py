@@ -5,13 +5,13 @@ from itertools import count
 
 import pytest
 
-from monitor.cli.options import progress
+from monitor.cli.command_options import show_progress
 
 
 def test_a_log_gets_a_line_every_half_minute(capsys: pytest.CaptureFixture[str]) -> None:
     seconds = count(0, 5)
 
-    found = list(progress(iter(range(40)), 40, "late", now=lambda: float(next(seconds))))
+    found = list(show_progress(iter(range(40)), 40, "late", now=lambda: float(next(seconds))))
 
     lines = [line for line in capsys.readouterr().err.splitlines() if " of 40, " in line]
     assert found == list(range(40))
@@ -26,7 +26,7 @@ def test_a_terminal_gets_a_bar_with_the_rate(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
-    list(progress(iter(range(3)), 3, "late"))
+    list(show_progress(iter(range(3)), 3, "late"))
 
     shown = capsys.readouterr().err
     assert "3/3" in shown

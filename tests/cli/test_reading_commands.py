@@ -16,8 +16,8 @@ from serving import model, predictions, sqlite_bench
 import monitor
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
-from monitor.specs.rows import Event
-from monitor.store.engine import open_store
+from monitor.specs.stored_rows import HistoryEvent
+from monitor.store.store_database import open_store
 
 START = from_iso("2024-03-01")
 OPTIONS = 'windows = ["1d"]\nhorizon = "20d"\nsettle_after = "1d"\nresamples = 20\n'
@@ -102,8 +102,8 @@ def test_they_read_a_store_that_they_may_not_write(
     served: Path, for_all_to_read: Path, own_copy: str
 ) -> None:
     code = (
-        "import os, sys; from monitor.store.engine import open_to_read\n"
-        "def read(url): return len(open_to_read(url, 'live').current())\n"
+        "import os, sys; from monitor.store.store_database import open_to_read\n"
+        "def read(url): return len(open_to_read(url, 'live').read_current())\n"
         "read(sys.argv[2]); os.setuid(65534); print(read(sys.argv[1]))"  # Python's own files may be private
     )
 
@@ -123,9 +123,9 @@ def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
 ) -> None:
     url = f"sqlite:///{for_all_to_read / 'monitor.db'}"
     code = (
-        "import os, sys; from monitor.app.exports.files import read_snapshots;"
-        "from monitor.store.engine import open_to_read\n"
-        "def read(store, url): return len(store.events()), len(read_snapshots(url))\n"
+        "import os, sys; from monitor.app.exports.export_files import read_snapshots;"
+        "from monitor.store.store_database import open_to_read\n"
+        "def read(store, url): return len(store.read_events()), len(read_snapshots(url))\n"
         "read(open_to_read(sys.argv[2], 'live'), sys.argv[2])\n"  # Python's own files may be private
         "os.setuid(65534); url = sys.argv[1]; store = open_to_read(url, 'live')\n"
         "for _ in sys.stdin: print(*read(store, url), flush=True)"
@@ -146,7 +146,7 @@ def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
 
         before = asked()
         store = open_store(url, "live")
-        store.record([Event(model="late", at=0, kind="accepted")])
+        store.append_events([HistoryEvent(model="late", at=0, kind="accepted")])
         during = asked()
         store.close()
         after = asked()
@@ -158,7 +158,7 @@ def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
 def test_a_store_in_a_directory_that_is_closed_to_them_is_told_so(for_all_to_read: Path) -> None:
     for_all_to_read.chmod(0o700)
-    code = "import os, sys; from monitor.store.engine import require_kept; os.setuid(65534); "
+    code = "import os, sys; from monitor.store.store_database import require_kept; os.setuid(65534); "
     code += "require_kept(sys.argv[1])"
     url = f"sqlite:///{for_all_to_read / 'monitor.db'}"
 

@@ -8,7 +8,7 @@ import pytest
 from serving import model, predictions, sqlite_bench
 
 from monitor.core.clock import DAY, from_iso
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """
@@ -68,7 +68,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Directory of a configuration and its store."""
     directory = tmp_path_factory.mktemp("started")
     (directory / "config.toml").write_text(CONFIG.format(directory=directory), encoding="utf-8")
-    migrate(f"sqlite:///{directory / 'monitor.db'}")
+    migrate_store(f"sqlite:///{directory / 'monitor.db'}")
     return directory
 
 
@@ -87,7 +87,10 @@ def test_a_check_of_the_file_needs_nothing_that_counts(directory: Path) -> None:
 
 @pytest.mark.parametrize(
     ("module", "not_needed"),
-    [("monitor", LIBRARIES | HEAVY | OF_THE_DAEMON), ("monitor.app.serving", HEAVY | {"monitor.pages"})],
+    [
+        ("monitor", LIBRARIES | HEAVY | OF_THE_DAEMON),
+        ("monitor.app.daemon_wiring", HEAVY | {"monitor.pages"}),
+    ],
 )
 def test_importing_imports_nothing_that_is_needed_later_if_at_all(module: str, not_needed: set[str]) -> None:
     code = f"import sys, {module}\nprint(*sys.modules)"
@@ -124,5 +127,5 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory, start = tmp_path_factory.mktemp("logged"), from_iso("2024-03-01")
     rows = predictions(100, start, start + 3 * DAY)
     sqlite_bench(directory, rows, model(options='windows = ["1d"]\n'), labelled=start + 4 * DAY)
-    migrate(f"sqlite:///{directory / 'monitor.db'}")
+    migrate_store(f"sqlite:///{directory / 'monitor.db'}")
     return directory

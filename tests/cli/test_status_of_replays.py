@@ -14,7 +14,7 @@ import pytest
 from serving import Bench, model, predictions, sqlite_bench
 from waiting import wait_for
 
-from monitor.app.running import replay_model
+from monitor.app.model_cycles import replay_model
 from monitor.core.clock import DAY, from_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-05-01")

@@ -8,7 +8,7 @@ import pytest
 from serving import Bench, Database, Row, create_tables, labels, model, predictions
 
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 START = from_iso("2024-03-01")
 DAYS = [START + at * DAY for at in range(10)]
@@ -25,7 +25,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
     if request.param == "postgresql":
         urls = [request.getfixturevalue("postgres_url")] * 2
     bench = Bench(tmp_path, Database(urls[0]), urls[1])
-    migrate(bench.store_url)
+    migrate_store(bench.store_url)
     create_tables(bench.database)
     if request.param == "postgresql":
         bench.database.run("ALTER TABLE labels ALTER COLUMN late TYPE text")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.errors import ConfigurationError
-from monitor.specs.model import ModelSpec
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.settings import Settings
 
 SOURCE = """

@@ -3,11 +3,11 @@
 import pytest
 from configurations import SOURCE, File, model
 
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
+from monitor.alerts.alert_rules import BreachCondition, JudgedBound, LimitBase, Rule, RuleLimit, Severity
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import ConfigurationError
-from monitor.measures.rows import CUMULATIVE
-from monitor.specs.model import BudgetSpec
+from monitor.measures.measurement_row import CUMULATIVE
+from monitor.specs.model_spec import BudgetSpec
 
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"'
 REFERENCE = '[models.reference]\nfile = "reference.parquet"'
@@ -83,17 +83,25 @@ def test_a_faulty_budget_is_told_in_a_line(file: File, line: str, fault: str) ->
 @pytest.mark.parametrize(
     ("task", "measure", "condition"),
     [
-        ("binary", "roc_auc", Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER)),
-        ("multiclass", "accuracy", Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER)),
+        (
+            "binary",
+            "roc_auc",
+            BreachCondition(below=RuleLimit(-0.05, LimitBase.EARLIER), bound=JudgedBound.UPPER),
+        ),
+        (
+            "multiclass",
+            "accuracy",
+            BreachCondition(below=RuleLimit(-0.05, LimitBase.EARLIER), bound=JudgedBound.UPPER),
+        ),
         (
             "regression",
             "root_mean_squared_error",
-            Condition(above=Limit(0.05, Base.EARLIER), bound=Bound.LOWER),
+            BreachCondition(above=RuleLimit(0.05, LimitBase.EARLIER), bound=JudgedBound.LOWER),
         ),
     ],
 )
 def test_performance_is_judged_against_the_reference_by_a_bound(
-    file: File, task: str, measure: str, condition: Condition
+    file: File, task: str, measure: str, condition: BreachCondition
 ) -> None:
     found = rules(file, LABELS, REFERENCE, task=task)["performance"]
 
@@ -134,24 +142,24 @@ def test_own_rules_take_the_place_of_the_default_ones_unless_these_are_asked_for
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("above = 0.25", Condition(above=Limit(0.25))),
-        ("below = 1", Condition(below=Limit(1.0))),
-        ("outside = [0.5, 2]", Condition(below=Limit(0.5), above=Limit(2.0))),
+        ("above = 0.25", BreachCondition(above=RuleLimit(0.25))),
+        ("below = 1", BreachCondition(below=RuleLimit(1.0))),
+        ("outside = [0.5, 2]", BreachCondition(below=RuleLimit(0.5), above=RuleLimit(2.0))),
         (
             'above = "critical"\nand_above = 0.1',
-            Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)),
+            BreachCondition(above=RuleLimit(1.0, LimitBase.CRITICAL), and_above=RuleLimit(0.1)),
         ),
         (
             'above = 0.25\nclear_at = 0.2\nbound = "lower"',
-            Condition(above=Limit(0.25), clear_above=0.2, bound=Bound.LOWER),
+            BreachCondition(above=RuleLimit(0.25), clear_above=0.2, bound=JudgedBound.LOWER),
         ),
         (
             "outside = [0.5, 2]\nclear_at = [0.6, 1.8]",
-            Condition(below=Limit(0.5), above=Limit(2.0), clear_below=0.6, clear_above=1.8),
+            BreachCondition(below=RuleLimit(0.5), above=RuleLimit(2.0), clear_below=0.6, clear_above=1.8),
         ),
     ],
 )
-def test_conditions_are_as_they_are_written(file: File, text: str, condition: Condition) -> None:
+def test_conditions_are_as_they_are_written(file: File, text: str, condition: BreachCondition) -> None:
     assert rule(file, text).condition == condition
 
 
@@ -159,7 +167,7 @@ def test_a_share_is_one_of_the_earlier_value(file: File) -> None:
     text = RULE.replace("stability_index", "roc_auc").replace("score", "") + '\nagainst = "reference"'
     found = rules(file, LABELS, REFERENCE, text, 'below = "-2.5%"')["moved"]
 
-    assert found.condition.below == Limit(-0.025, Base.EARLIER)
+    assert found.condition.below == RuleLimit(-0.025, LimitBase.EARLIER)
     assert (found.against, found.truth, found.window) == ("reference", "settled", "7d")
 
 
@@ -372,7 +380,7 @@ def test_a_log_that_comes_by_loads_has_stopped_later(file: File) -> None:
     loaded = '[models.reading]\nready_after = "26h"'
 
     limits = [rules(file, *tables)["log_stopped"].condition.above for tables in ((), (loaded,))]
-    assert limits == [Limit(36 * 3_600.0), Limit(50 * 3_600.0)]
+    assert limits == [RuleLimit(36 * 3_600.0), RuleLimit(50 * 3_600.0)]
 
 
 @pytest.mark.parametrize(
@@ -390,4 +398,4 @@ def test_a_log_that_comes_by_loads_has_stopped_later(file: File) -> None:
 def test_labels_without_a_time_have_stopped_once_they_should_have_come(
     file: File, labels: str, keys: str, days: int
 ) -> None:
-    assert rules(file, labels, keys=keys)["labels_stopped"].condition.above == Limit(days * 86_400.0)
+    assert rules(file, labels, keys=keys)["labels_stopped"].condition.above == RuleLimit(days * 86_400.0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.config import load as reading
+from monitor.config import config_loading as reading
 from monitor.core.errors import ConfigurationError
 from monitor.specs.settings import Settings
 

@@ -7,10 +7,10 @@ from configurations import PREDICTIONS, SOURCE, File, model
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.text import content_hash
 from monitor.measures.catalogue.measure import DEFAULT_FAMILIES
-from monitor.records.reading import Arms, Reading, Task
-from monitor.specs.model import BudgetSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
+from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
+from monitor.specs.model_spec import BudgetSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec
-from monitor.windows.ends import Window
+from monitor.windows.window_ends import Window
 
 LABELS = """
 [models.labels]
@@ -31,8 +31,8 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
     url = f"sqlite:///{file.path.parent / 'flights.db'}"
     assert settings.sources == (SourceSpec(name="flights", url=url),)
     (spec,) = settings.models
-    reading = Reading(
-        task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), threshold=0.5,
+    reading = ReadingOptions(
+        task=ModelTask.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), threshold=0.5,
         names=spec.reading.names,
     )  # fmt: skip
     columns = (
@@ -48,7 +48,7 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
         reading=reading,
         predictions=Relation(table="predictions", columns=columns),
         windows=windows,
-        families=DEFAULT_FAMILIES[Task.BINARY],
+        families=DEFAULT_FAMILIES[ModelTask.BINARY],
         budget=BudgetSpec(),
         rules=spec.rules,
         config=spec.config,
@@ -178,7 +178,7 @@ def test_labels_may_be_columns_of_the_prediction_table(file: File) -> None:
 
     assert spec.labels is not None
     assert (spec.labels.table, spec.labels.query) == (None, None)
-    assert spec.labels.column("label") == "late"
+    assert spec.labels.column_of("label") == "late"
 
 
 def test_units_of_integer_times_are_known_by_role(file: File) -> None:
@@ -211,9 +211,9 @@ def test_other_times_have_the_unit_of_the_event_time_unless_they_say_otherwise(
 def test_names_of_columns_are_kept_for_messages(file: File) -> None:
     reading = file.spec(model(tables=LABELS)).reading
 
-    assert reading.column("id") == "prediction_id"
-    assert reading.column("label") == "late"
-    assert reading.column("revision") == "rev"
+    assert reading.column_name("id") == "prediction_id"
+    assert reading.column_name("label") == "late"
+    assert reading.column_name("revision") == "rev"
 
 
 def test_versions_and_arms_are_read_where_they_are_configured(file: File) -> None:
@@ -222,9 +222,9 @@ def test_versions_and_arms_are_read_where_they_are_configured(file: File) -> Non
     spec = file.spec(model(predictions='prediction = "p"\nversion = "v"', tables=control))
 
     assert spec.reading.versioned
-    assert spec.reading.arms == Arms(column="group", control="0", treatment="1")
-    assert spec.predictions.column("arm") == "group"
-    assert spec.predictions.column("version") == "v"
+    assert spec.reading.arms == ComparedArms(column="group", control="0", treatment="1")
+    assert spec.predictions.column_of("arm") == "group"
+    assert spec.predictions.column_of("version") == "v"
     assert not spec.reading.has_score
 
 
@@ -252,7 +252,7 @@ def test_probabilities_lie_in_the_order_of_their_classes_bytes(file: File) -> No
     spec = file.spec(model("multiclass", predictions=probabilities))
 
     assert spec.reading.probabilities == spec.reading.classes == ("1", "B", "b")
-    assert [spec.predictions.column(f"probability:{name}") for name in "1Bb"] == ["p_1", "p_B", "p_b"]
+    assert [spec.predictions.column_of(f"probability:{name}") for name in "1Bb"] == ["p_1", "p_B", "p_b"]
     assert spec.reading.has_score
     assert spec.reading.score_range == (0.0, 1.0)
 
@@ -267,7 +267,7 @@ def test_a_prefix_and_the_classes_make_the_columns_of_probabilities(file: File) 
     )
 
     assert spec.reading.classes == spec.reading.probabilities == ("DM", "DO")
-    assert spec.predictions.column("probability:DM") == "p_DM"
+    assert spec.predictions.column_of("probability:DM") == "p_DM"
 
 
 def test_classes_that_are_not_named_come_from_the_reference(file: File) -> None:
@@ -385,6 +385,6 @@ def test_the_prediction_log_may_be_a_query(file: File) -> None:
 def test_a_source_is_found_by_its_name(file: File) -> None:
     settings = file.settings(SOURCE + model())
 
-    assert settings.source("flights").name == "flights"
+    assert settings.find_source("flights").name == "flights"
     with pytest.raises(KeyError):
-        settings.source("rodents")
+        settings.find_source("rodents")

@@ -4,8 +4,8 @@ import pytest
 from configurations import File, model
 
 from monitor.core.clock import from_iso
-from monitor.records.reading import Challenger
-from monitor.specs.model import ComparedSpec
+from monitor.records.reading import ChallengerOutput
+from monitor.specs.model_spec import ComparedSpec
 
 SCORED = 'score = "score"\nthreshold = 0.4\n'
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"\n'
@@ -44,8 +44,8 @@ def test_what_is_compared_and_since_when(file: File) -> None:
         detect=0.02,
         challenger_since=from_iso("2024-03-01"),
     )
-    assert spec.reading.challenger == Challenger(column="score_2", threshold=0.6)
-    assert spec.predictions.column("challenger") == "score_2"
+    assert spec.reading.challenger == ChallengerOutput(column="score_2", threshold=0.6)
+    assert spec.predictions.column_of("challenger") == "score_2"
 
 
 def test_several_classes_are_compared_by_the_challengers_class(file: File) -> None:
@@ -54,14 +54,14 @@ def test_several_classes_are_compared_by_the_challengers_class(file: File) -> No
     spec = file.spec(
         model("multiclass", predictions='prediction = "p"', tables=LABELS + CLASSES + challenger)
     )
-    assert spec.reading.challenger == Challenger(column="p_2")
-    assert spec.predictions.column("challenger") == "p_2"
+    assert spec.reading.challenger == ChallengerOutput(column="p_2")
+    assert spec.predictions.column_of("challenger") == "p_2"
 
 
 def test_a_challengers_threshold_is_the_models_own_unless_it_has_one(file: File) -> None:
     spec = file.spec(model(predictions=SCORED, tables=LABELS + CHALLENGER))
 
-    assert spec.reading.challenger == Challenger(column="score_2", threshold=0.4)
+    assert spec.reading.challenger == ChallengerOutput(column="score_2", threshold=0.4)
 
 
 @pytest.mark.parametrize(

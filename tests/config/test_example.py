@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from monitor.config.load import settings_of
-from monitor.config.places import keys_of, tables
+from monitor.config.config_loading import settings_of
+from monitor.config.file_places import config_tables, keys_of
 from monitor.config.schema import Configuration
 
 EXAMPLE = Path(__file__).parents[2] / "config.example.toml"
@@ -35,7 +35,7 @@ def in_table(path: tuple[str, ...], document: Any) -> dict[str, Any]:
     return document
 
 
-TABLES = [(path, table) for path, table in tables() if path and path not in INSIDE]
+TABLES = [(path, table) for path, table in config_tables() if path and path not in INSIDE]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,9 @@ def test_every_value_of_the_example_is_of_its_type() -> None:
 
 def commented_defaults() -> list[tuple[tuple[str, ...], str, str, FieldInfo]]:
     path: tuple[str, ...] = ()
-    by_path = {tuple("flights" if key == "NAME" else key for key in path): table for path, table in tables()}
+    by_path = {
+        tuple("flights" if key == "NAME" else key for key in path): table for path, table in config_tables()
+    }
     found = []
     for line in lines():
         if header := re.match(r"\[+([a-z_.]+)\]+", line):

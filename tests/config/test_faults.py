@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from configurations import DURATION, SOURCE, File, model
 
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.errors import ConfigurationError
 
 FIRST = "`monitor init` writes a first one, --config or MONITOR_CONFIG names another"

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from configurations import SOURCE, File, model
 
-from monitor.config.load import examine, settings_of
+from monitor.config.config_loading import examine_file, settings_of
 from monitor.core.errors import ConfigurationError
-from monitor.specs.urls import filled, shown
+from monitor.specs.urls import fill_url, shown_url
 
 SECRET = {"SECRET": "postgresql://ann:hunter2@db/app"}
 STORE = '[store]\nurl = "{url}"\n'
@@ -28,7 +28,7 @@ def test_a_place_is_filled_from_a_file_without_its_last_line_break(file: File, t
 
     stored = stored_at(file, f"postgresql://ann:${{file:{secret}}}@${{HOST}}/app", {"HOST": "db"})
 
-    assert filled(stored) == "postgresql://ann:s3cret@db/app"
+    assert fill_url(stored) == "postgresql://ann:s3cret@db/app"
 
 
 def test_the_files_of_a_url_are_read_whenever_it_is_used(file: File, tmp_path: Path) -> None:
@@ -41,8 +41,8 @@ def test_the_files_of_a_url_are_read_whenever_it_is_used(file: File, tmp_path: P
     after = file.settings(text)
 
     assert before == after  # neither another store nor another source
-    assert filled(before.store_url) == "postgresql://ann:a%2Fnew%40one@db/app"
-    assert shown(before.store_url) == "postgresql://ann:***@db/app"
+    assert fill_url(before.store_url) == "postgresql://ann:a%2Fnew%40one@db/app"
+    assert shown_url(before.store_url) == "postgresql://ann:***@db/app"
 
 
 def test_a_whole_url_may_stand_in_a_file(file: File, tmp_path: Path) -> None:
@@ -50,12 +50,12 @@ def test_a_whole_url_may_stand_in_a_file(file: File, tmp_path: Path) -> None:
 
     settings = file.settings(f'[sources.flights]\nurl = "${{file:{tmp_path}/url}}"\n' + model())
 
-    assert filled(settings.source("flights").url) == "postgresql://ann:s3cret@db/app"
+    assert fill_url(settings.find_source("flights").url) == "postgresql://ann:s3cret@db/app"
 
 
 def test_a_file_that_is_gone_is_named_when_the_url_is_used(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"the file .*/none cannot be read: No such file or directory"):
-        filled(f"postgresql://ann:${{file:{tmp_path}/none}}@db/app")
+        fill_url(f"postgresql://ann:${{file:{tmp_path}/none}}@db/app")
 
 
 def test_a_value_in_the_password_of_a_url_is_percent_encoded(file: File) -> None:
@@ -79,7 +79,7 @@ def test_a_doubled_sign_is_no_place(file: File) -> None:
 
     (spec,) = file.settings(text).models
 
-    assert spec.predictions.column("score") == "${score}"
+    assert spec.predictions.column_of("score") == "${score}"
 
 
 def test_a_port_may_come_from_the_environment(file: File) -> None:
@@ -159,9 +159,9 @@ def test_secrets_are_in_no_representation(file: File) -> None:
 
     settings = file.settings(text, SECRET)
 
-    assert settings.store_url == settings.source("flights").url == SECRET["SECRET"]
+    assert settings.store_url == settings.find_source("flights").url == SECRET["SECRET"]
     assert "hunter2" not in repr(settings)
-    assert "hunter2" not in repr(examine(file.path, SECRET).configuration)
+    assert "hunter2" not in repr(examine_file(file.path, SECRET).configuration)
 
 
 def test_a_failure_shows_no_secret_in_its_chain(file: File) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from configurations import SOURCE, File, model
 
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.errors import ConfigurationError
 
 
@@ -52,7 +52,7 @@ def test_places_of_included_files_are_filled(file: File, more: Path) -> None:
 
     settings = file.settings(INCLUDE, {"PLACE": "here"})
 
-    assert settings.source("flights").url == f"sqlite:///{file.path.parent / 'here.db'}"
+    assert settings.find_source("flights").url == f"sqlite:///{file.path.parent / 'here.db'}"
 
 
 def test_the_pattern_itself_is_filled(file: File, more: Path) -> None:

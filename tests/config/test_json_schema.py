@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from config_schema import meanings, schema_text
 
-from monitor.config.places import keys_of, tables
+from monitor.config.file_places import config_tables, keys_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = (ROOT / "config.example.toml").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_the_example_names_the_schema_where_editors_look_for_it() -> None:
     assert EXAMPLE.splitlines()[0] == "#:schema ./config.schema.json"
 
 
-@pytest.mark.parametrize("table", [table for _, table in tables()], ids=lambda table: table.__name__)
+@pytest.mark.parametrize("table", [table for _, table in config_tables()], ids=lambda table: table.__name__)
 def test_every_key_is_in_the_schema_and_no_other(table: Any) -> None:
     found = SCHEMA if table.__name__ == "Configuration" else SCHEMA["$defs"][table.__name__]
 

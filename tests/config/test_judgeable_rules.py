@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from configurations import File, model
 
-from monitor.config.judgeable import never_judged
-from monitor.config.load import settings_of
-from monitor.windows.days import ENOUGH_DAYS
+from monitor.config.config_loading import settings_of
+from monitor.config.unjudgeable_rules import never_judged
+from monitor.windows.day_moments import ENOUGH_DAYS
 
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"'
 TIMELESS = '[models.labels]\ntable = "labels"\nlabel = "late"'

@@ -1,7 +1,7 @@
 from configurations import SOURCE, File, model
 
-from monitor.alerts.messages import Recipient
-from monitor.alerts.rules import Severity
+from monitor.alerts.alert_messages import Recipient
+from monitor.alerts.alert_rules import Severity
 
 URL = "https://chat.example/hook/${TOKEN}"
 ENVIRON = {"TOKEN": "tokentoken"}
@@ -16,8 +16,8 @@ def test_channels_have_models_and_a_least_severity(file: File) -> None:
 
     found = file.settings(text + SOURCE + model() + model(name="delay"), ENVIRON)
 
-    assert found.recipients("late") == (Recipient("chat", Severity.WARNING),)
-    assert found.recipients("delay") == (
+    assert found.list_recipients("late") == (Recipient("chat", Severity.WARNING),)
+    assert found.list_recipients("delay") == (
         Recipient("chat", Severity.WARNING),
         Recipient("pager", Severity.CRITICAL),
     )

@@ -4,7 +4,7 @@ import pytest
 from configurations import File, model
 
 from monitor.core.clock import from_iso
-from monitor.records.reading import Serving
+from monitor.records.reading import ServingRule
 
 VERSIONED = 'score = "score"\nthreshold = 0.5\nversion = "v"'
 
@@ -36,8 +36,8 @@ def test_serving_values_are_canonical_text_and_the_column_is_no_feature(file: Fi
         model(predictions=VERSIONED, tables='[models.serving]\ncolumn = "live"\nvalues = [true, "yes"]')
     )
 
-    assert spec.reading.serving == Serving(column="live", values=("1", "yes"))
-    assert spec.predictions.column("serving") == "live"
+    assert spec.reading.serving == ServingRule(column="live", values=("1", "yes"))
+    assert spec.predictions.column_of("serving") == "live"
 
 
 def test_serving_needs_versions_and_values(file: File) -> None:

@@ -9,10 +9,10 @@ from configurations import SOURCE, File, model
 from odd_passwords import WORDS, odd_passwords, traces
 
 from monitor.core.errors import ConfigurationError, SourceError, StoreError
-from monitor.core.secrets import hide
-from monitor.sources.opening import address_of
-from monitor.specs.urls import fault_of, filled, in_url, learn_secrets
-from monitor.store.connections import parsed
+from monitor.core.secrets import hide_secrets
+from monitor.sources.source_opening import address_of
+from monitor.specs.urls import encode_in_url, fault_of, fill_url, learn_secrets
+from monitor.store.store_connections import parse_store_url
 
 PASSWORDS = [one for one in odd_passwords(70, seed=5) if one not in WORDS]
 BROKEN = [
@@ -42,7 +42,7 @@ def test_a_broken_url_is_told_by_its_key_and_its_rule_without_a_part_of_its_pass
 
         assert [fault.partition(": ")[0] for fault in faults] == ["store.url", "sources.flights.url"]
         assert traces(password, str(faults)) == []
-        for use, kind in ((parsed, StoreError), (address_of, SourceError)):
+        for use, kind in ((parse_store_url, StoreError), (address_of, SourceError)):
             with pytest.raises(kind) as raised:
                 use(url)
             assert (
@@ -97,7 +97,9 @@ def test_what_a_url_holds_is_hidden_raw_encoded_and_in_parts(password: str) -> N
     learn_secrets(f"postgresql://ann:{quote(password, safe='')}@db/app?sslpassword={quote_plus(password)}")
     parts = [part for part in re.split(r"[\s@]", password) if len(part) > 3]
 
-    said = [hide(f"got <{part}>") for part in (password, quote(password), quote_plus(password), *parts)]
+    said = [
+        hide_secrets(f"got <{part}>") for part in (password, quote(password), quote_plus(password), *parts)
+    ]
 
     assert [traces(password, text) for text in said] == [[]] * len(said)
 
@@ -125,7 +127,7 @@ def test_between_scheme_and_at_and_in_secrets_of_the_query_a_value_is_taken_as_i
 ) -> None:
     start = text.index("${X}")
 
-    assert text.replace("${X}", in_url(value, text, (start, start + 4))) == expected
+    assert text.replace("${X}", encode_in_url(value, text, (start, start + 4))) == expected
 
 
 def test_a_file_beside_another_place_is_taken_as_it_is_typed(file: File, tmp_path: object) -> None:
@@ -135,7 +137,7 @@ def test_a_file_beside_another_place_is_taken_as_it_is_typed(file: File, tmp_pat
 
     settings = file.settings(f'[sources.flights]\nurl = "{url}"\n{model()}')
 
-    assert filled(settings.source("flights").url) == "postgresql://an%40n:a%20b%40c@db/app"
+    assert fill_url(settings.find_source("flights").url) == "postgresql://an%40n:a%20b%40c@db/app"
 
 
 def test_a_variable_that_is_no_text_is_named(file: File) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.specs.urls import beside, shown
+from monitor.specs.urls import resolve_url, shown_url
 
 
 @pytest.mark.parametrize(
@@ -23,32 +23,33 @@ from monitor.specs.urls import beside, shown
     ],
 )
 def test_a_url_is_shown_without_its_password(url: str, expected: str) -> None:
-    assert shown(url) == expected
+    assert shown_url(url) == expected
 
 
 @pytest.mark.parametrize("password", ["a@b", "a/b", "a:b", "a?b@c/d", "@", "a#b", "://", "a\nb"])
 def test_no_part_of_a_password_is_shown_that_was_not_encoded(password: str) -> None:
-    assert shown(f"postgresql://ann:{password}@db/app") == "postgresql://ann:***@db/app"
+    assert shown_url(f"postgresql://ann:{password}@db/app") == "postgresql://ann:***@db/app"
 
 
 def test_secrets_of_the_query_string_are_hidden() -> None:
     url = "postgresql://db/app?user=ann&password=s3cret&sslmode=require&sslkey=/k&Token=t&flag&x="
 
     assert (
-        shown(url) == "postgresql://db/app?user=ann&password=***&sslmode=require&sslkey=***&Token=***&flag&x="
+        shown_url(url)
+        == "postgresql://db/app?user=ann&password=***&sslmode=require&sslkey=***&Token=***&flag&x="
     )
 
 
 def test_an_odbc_string_in_the_query_is_hidden() -> None:
     assert (
-        shown("mssql+pyodbc:///?odbc_connect=DRIVER%3DX%3BPWD%3Ds3cret")
+        shown_url("mssql+pyodbc:///?odbc_connect=DRIVER%3DX%3BPWD%3Ds3cret")
         == "mssql+pyodbc:///?odbc_connect=***"
     )
 
 
 @pytest.mark.parametrize("text", ["", "s3cret", "ann:s3cret@db/app"])
 def test_a_text_that_is_no_url_is_hidden_whole(text: str) -> None:
-    assert shown(text) == "***"
+    assert shown_url(text) == "***"
 
 
 @pytest.mark.parametrize(
@@ -72,4 +73,4 @@ def test_a_text_that_is_no_url_is_hidden_whole(text: str) -> None:
     ],
 )
 def test_a_relative_path_of_a_file_starts_at_a_directory(url: str, expected: str) -> None:
-    assert beside(url, Path("/conf")) == expected
+    assert resolve_url(url, Path("/conf")) == expected

@@ -3,7 +3,7 @@
 import pytest
 from configurations import File, model
 
-from monitor.specs.references import reference_key
+from monitor.specs.reference_choice import reference_key
 
 WRITTEN = 'prediction = "decision"'
 NAMED = """

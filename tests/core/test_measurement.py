@@ -25,7 +25,7 @@ def test_no_value_has_a_reason() -> None:
 
 
 def test_an_absent_measurement_says_why_and_of_how_many() -> None:
-    absent = Measurement.absent(Reason.ONE_CLASS, n=7)
+    absent = Measurement.without_value(Reason.ONE_CLASS, n=7)
 
     assert (absent.value, absent.reason, absent.n) == (None, Reason.ONE_CLASS, 7)
 

@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.text import readable
+from monitor.core.text import readable_text
 
 _ACTING = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _ANY_TEXT = st.text(st.characters())  # lone surrogates too
@@ -12,7 +12,7 @@ _ANY_TEXT = st.text(st.characters())  # lone surrogates too
 def test_every_character_that_acts_or_is_not_seen_is_escaped_and_no_other_is() -> None:
     for code in range(0x110000):
         char = chr(code)
-        shown = readable(char)
+        shown = readable_text(char)
         if unicodedata.category(char) in _ACTING:
             assert shown.isascii()
             assert shown.isprintable()
@@ -23,7 +23,7 @@ def test_every_character_that_acts_or_is_not_seen_is_escaped_and_no_other_is() -
 
 @given(_ANY_TEXT)
 def test_readable_text_has_no_acting_character_and_is_one_line(text: str) -> None:
-    shown = readable(text)
+    shown = readable_text(text)
 
     assert not {unicodedata.category(char) for char in shown} & _ACTING
     assert len(shown.splitlines()) <= 1
@@ -32,9 +32,9 @@ def test_readable_text_has_no_acting_character_and_is_one_line(text: str) -> Non
 
 @given(_ANY_TEXT)
 def test_readable_text_is_not_changed_again(text: str) -> None:
-    assert readable(readable(text)) == readable(text)
+    assert readable_text(readable_text(text)) == readable_text(text)
 
 
 @given(_ANY_TEXT, _ANY_TEXT)
 def test_parts_may_be_made_readable_before_they_are_put_together(left: str, right: str) -> None:
-    assert readable(left) + readable(right) == readable(left + right)
+    assert readable_text(left) + readable_text(right) == readable_text(left + right)

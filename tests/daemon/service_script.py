@@ -6,15 +6,15 @@ import threading
 import time
 
 from monitor.core.clock import HOUR
-from monitor.daemon.cycles import Cycles
+from monitor.daemon.due_cycles import CycleRunner
 from monitor.daemon.health import Health
-from monitor.daemon.log import LogFormat, configure
+from monitor.daemon.log_setup import LogFormat, configure_logging
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Service, signals
-from monitor.exposition.page import Exposition
+from monitor.daemon.service import Service, catch_signals
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
-from monitor.web.server import Server, make_app
+from monitor.web.server import ThreadedServer, make_app
 
 
 def say(line: str) -> None:
@@ -23,7 +23,7 @@ def say(line: str) -> None:
 
 
 def main(manner: str) -> int:
-    configure(LogFormat.JSON)
+    configure_logging(LogFormat.JSON)
     stopping = threading.Event()
 
     def cycle(model: str, as_of: int) -> CycleReport:
@@ -37,12 +37,14 @@ def main(manner: str) -> int:
 
     health = Health({"late": 3_600.0}, now=time.monotonic)
     exposition = Exposition([], SelfMetrics("1", time.time()))
-    cycles = Cycles(cycle, lambda _model: None, lambda _model: None, health, exposition)
+    cycles = CycleRunner(cycle, lambda _model: None, lambda _model: None, health, exposition)
     schedule = Schedule({"late": HOUR}, cycles, lambda: time.time_ns() // 1_000, stopping=stopping)
-    app = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)
-    server = Server(app, port=0)
+    app = make_app(
+        exposition, healthy=lambda: health.fault_text(ticking=schedule.alive), ready=health.why_unready
+    )
+    server = ThreadedServer(app, port=0)
     service = Service(schedule, server, health, restore=lambda: say(f"port {server.port}"), grace=1.0)
-    with signals(signal.SIGHUP) as received:
+    with catch_signals(signal.SIGHUP) as received:
         return service.run_until(received)
 
 

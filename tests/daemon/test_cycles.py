@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from structlog.testing import capture_logs
 
 from monitor.core.clock import HOUR
-from monitor.daemon.cycles import Cycles
+from monitor.daemon.due_cycles import CycleRunner
 from monitor.daemon.health import Health
-from monitor.exposition.page import Exposition
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
 
@@ -41,8 +41,8 @@ class Bench:
     def owed(self, _model: str, as_of: int) -> list[int]:
         return list(range(self.done + HOUR, as_of + 1, HOUR))
 
-    def cycles(self) -> Cycles:
-        return Cycles(
+    def cycles(self) -> CycleRunner:
+        return CycleRunner(
             self.cycle,
             lambda _model: None,
             lambda _model: None,
@@ -92,7 +92,7 @@ def test_a_model_that_another_process_has_is_looked_at_again_and_no_tick_is_lost
 def test_ticks_that_come_while_a_cycle_in_time_runs_are_left_out() -> None:
     bench = Bench()
     cycles = bench.cycles()
-    bench.meanwhile = lambda: cycles.skipped("late")
+    bench.meanwhile = lambda: cycles.note_skipped("late")
 
     with capture_logs() as logs:
         cycles("late", HOUR)
@@ -107,7 +107,7 @@ def test_ticks_that_come_while_a_single_cycle_stalls_are_run() -> None:
     bench = Bench()
     cycles = bench.cycles()
     cycles("late", HOUR)
-    bench.meanwhile, bench.seconds = lambda: cycles.skipped("late"), 60.0
+    bench.meanwhile, bench.seconds = lambda: cycles.note_skipped("late"), 60.0
     cycles("late", 2 * HOUR)
     bench.meanwhile, bench.seconds = lambda: None, 0.1
 
@@ -121,7 +121,7 @@ def test_ticks_that_come_while_a_model_waits_for_a_thread_are_run() -> None:
     cycles = bench.cycles()
     cycles("late", HOUR)
 
-    cycles.skipped("late")
+    cycles.note_skipped("late")
     cycles("late", 4 * HOUR)
 
     assert bench.ran == [1, 2, 3, 4]
@@ -130,7 +130,7 @@ def test_ticks_that_come_while_a_model_waits_for_a_thread_are_run() -> None:
 def test_of_cycles_that_always_take_long_ticks_are_left_out() -> None:
     bench = Bench(seconds=60.0)
     cycles = bench.cycles()
-    bench.meanwhile = lambda: cycles.skipped("late")
+    bench.meanwhile = lambda: cycles.note_skipped("late")
 
     for at in (1, 3, 5):
         cycles("late", at * HOUR)
@@ -141,11 +141,11 @@ def test_of_cycles_that_always_take_long_ticks_are_left_out() -> None:
 def test_what_was_missed_while_no_tick_came_is_run_whatever_was_left_out_before() -> None:
     bench = Bench()
     cycles = bench.cycles()
-    bench.meanwhile = lambda: cycles.skipped("late")
+    bench.meanwhile = lambda: cycles.note_skipped("late")
     cycles("late", HOUR)
     bench.meanwhile = lambda: None
 
-    cycles.resumed()
+    cycles.note_resumed()
     cycles("late", 4 * HOUR)
 
     assert bench.ran == [1, 2, 3, 4]
@@ -154,7 +154,7 @@ def test_what_was_missed_while_no_tick_came_is_run_whatever_was_left_out_before(
 def test_ticks_that_come_while_missed_ones_are_run_are_run_too() -> None:
     bench = Bench()
     cycles = bench.cycles()
-    bench.meanwhile = lambda: cycles.skipped("late")
+    bench.meanwhile = lambda: cycles.note_skipped("late")
 
     assert cycles("late", 3 * HOUR) == 0.0
     cycles("late", 5 * HOUR)
@@ -179,7 +179,7 @@ def test_a_store_that_does_not_answer_is_a_failure_that_is_tried_again() -> None
         raise OSError("no answer")
 
     with capture_logs() as logs:
-        again = Cycles(
+        again = CycleRunner(
             bench.cycle,
             lambda _model: None,
             lambda _model: None,

@@ -11,17 +11,17 @@ from store_examples import START, commit
 from structlog.testing import capture_logs
 from waiting import at_once
 
-from monitor.alerts.messages import Notice, NoticeKind
-from monitor.alerts.rules import Severity
+from monitor.alerts.alert_messages import Notice, NoticeKind
+from monitor.alerts.alert_rules import Severity
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import NotificationError, StoreError
-from monitor.daemon.delivery import Deliverer, Delivery
+from monitor.daemon.notice_delivery import ChannelDeliverer, NoticeDelivery
 from monitor.notify.webhook import Webhook
 from monitor.specs.protocols import ChannelReport
-from monitor.specs.rows import Event, WaitingNotice
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import reading, writing
+from monitor.specs.stored_rows import HistoryEvent, WaitingNotice
 from monitor.store.coordination.outbox import SqlOutbox
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import outbox
 
 
@@ -33,7 +33,7 @@ class Told:
     tried: list[str] = field(default_factory=list)
     taken: list[WaitingNotice] = field(default_factory=list)
 
-    def send(self, notice: WaitingNotice) -> None:
+    def send_notice(self, notice: WaitingNotice) -> None:
         self.tried.append(notice.key)
         if self.refuses(notice):
             raise NotificationError("no")
@@ -43,16 +43,16 @@ class Told:
 class Empty:
     """An outbox without notices."""
 
-    def waiting(self, _channel: str) -> list[WaitingNotice]:
+    def read_waiting_notices(self, _channel: str) -> list[WaitingNotice]:
         return []
 
-    def claim(self, _notice: WaitingNotice, _lasting: int) -> bool:
+    def claim_notice(self, _notice: WaitingNotice, _lasting: int) -> bool:
         return False
 
-    def delivered(self, notice: WaitingNotice) -> None:
+    def note_delivered(self, notice: WaitingNotice) -> None:
         """Nothing is."""
 
-    def undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
+    def note_undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
         """Nothing is."""
 
     def give_up(self, _channel: str, _age: int) -> int:
@@ -73,29 +73,31 @@ def notice(
 
 
 def put(store: SqlStore, *told: Notice) -> SqlOutbox:
-    store.commit("late", commit(notices=told))
+    store.commit_cycle("late", commit(notices=told))
     return SqlOutbox(store.engine, store.run)
 
 
-def deliverer(store: SqlOutbox, channel: Told, name: str = "chat", now: int = START + HOUR) -> Deliverer:
-    return Deliverer(name, channel, store, lambda: now, luck=lambda: 0.0)
+def deliverer(
+    store: SqlOutbox, channel: Told, name: str = "chat", now: int = START + HOUR
+) -> ChannelDeliverer:
+    return ChannelDeliverer(name, channel, store, lambda: now, luck=lambda: 0.0)
 
 
 def column(store: SqlStore, name: str) -> list[object]:
     order = outbox.c.as_of, outbox.c.channel
-    with reading(store.engine) as connection:
+    with read_transaction(store.engine) as connection:
         return list(connection.execute(select(outbox.c[name]).order_by(*order)).scalars())
 
 
 def written_before(store: SqlStore, age: int) -> None:
     """Let all notices be so much older."""
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.execute(update(outbox).values(written_at=outbox.c.written_at - age))
 
 
 def due_again(store: SqlStore) -> None:
     """Let all that waits be due now."""
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.execute(update(outbox).values(next_at=0))
 
 
@@ -109,7 +111,7 @@ def test_a_notice_is_delivered_once_to_each_channel(store: SqlStore) -> None:
 
     assert [one.channel for one in chat.taken + pager.taken] == ["chat", "pager"]
     assert len({*chat.tried, *pager.tried}) == 2  # keys
-    assert box.waiting("chat") == box.waiting("pager") == []
+    assert box.read_waiting_notices("chat") == box.read_waiting_notices("pager") == []
 
 
 def test_a_cycle_that_is_committed_again_writes_no_notice_again(store: SqlStore) -> None:
@@ -127,7 +129,7 @@ def test_a_refused_notice_waits_longer_each_time_and_says_why(fresh_store: SqlSt
     pauses = []
     for _ in range(3):
         send()
-        pauses.append(box.waiting("chat")[0].wait)
+        pauses.append(box.read_waiting_notices("chat")[0].wait)
         due_again(fresh_store)
 
     assert column(fresh_store, "error") == ["no"]
@@ -138,9 +140,9 @@ def test_a_refused_notice_waits_longer_each_time_and_says_why(fresh_store: SqlSt
 
 def test_nothing_is_lost_where_a_process_dies_between_sending_and_noting_it(store: SqlStore) -> None:
     box, first, second = put(store, notice()), Told(), Told()
-    (waiting,) = box.waiting("chat")
-    assert box.claim(waiting, 60_000_000)
-    first.send(waiting)  # and dies
+    (waiting,) = box.read_waiting_notices("chat")
+    assert box.claim_notice(waiting, 60_000_000)
+    first.send_notice(waiting)  # and dies
 
     deliverer(box, second)()
     assert second.tried == []  # for as long as the claim lasts
@@ -148,12 +150,12 @@ def test_nothing_is_lost_where_a_process_dies_between_sending_and_noting_it(stor
     deliverer(box, second)()
 
     assert second.tried == first.tried
-    assert box.waiting("chat") == []
+    assert box.read_waiting_notices("chat") == []
 
 
 def test_a_notice_of_a_store_that_fails_is_sent_again_with_its_key(fresh_store: SqlStore) -> None:
     class Failing(SqlOutbox):
-        def delivered(self, notice: WaitingNotice) -> None:
+        def note_delivered(self, notice: WaitingNotice) -> None:
             raise StoreError(notice.key)
 
     box, channel = put(fresh_store, notice()), Told()
@@ -282,7 +284,7 @@ def test_runs_do_not_send_one_anothers_notices(fresh_store: SqlStore) -> None:
 def test_the_outbox_goes_along_when_a_model_is_forgotten(fresh_store: SqlStore) -> None:
     put(fresh_store, notice())
 
-    gone = fresh_store.forget(Event(model="late", at=START, kind="forgotten"))
+    gone = fresh_store.forget_history(HistoryEvent(model="late", at=START, kind="forgotten"))
 
     assert gone["outbox"] == 1
     assert column(fresh_store, "key") == []
@@ -294,7 +296,7 @@ def test_a_dead_channel_beside_a_live_one_holds_up_nothing(fresh_store: SqlStore
     hangs, seen = threading.Event(), threading.Event()
 
     class Dead:
-        def send(self, notice: WaitingNotice) -> None:
+        def send_notice(self, notice: WaitingNotice) -> None:
             hangs.wait(20)
             raise NotificationError(notice.key)
 
@@ -303,15 +305,15 @@ def test_a_dead_channel_beside_a_live_one_holds_up_nothing(fresh_store: SqlStore
         seen.set()
 
     with receiver() as found:
-        delivery = Delivery(box, lambda: START + HOUR, observe)
-        delivery.replace({"dead": Dead(), "live": Webhook(found.url())})
+        delivery = NoticeDelivery(box, lambda: START + HOUR, observe)
+        delivery.replace_channels({"dead": Dead(), "live": Webhook(found.url())})
         for _ in range(200):
             if reports[-1]["live"].delivered:
                 break
             seen.wait(0.05)
             seen.clear()
         hangs.set()
-        delivery.stop()
+        delivery.stop_threads()
 
     assert [body["channel"] for body in found.bodies] == ["live"]
     assert reports[-1]["live"] == ChannelReport(delivered=1)
@@ -319,34 +321,34 @@ def test_a_dead_channel_beside_a_live_one_holds_up_nothing(fresh_store: SqlStore
 
 def test_without_channels_nothing_runs(fresh_store: SqlStore) -> None:
     reports: list[object] = []
-    delivery = Delivery(SqlOutbox(fresh_store.engine, "live"), lambda: START, reports.append)
+    delivery = NoticeDelivery(SqlOutbox(fresh_store.engine, "live"), lambda: START, reports.append)
 
-    delivery.replace({})
-    delivery.wake()
-    delivery.stop()
+    delivery.replace_channels({})
+    delivery.wake_threads()
+    delivery.stop_threads()
 
     assert reports == []
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("notify")] == []
 
 
 def test_channels_are_replaced_while_cycles_wake_them() -> None:
-    delivery = Delivery(Empty(), lambda: START, lambda _reports: None)
+    delivery = NoticeDelivery(Empty(), lambda: START, lambda _reports: None)
     failures: list[Exception] = []
     ended = threading.Event()
 
     def wake() -> None:
         while not ended.is_set():
             try:
-                delivery.wake()
+                delivery.wake_threads()
             except RuntimeError as error:
                 failures.append(error)
 
     waking = threading.Thread(target=wake)
     waking.start()
     for turn in range(30):
-        delivery.replace({f"chat{at}": Told() for at in range(10 + turn % 2)})
+        delivery.replace_channels({f"chat{at}": Told() for at in range(10 + turn % 2)})
     ended.set()
     waking.join()
-    delivery.stop()
+    delivery.stop_threads()
 
     assert failures == []

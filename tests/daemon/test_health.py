@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import pytest
 
 from monitor.core.clock import HOUR
-from monitor.daemon.health import Health, patience
+from monitor.daemon.health import Health, success_limit
 from monitor.specs.protocols import CycleReport
 
 
@@ -32,18 +32,18 @@ def now() -> Stopwatch:
 
 @pytest.fixture
 def health(now: Stopwatch) -> Health:
-    made = Health({"late": patience(3_600.0), "delay": patience(3_600.0)}, now=now)
+    made = Health({"late": success_limit(3_600.0), "delay": success_limit(3_600.0)}, now=now)
     made.became_ready()
     return made
 
 
 def test_it_is_well_until_a_model_lacks_success_for_three_ticks(health: Health, now: Stopwatch) -> None:
-    health.ended(success("delay"))
+    health.note_ended(success("delay"))
 
     now.at += 3 * 3_600 + 60
-    at_the_limit = health.fault(ticking=True)
+    at_the_limit = health.fault_text(ticking=True)
     now.at += 1
-    beyond = health.fault(ticking=True)
+    beyond = health.fault_text(ticking=True)
 
     assert at_the_limit is None
     assert beyond is not None
@@ -52,26 +52,26 @@ def test_it_is_well_until_a_model_lacks_success_for_three_ticks(health: Health, 
 
 def test_a_success_starts_the_time_again(health: Health, now: Stopwatch) -> None:
     now.at += 3 * 3_600
-    health.ended(success("late"))
-    health.ended(success("delay"))
+    health.note_ended(success("late"))
+    health.note_ended(success("delay"))
     now.at += 3 * 3_600
 
-    assert health.fault(ticking=True) is None
+    assert health.fault_text(ticking=True) is None
 
 
 def test_a_tick_with_nothing_new_to_do_is_as_good_as_the_cycle_before(health: Health, now: Stopwatch) -> None:
-    health.ended(success("late"))
-    health.ended(success("delay"))
+    health.note_ended(success("late"))
+    health.note_ended(success("delay"))
     now.at += 3 * 3_600
-    health.idle("late")
-    health.idle("delay")
+    health.note_idle("late")
+    health.note_idle("delay")
     now.at += 3 * 3_600
-    well = health.fault(ticking=True)
+    well = health.fault_text(ticking=True)
 
-    health.ended(failure())
-    health.idle("late")
+    health.note_ended(failure())
+    health.note_idle("late")
     now.at += 3_600
-    ill = health.fault(ticking=True)
+    ill = health.fault_text(ticking=True)
 
     assert well is None
     assert ill is not None
@@ -79,39 +79,39 @@ def test_a_tick_with_nothing_new_to_do_is_as_good_as_the_cycle_before(health: He
 
 def test_a_failure_is_no_success_and_its_error_is_said(health: Health, now: Stopwatch) -> None:
     now.at += 3 * 3_600
-    health.ended(failure())
-    health.ended(success("delay"))
+    health.note_ended(failure())
+    health.note_ended(success("delay"))
     now.at += 3_600
 
-    assert health.fault(ticking=True) == (
+    assert health.fault_text(ticking=True) == (
         "model late: no successful cycle for 4h: no such table: predictions"
     )
 
 
 def test_a_cycle_that_runs_long_is_no_fault(health: Health, now: Stopwatch) -> None:
-    health.began("late")
-    health.began("delay")
+    health.note_begun("late")
+    health.note_begun("delay")
     now.at += 24 * 3_600
 
-    assert health.fault(ticking=True) is None
+    assert health.fault_text(ticking=True) is None
 
 
 def test_a_dead_scheduler_is_a_fault(health: Health) -> None:
-    assert health.fault(ticking=False) == "the scheduler has stopped"
+    assert health.fault_text(ticking=False) == "the scheduler has stopped"
 
 
 def test_before_readiness_the_scheduler_need_not_tick(now: Stopwatch) -> None:
-    assert Health({}, now=now).fault(ticking=False) is None
+    assert Health({}, now=now).fault_text(ticking=False) is None
 
 
 def test_readiness_waits_and_ends_with_the_service(now: Stopwatch) -> None:
     health = Health({}, now=now)
 
-    before = health.unready()
+    before = health.why_unready()
     health.became_ready()
-    during = health.unready()
+    during = health.why_unready()
     health.is_stopping()
-    after = health.unready()
+    after = health.why_unready()
 
     assert (before, during, after) == (
         "the last measurements are not restored yet",
@@ -121,10 +121,10 @@ def test_readiness_waits_and_ends_with_the_service(now: Stopwatch) -> None:
 
 
 def test_the_last_report_of_each_model_is_kept(health: Health) -> None:
-    health.ended(failure())
-    health.ended(success())
+    health.note_ended(failure())
+    health.note_ended(success())
 
-    assert health.reports() == {"late": success()}
+    assert health.last_reports() == {"late": success()}
 
 
 def test_after_a_change_of_models_each_new_one_has_its_patience_before_it(
@@ -132,13 +132,13 @@ def test_after_a_change_of_models_each_new_one_has_its_patience_before_it(
 ) -> None:
     now.at += 20_000
 
-    health.replace({"new": patience(60.0), "late": patience(3_600.0)})
-    health.ended(success("delay"))
+    health.replace_limits({"new": success_limit(60.0), "late": success_limit(3_600.0)})
+    health.note_ended(success("delay"))
 
-    fault = health.fault(ticking=True)
+    fault = health.fault_text(ticking=True)
     assert fault is not None
     assert fault.startswith("model late:")
-    assert "delay" not in health.reports()
+    assert "delay" not in health.last_reports()
     assert "new" not in fault
 
 
@@ -153,17 +153,17 @@ def test_a_source_that_is_silent_is_named_once_with_its_late_models_and_no_healt
     )
     health.became_ready()
 
-    before = health.fault(ticking=True)
+    before = health.fault_text(ticking=True)
     now.at += 90
-    health.began("hung-1")
+    health.note_begun("hung-1")
 
     assert before is None
-    assert health.note() == sentence
-    assert health.fault(ticking=True) == f"{sentence}; no successful cycle for 90s: hung-0, hung-1"
+    assert health.silent_sources_text() == sentence
+    assert health.fault_text(ticking=True) == f"{sentence}; no successful cycle for 90s: hung-0, hung-1"
 
 
 def test_what_is_wrong_with_the_store_is_a_fault_at_once(now: Stopwatch) -> None:
     health = Health({"late": 60.0}, now=now, store=lambda: "monitor.db was deleted")
     health.became_ready()
 
-    assert health.fault(ticking=True) == "monitor.db was deleted"
+    assert health.fault_text(ticking=True) == "monitor.db was deleted"

@@ -46,7 +46,7 @@ def test_whenever_the_clock_has_been_right_for_a_while_due_cycles_run(
             ticks.append((as_of, time.time_ns() // 1_000))
 
         made = Schedule({"late": TICK}, run, microseconds(clock), stopping=threading.Event())
-        made.start()
+        made.start_ticks()
         for seconds, lasting, rest in jumps:
             wrong = seconds
             time.sleep(lasting)
@@ -54,6 +54,6 @@ def test_whenever_the_clock_has_been_right_for_a_while_due_cycles_run(
             time.sleep(rest)
         right = time.time_ns() // 1_000
         wait_for(lambda: sum(as_of > right for as_of, _ in ticks) >= 3)
-        made.stop(2.0)
+        made.stop_ticks(2.0)
 
     assert all(abs(at - as_of) < 3 * SECOND for as_of, at in ticks)  # none by a wrong clock

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
-from monitor.daemon.log import _QUIET, LogFormat, configure, hide_secrets
+from monitor.daemon.log_setup import _QUIET, LogFormat, configure_logging, hide_event_secrets
 
 WORD = "s3cr:t"
 SECRET = f"postgresql+psycopg://monitor:{WORD}@db.example:5432/store"
@@ -35,7 +35,7 @@ def logged(stream: io.StringIO) -> list[dict[str, object]]:
 
 def test_a_json_line_has_time_level_logger_and_fields() -> None:
     stream = io.StringIO()
-    configure(LogFormat.JSON, stream=stream)
+    configure_logging(LogFormat.JSON, stream=stream)
 
     structlog.stdlib.get_logger("monitor.daemon").info("cycle", model="late", rows=5)
 
@@ -46,7 +46,7 @@ def test_a_json_line_has_time_level_logger_and_fields() -> None:
 
 def test_the_console_shows_the_same_fields() -> None:
     stream = io.StringIO()
-    configure(LogFormat.CONSOLE, stream=stream)
+    configure_logging(LogFormat.CONSOLE, stream=stream)
 
     structlog.stdlib.get_logger("monitor.daemon").warning("cycle", model="late")
 
@@ -58,7 +58,7 @@ def test_the_console_shows_the_same_fields() -> None:
 
 def test_libraries_are_routed_through_the_same_formatter() -> None:
     stream = io.StringIO()
-    configure(LogFormat.JSON, stream=stream)
+    configure_logging(LogFormat.JSON, stream=stream)
     logging.getLogger("uvicorn.error").setLevel(logging.NOTSET)  # a server of another test may have set it
 
     logging.getLogger("uvicorn.error").warning("Exceeded concurrency limit of %d.", 64)
@@ -71,7 +71,7 @@ def test_libraries_are_routed_through_the_same_formatter() -> None:
 
 def test_at_debug_libraries_speak_too() -> None:
     stream = io.StringIO()
-    configure(LogFormat.JSON, "debug", stream=stream)
+    configure_logging(LogFormat.JSON, "debug", stream=stream)
 
     logging.getLogger("apscheduler.scheduler").debug("Looking for jobs to run")
 
@@ -80,7 +80,7 @@ def test_at_debug_libraries_speak_too() -> None:
 
 def test_below_the_level_nothing_is_said() -> None:
     stream = io.StringIO()
-    configure(LogFormat.JSON, "error", stream=stream)
+    configure_logging(LogFormat.JSON, "error", stream=stream)
 
     structlog.stdlib.get_logger("monitor").warning("cycle")
 
@@ -89,7 +89,7 @@ def test_below_the_level_nothing_is_said() -> None:
 
 def test_warnings_of_python_are_logged() -> None:
     stream = io.StringIO()
-    configure(LogFormat.JSON, stream=stream)
+    configure_logging(LogFormat.JSON, stream=stream)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -102,7 +102,7 @@ def test_warnings_of_python_are_logged() -> None:
 @pytest.mark.parametrize("log_format", list(LogFormat))
 def test_passwords_are_seen_nowhere(log_format: LogFormat) -> None:
     stream = io.StringIO()
-    configure(log_format, stream=stream)
+    configure_logging(log_format, stream=stream)
     log = structlog.stdlib.get_logger("monitor")
 
     log.info("cannot connect to %s", SECRET, url=SECRET, urls=[SECRET, {"inner": SECRET}], password=WORD)
@@ -128,11 +128,13 @@ def test_passwords_are_seen_nowhere(log_format: LogFormat) -> None:
     ],
 )
 def test_only_secrets_are_masked(text: str, masked: str) -> None:
-    assert hide_secrets(None, "info", {"event": text}) == {"event": masked}
+    assert hide_event_secrets(None, "info", {"event": text}) == {"event": masked}
 
 
 def test_values_of_any_type_are_masked_as_they_are_shown() -> None:
-    masked = hide_secrets(None, "info", {"event": "x", "error": ValueError(f"cannot connect to {SECRET}")})
+    masked = hide_event_secrets(
+        None, "info", {"event": "x", "error": ValueError(f"cannot connect to {SECRET}")}
+    )
 
     assert masked["error"] == "cannot connect to postgresql+psycopg://monitor:***@db.example:5432/store"
 
@@ -140,14 +142,14 @@ def test_values_of_any_type_are_masked_as_they_are_shown() -> None:
 def test_values_of_secret_keys_are_masked_and_numbers_left() -> None:
     event = {"event": "x", "api_key": "abc", "rows": 5, "share": 0.5, "nothing": None, "nested": {"token": 1}}
 
-    masked = hide_secrets(None, "info", event)
+    masked = hide_event_secrets(None, "info", event)
 
     assert masked == event | {"api_key": "***", "nested": {"token": "***"}}
 
 
 def test_at_debug_statements_are_logged_and_the_rows_that_they_read_are_not() -> None:
     stream = io.StringIO()
-    configure(LogFormat.JSON, "debug", stream=stream)
+    configure_logging(LogFormat.JSON, "debug", stream=stream)
     engine = sa.create_engine("sqlite://", hide_parameters=True)
 
     with engine.connect() as connection:
@@ -162,8 +164,8 @@ def test_at_debug_statements_are_logged_and_the_rows_that_they_read_are_not() ->
 def test_a_line_is_written_where_no_file_can_be_opened(log_format: LogFormat) -> None:
     script = f"""
 import logging, resource
-from monitor.daemon.log import LogFormat, configure
-configure(LogFormat({log_format.value!r}))
+from monitor.daemon.log_setup import LogFormat, configure_logging
+configure_logging(LogFormat({log_format.value!r}))
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
 try:
     open("/dev/null")

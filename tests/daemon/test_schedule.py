@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from waiting import wait_for
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, Clock, floor_to, from_iso, to_iso
-from monitor.daemon.schedule import Schedule, aligned_trigger, jitter
+from monitor.daemon.schedule import Schedule, aligned_trigger, tick_jitter
 
 TICK = SECOND // 4
 
@@ -41,11 +41,11 @@ def running(
         idle=idle,
         workers=workers,
     )
-    schedule.start()
+    schedule.start_ticks()
     try:
         yield schedule
     finally:
-        schedule.stop(2.0)
+        schedule.stop_ticks(2.0)
 
 
 def test_ticks_come_once_a_multiple_and_the_first_at_the_start() -> None:
@@ -110,11 +110,11 @@ def test_a_source_whose_models_all_hang_stops_no_model_of_another() -> None:
     schedule = Schedule(
         models, run, real_clock, stopping=threading.Event(), source=lambda model: model.partition("-")[0]
     )
-    schedule.start()
+    schedule.start_ticks()
     wait_for(lambda: len(calm) >= 4)
     hung = sum(thread.name.startswith("cycles of hung") for thread in threading.enumerate())
     release.set()
-    schedule.stop(5.0)
+    schedule.stop_ticks(5.0)
 
     assert hung == 4
 
@@ -189,10 +189,10 @@ def test_stopping_waits_for_the_running_cycle_which_can_notice() -> None:
         ended.append("in order")
 
     schedule = Schedule({"late": HOUR}, run, real_clock, stopping=stopping)
-    schedule.start()
+    schedule.start_ticks()
     began.wait(5.0)
 
-    assert schedule.stop(5.0)
+    assert schedule.stop_ticks(5.0)
     assert ended == ["in order"]
     assert not schedule.alive
 
@@ -206,11 +206,11 @@ def test_stopping_waits_no_longer_than_told() -> None:
         release.wait(5.0)
 
     schedule = Schedule({"late": HOUR}, deaf, real_clock, stopping=threading.Event())
-    schedule.start()
+    schedule.start_ticks()
     began.wait(5.0)
     before = time.monotonic()
 
-    assert not schedule.stop(0.2)
+    assert not schedule.stop_ticks(0.2)
     assert time.monotonic() - before < 1.0
     release.set()
 
@@ -226,9 +226,9 @@ def test_a_tick_that_waits_for_a_thread_is_not_run_after_stopping() -> None:
         stopping.wait(5.0)
 
     schedule = Schedule({"a": HOUR, "b": HOUR}, run, real_clock, stopping=stopping, workers=1)
-    schedule.start()
+    schedule.start_ticks()
     began.wait(5.0)
-    schedule.stop(2.0)
+    schedule.stop_ticks(2.0)
 
     assert len(ran) == 1
 
@@ -236,19 +236,19 @@ def test_a_tick_that_waits_for_a_thread_is_not_run_after_stopping() -> None:
 def test_stopping_what_was_never_started_is_done_at_once() -> None:
     schedule = Schedule({"late": HOUR}, lambda _model, _as_of: None, real_clock, stopping=threading.Event())
 
-    assert schedule.stop(1.0)
+    assert schedule.stop_ticks(1.0)
 
 
 @given(st.text("late-_2"), st.integers(SECOND, 30 * DAY))
 def test_jitter_is_fixed_and_at_most_a_tenth_or_a_minute(model: str, every: int) -> None:
-    late = jitter(model, every)
+    late = tick_jitter(model, every)
 
     assert 0 <= late <= min(every / 10, MINUTE)
-    assert late == jitter(model, every)
+    assert late == tick_jitter(model, every)
 
 
 def test_jitter_tells_models_apart() -> None:
-    assert len({jitter(f"model {number}", HOUR) for number in range(20)}) == 20
+    assert len({tick_jitter(f"model {number}", HOUR) for number in range(20)}) == 20
 
 
 @pytest.mark.parametrize("every", [MINUTE, 90 * MINUTE, HOUR, DAY])
@@ -261,7 +261,7 @@ def test_ticks_fall_on_utc_multiples_plus_the_jitter(every: int) -> None:
         fired.append(trigger.get_next_fire_time(fired[-1] if fired else None, now))
 
     moments = [round(moment.timestamp() * SECOND) for moment in fired]
-    assert {moment % every for moment in moments} == {jitter("late", every)}
+    assert {moment % every for moment in moments} == {tick_jitter("late", every)}
     assert [moments[1] - moments[0], moments[2] - moments[1]] == [every, every]
 
 
@@ -270,7 +270,7 @@ def test_other_models_tick_from_now_on_and_changed_ones_at_once() -> None:
 
     with running({"late": HOUR, "gone": TICK}, lambda model, _as_of: ticks.append(model)) as schedule:
         wait_for(lambda: {"late", "gone"} <= {*ticks})
-        schedule.replace({"late": HOUR, "new": HOUR}, changed={"late"})
+        schedule.replace_models({"late": HOUR, "new": HOUR}, changed={"late"})
         wait_for(lambda: ticks.count("late") == 2 and "new" in ticks)
         after = ticks.count("gone")
         time.sleep(2.5 * TICK / SECOND)
@@ -303,7 +303,7 @@ def test_a_model_that_is_removed_is_not_tried_again() -> None:
 
     with running({"late": DAY}, run) as schedule:
         wait_for(lambda: len(ticks) == 1)
-        schedule.replace({}, changed=set())
+        schedule.replace_models({}, changed=set())
         time.sleep(0.7)
 
     assert ticks == ["late"]
@@ -320,13 +320,13 @@ def test_threads_of_a_source_that_is_gone_end() -> None:
         stopping=threading.Event(),
         source=sources.__getitem__,
     )
-    schedule.start()
+    schedule.start_ticks()
     try:
         wait_for(lambda: sorted(ticks) == ["delay", "late"])
 
-        schedule.replace({"late": DAY}, changed=())
+        schedule.replace_models({"late": DAY}, changed=())
 
         wait_for(lambda: not any("other" in thread.name for thread in threading.enumerate()))
         assert any("log" in thread.name for thread in threading.enumerate())
     finally:
-        schedule.stop(2.0)
+        schedule.stop_ticks(2.0)

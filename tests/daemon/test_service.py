@@ -16,12 +16,12 @@ from structlog.testing import capture_logs
 from waiting import wait_for
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.errors import SourceError, StoreError, described
-from monitor.daemon.cycles import Cycles
+from monitor.core.errors import SourceError, StoreError, error_line
+from monitor.daemon.due_cycles import CycleRunner
 from monitor.daemon.health import Health
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Service, next_signal, signals
-from monitor.exposition.page import Exposition
+from monitor.daemon.service import Service, catch_signals, next_signal
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport, NewLabels
 
@@ -37,9 +37,9 @@ class Bench:
     metrics: SelfMetrics = field(default_factory=lambda: SelfMetrics("1", 0.0))
     health: Health = field(default_factory=lambda: Health({"late": 1e9, "delay": 1e9}, now=lambda: 0.0))
 
-    def cycles(self) -> Cycles:
+    def cycles(self) -> CycleRunner:
         exposition = Exposition([], self.metrics)
-        return Cycles(self.cycle, self.published.append, lambda _model: HOUR, self.health, exposition)
+        return CycleRunner(self.cycle, self.published.append, lambda _model: HOUR, self.health, exposition)
 
     def value(self, name: str, **labels: str) -> float | None:
         registry = CollectorRegistry(auto_describe=False)
@@ -60,7 +60,7 @@ def test_a_successful_cycle_is_published_counted_and_logged() -> None:
     assert bench.published == ["late"]
     assert bench.value("cycles_total", model="late", outcome="success") == 1
     assert bench.value("source_lag_seconds", model="late") == 3_600
-    assert bench.health.reports() == {"late": succeed("late", 2 * HOUR)}
+    assert bench.health.last_reports() == {"late": succeed("late", 2 * HOUR)}
     assert [(line["event"], line["log_level"]) for line in logs] == [
         ("cycle", "info"),
         ("columns are missing", "warning"),
@@ -97,7 +97,7 @@ def test_a_cycle_that_raises_is_one_line_counted_and_reported(error: Exception) 
     assert str(error) in line["error"]
     assert bench.published == []
     assert bench.value("cycles_total", model="late", outcome="failure") == 1
-    assert bench.health.reports()["late"].error == line["error"]
+    assert bench.health.last_reports()["late"].error == line["error"]
 
 
 def test_a_failure_in_the_report_is_treated_alike() -> None:
@@ -125,12 +125,12 @@ def test_one_models_failure_does_not_stop_the_others() -> None:
     schedule = Schedule(every, bench.cycles(), lambda: DAY, stopping=threading.Event())
 
     with capture_logs():
-        schedule.start()
-        wait_for(lambda: len(bench.health.reports()) >= 2, timeout=60.0)
-        schedule.stop(2.0)
+        schedule.start_ticks()
+        wait_for(lambda: len(bench.health.last_reports()) >= 2, timeout=60.0)
+        schedule.stop_ticks(2.0)
 
     assert done == ["delay"]
-    assert bench.health.reports()["late"].error == "no such table: predictions"
+    assert bench.health.last_reports()["late"].error == "no such table: predictions"
 
 
 def test_a_cycle_that_gives_up_while_the_service_ends_has_not_failed() -> None:
@@ -141,12 +141,12 @@ def test_a_cycle_that_gives_up_while_the_service_ends_has_not_failed() -> None:
 
     assert [(line["event"], line["log_level"]) for line in logs] == [("cycle given up", "info")]
     assert bench.value("cycles_total", model="late", outcome="failure") is None
-    assert bench.health.reports() == {}
+    assert bench.health.last_reports() == {}
 
 
 def test_a_tick_left_out_is_counted_and_logged() -> None:
     def overrun(model: str, as_of: int) -> CycleReport:
-        cycles.skipped(model)
+        cycles.note_skipped(model)
         return succeed(model, as_of)
 
     bench = Bench(overrun)
@@ -164,12 +164,12 @@ def test_an_error_is_described_in_one_line_and_an_unexpected_one_with_its_place(
     try:
         int("x")
     except ValueError as error:
-        unexpected = described(error)
+        unexpected = error_line(error)
 
-    assert described(SourceError("first\nsecond")) == "first"
-    assert described(StoreError()) == "StoreError"
+    assert error_line(SourceError("first\nsecond")) == "first"
+    assert error_line(StoreError()) == "StoreError"
     assert unexpected.startswith("ValueError: invalid literal for int() with base 10: *** (test_service.py:")
-    assert described(ValueError()) == "ValueError: "
+    assert error_line(ValueError()) == "ValueError: "
 
 
 @dataclass
@@ -178,10 +178,10 @@ class Recorder:
 
     events: list[str]
 
-    def start(self) -> None:
+    def start_serving(self) -> None:
         self.events.append("serving")
 
-    def stop(self, timeout: float = 5.0) -> None:
+    def stop_serving(self, timeout: float = 5.0) -> None:
         self.events.append("closed" if timeout > 0 else "cut")
 
 
@@ -191,15 +191,15 @@ def test_the_exposition_is_restored_before_readiness_and_after_serving() -> None
     schedule = Schedule({}, lambda _model, _as_of: None, lambda: 0, stopping=threading.Event())
 
     def restore() -> None:
-        events.append(f"restoring: {health.unready()}")
+        events.append(f"restoring: {health.why_unready()}")
         os.kill(os.getpid(), signal.SIGTERM)
 
-    with capture_logs() as logs, signals(signal.SIGHUP) as received:
+    with capture_logs() as logs, catch_signals(signal.SIGHUP) as received:
         code = Service(schedule, Recorder(events), health, restore).run_until(received)
 
     assert events == ["serving", "restoring: the last measurements are not restored yet", "closed"]
     assert [line["event"] for line in logs] == ["ready", "stopping", "stopped"]
-    assert (code, health.unready()) == (0, "the service is stopping")
+    assert (code, health.why_unready()) == (0, "the service is stopping")
 
 
 def test_a_signal_that_the_wait_for_it_misses_is_seen_at_the_next_look() -> None:
@@ -229,7 +229,7 @@ def test_a_failing_restore_ends_the_service_and_closes_the_server() -> None:
     def restore() -> None:
         raise StoreError("the store does not answer")
 
-    with pytest.raises(StoreError), signals(signal.SIGHUP) as received:
+    with pytest.raises(StoreError), catch_signals(signal.SIGHUP) as received:
         Service(schedule, Recorder(events), Health({}, now=lambda: 0.0), restore).run_until(received)
 
     assert events == ["serving", "closed"]
@@ -249,7 +249,7 @@ def test_a_cycle_that_does_not_end_in_time_is_given_up() -> None:
     health = Health({}, now=lambda: 0.0)
     service = Service(schedule, Recorder([]), health, lambda: None, grace=0.1, abandon=codes.append)
 
-    with capture_logs() as logs, signals(signal.SIGHUP) as received:
+    with capture_logs() as logs, catch_signals(signal.SIGHUP) as received:
         service.run_until(received)
     release.set()
 

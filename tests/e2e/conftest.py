@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from recipe_logs import Recipe
 
-from monitor.app import serving
+from monitor.app import daemon_wiring
 
 
 @pytest.fixture
 def here(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relative files are in a test's own `directory`; a daemon that could start has done so."""
     monkeypatch.chdir(directory)
-    monkeypatch.setattr(serving, "serve", lambda *_args, **_options: 0)
+    monkeypatch.setattr(daemon_wiring, "serve_daemon", lambda *_args, **_options: 0)
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from oracle import NONE, Expected, Key, Log, less, valid
 from oracle_classes import codes
 
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import Direction, Family, Unit
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.catalogue.measure import BetterDirection, MeasureFamily, MeasureUnit
+from monitor.measures.measurement_row import MeasurementRow
 
-FAMILIES = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)
+FAMILIES = (MeasureFamily.PERFORMANCE, MeasureFamily.AVERAGES, MeasureFamily.GAINS, MeasureFamily.CALIBRATION)
 CONTRIBUTION = "segment_contribution"
 
 
@@ -35,9 +35,11 @@ def differences(
     for row in rows:
         measure, key = BY_NAME[row.measure], (row.measure, row.subject)
         grows = (
-            measure.total or measure.unit is Unit.RECORDS or row.measure.endswith(("_critical", "_p_value"))
+            measure.total
+            or measure.unit is MeasureUnit.RECORDS
+            or row.measure.endswith(("_critical", "_p_value"))
         )
-        headline = measure.compared or (measure.family is Family.PERFORMANCE and measure.headline)
+        headline = measure.compared or (measure.family is MeasureFamily.PERFORMANCE and measure.headline)
         told = measure.family in FAMILIES if every else headline and row.measurement.interval is not None
         if told and not grows and key in then:
             found[key] = less(now[key], then[key])
@@ -50,7 +52,7 @@ def contribution(log: Log, found: Mapping[Key, Expected], now: Moment, then: Mom
     difference = found.get(main, NONE)
     if difference.bounds is None or not now.segments or not then.segments:
         return {}
-    sign = -1 if BY_NAME[main[0]].direction is Direction.HIGHER else 1
+    sign = -1 if BY_NAME[main[0]].direction is BetterDirection.HIGHER else 1
     if max(sign * bound for bound in difference.bounds) <= 0 or min(sign * b for b in difference.bounds) <= 0:
         return {}
     whole = [_hits(log, moment.told) for moment in (now, then)]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from oracle import Expected, How, Key
 
 from monitor.core.measurement import Measurement
-from monitor.measures.catalogue.daily import DAILY
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.catalogue.daily_measures import DAILY
+from monitor.measures.measurement_row import MeasurementRow
 
 FEW = 10
 NOT_RECOMPUTED = {

@@ -21,9 +21,9 @@ from sklearn import config_context
 
 from monitor.core.clock import parse_duration, to_iso
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.specs.model import ModelSpec
-from monitor.windows.ends import Window
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.specs.model_spec import ModelSpec
+from monitor.windows.window_ends import Window
 
 Rows: TypeAlias = list[MeasurementRow]
 Slice: TypeAlias = tuple[str | None, str | None]
@@ -110,7 +110,7 @@ class WindowOracle:
     @property
     def span(self) -> Span:
         """Start and end."""
-        return self.window.start(self.end), self.end
+        return self.window.start_of(self.end), self.end
 
     @cached_property
     def known(self) -> pd.DataFrame:
@@ -148,7 +148,9 @@ class WindowOracle:
 
     def compare(self, rows: Rows) -> None:
         """Compare all rows of the window, truth by truth."""
-        for truth in {row.truth for row in rows} - {Truth.NOWCAST}:  # weighed: held by an oracle of their own
+        for truth in {row.truth for row in rows} - {
+            LabelTruth.NOWCAST
+        }:  # weighed: held by an oracle of their own
             found = [row for row in rows if row.truth is truth and not row.against]
             self._strata(found)
             plain = [row for row in found if row.version is None and row.segment is None]
@@ -167,7 +169,7 @@ class WindowOracle:
         for row in rows:
             found.setdefault((row.version, row.segment), []).append(row)
         for (version, segment), measured in found.items():
-            labelled = measured[0].truth is not Truth.NONE
+            labelled = measured[0].truth is not LabelTruth.NONE
             if (version, segment) == (None, None):
                 expected = self._whole(measured[0].truth, with_arms=len(found) > 1)
             elif labelled:
@@ -183,10 +185,10 @@ class WindowOracle:
                 expected = {key: one for key, one in expected.items() if BY_NAME[key[0]].headline}
             self.run.result.compare(f"{self._where} {version or segment or ''}", measured, expected)
 
-    def _whole(self, truth: Truth, *, with_arms: bool) -> dict[Key, Expected]:
+    def _whole(self, truth: LabelTruth, *, with_arms: bool) -> dict[Key, Expected]:
         log = self.run.log
-        if truth is not Truth.NONE:
-            settled = truth is Truth.SETTLED
+        if truth is not LabelTruth.NONE:
+            settled = truth is LabelTruth.SETTLED
             moved = oracle_shift.of_labels(log, log.reference, self.told) if settled else {}
             return self._labelled_whole(with_arms=with_arms) | moved
         found = oracle_shift.of_records(log, self.known, self.sides) | oracle_values.of_values(self.sides)
@@ -210,7 +212,7 @@ class WindowOracle:
 
     def _against(self, against: str, whole: Rows, rows: Rows) -> None:
         """Compare what the whole of one truth says against another moment; not beyond the horizon."""
-        if against == "reference" and rows[0].truth is Truth.NONE:
+        if against == "reference" and rows[0].truth is LabelTruth.NONE:
             self._faulty_values(rows)
             return
         if against == "reference":
@@ -224,7 +226,7 @@ class WindowOracle:
             self.run.result.compare(self._where, rows, {(row.measure, row.subject): NONE for row in rows})
         elif spans[-1][0] >= self.as_of - self.run.log.horizon:
             known = oracle.of_spans(self.run.log, spans, self.as_of)
-            if rows[0].truth is Truth.NONE:
+            if rows[0].truth is LabelTruth.NONE:
                 self._shift(against, rows, known)
                 return
             told = oracle.with_labels(self.run.log, known, self.as_of)
@@ -255,7 +257,7 @@ class WindowOracle:
     def _earlier(self, against: str) -> Spans:
         start, end = self.span
         if against == "previous":
-            return ((self.window.start(start), start),)
+            return ((self.window.start_of(start), start),)
         back = oracle_shift.BACK[self.window.name] * DAY
         count = parse_duration(against) // back
         return tuple((start - k * back, end - k * back) for k in range(1, count + 1))
@@ -278,7 +280,7 @@ class WindowOracle:
         expected = differences(plain, self.performed, then[0], every=against != "reference")
         if len(plain) < len(whole) or against != "reference":
             expected |= contribution(log, expected, self.now, then[1])
-        if against != "reference" and rows[0].truth is Truth.SETTLED:
+        if against != "reference" and rows[0].truth is LabelTruth.SETTLED:
             expected |= oracle_shift.of_labels(log, then[1].told, self.told)
         self.run.result.compare(f"{self._where} {against}", rows, expected)
 

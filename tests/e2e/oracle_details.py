@@ -8,7 +8,7 @@ import pandas as pd
 from oracle import Floats, Log
 from oracle_scores import Cells, edges_of, labelled_scores
 
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.measurement_row import MeasurementRow
 
 DETAILED = {
     *("roc_auc", "average_precision", "best_profit"),

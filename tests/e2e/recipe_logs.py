@@ -12,14 +12,14 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 from sqlalchemy.pool import NullPool
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import opened
+from monitor.app.application import open_application
+from monitor.app.model_cycles import cycle_once
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Measurement
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.store.engine import migrate
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.store.store_database import migrate_store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text(encoding="utf-8")
 START = from_iso("2024-01-01")  # a Monday
@@ -95,14 +95,16 @@ class Recipe:
         """Run a cycle of every model at each moment; what is current and what was kept then."""
         path = self.directory / "config.toml"
         settings = settings_of(path, {})
-        migrate(settings.store_url)
-        with opened(settings, self.directory) as app:
+        migrate_store(settings.store_url)
+        with open_application(settings, self.directory) as app:
             for moment in moments:
                 failed = [
-                    report.error for name in app.names() if (report := cycle_once(app, name, moment)).error
+                    report.error
+                    for name in app.model_names()
+                    if (report := cycle_once(app, name, moment)).error
                 ]
                 assert failed == []
-            return Rows(app.store.current(), app.store.history())
+            return Rows(app.store.read_current(), app.store.read_snapshot_rows())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class Rows:
         subject: str = "",
         *,
         window: str = "7d",
-        truth: Truth = Truth.NONE,
+        truth: LabelTruth = LabelTruth.NONE,
         version: str | None = None,
         segment: str | None = None,
         model: str | None = None,

@@ -9,21 +9,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App, opened
-from monitor.config.load import settings_of
+from monitor.app.application import App, open_application
+from monitor.app.model_cycles import cycle_once
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso, to_datetime
-from monitor.demo.loading import load_logs
-from monitor.records.pane import PanePart, Part
-from monitor.specs.model import ModelSpec, SourceSpec
-from monitor.store.engine import migrate
+from monitor.demo.load_flights import load_logs
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.specs.model_spec import ModelSpec, SourceSpec
+from monitor.store.store_database import migrate_store
 
 FLIGHTS = Path(__file__).parents[2] / "examples" / "flights"
 CONFIG = Path(__file__).with_name("oracle_flights.toml")
 FIRST, LAST = from_iso("2013-03-01"), from_iso("2013-04-10")
 MOMENTS = (from_iso("2013-03-08"), from_iso("2013-03-09"), from_iso("2013-03-20"), LAST)
 MODELS = ("late", "delay")
-PaneKey = tuple[str, Part, int]
+PaneKey = tuple[str, PaneHalf, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class Flights:
     @contextmanager
     def wired(self, source: SourceSpec, store: Path) -> Iterator[App]:
         """The application on a source; no window is measured on the way."""
-        migrate(f"sqlite:///{store}")
+        migrate_store(f"sqlite:///{store}")
         settings = settings_of(CONFIG, {"SOURCE": "sqlite:///x.db", "STORE": f"sqlite:///{store}"})
         models = tuple(
             replace(self.model(one) if source.engine == "spark" else one, windows=(), resamples=50)
             for one in settings.models
         )
-        with opened(replace(settings, sources=(source,), models=models), self.directory) as app:
+        with open_application(replace(settings, sources=(source,), models=models), self.directory) as app:
             yield app
 
     def cycles(
@@ -95,10 +95,10 @@ def panes_of(app: App, models: Sequence[str]) -> dict[PaneKey, PanePart]:
     """All panes of a store, decoded."""
     found: dict[PaneKey, PanePart] = {}
     for name in models:
-        assert app.store.waiting(name) == []
-        for part in Part:
-            starts = [one.start for one in app.store.facts(name, FIRST) if one.part is part]
-            counting = app.model(name).counting
+        assert app.store.read_waiting_panes(name) == []
+        for part in PaneHalf:
+            starts = [one.start for one in app.store.read_pane_facts(name, FIRST) if one.part is part]
+            counting = app.find_cycle_model(name).counting
             loaded = app.store.load_panes(name, part, starts, counting)
             found |= {(name, part, start): pane for start, pane in loaded.items()}
     return found

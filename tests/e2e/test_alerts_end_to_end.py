@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from monitor.cli import main
 from monitor.core.clock import SECOND, from_iso, to_iso
-from monitor.demo.loading import flights, load_logs
+from monitor.demo.load_flights import flights_directory, load_logs
 
 pytestmark = [pytest.mark.promtool, pytest.mark.alertmanager]
 LAST = datetime(2013, 5, 15, tzinfo=UTC)  # of the small log: two minutes and a half of days
@@ -67,7 +67,7 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
     directory.mkdir()
     files.mkdir()
     for name, moment in (("predictions", "event_time"), ("labels", "reported_at")):
-        early = pq.read_table(flights() / f"{name}.parquet", filters=[(moment, "<", LAST)])
+        early = pq.read_table(flights_directory() / f"{name}.parquet", filters=[(moment, "<", LAST)])
         pq.write_table(early, files / f"{name}.parquet")
     load_logs(f"sqlite:///{directory / 'flights.db'}", files)
     port = servers.free_port()

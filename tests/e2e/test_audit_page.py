@@ -16,10 +16,10 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 # the whole replay takes more than a minute: the same program over the days after July
 SHORT = """
 import sys
-from monitor.app import demo
+from monitor.app import demo_run
 from monitor.cli import main
 from monitor.core.clock import from_iso
-demo.START, demo.END = from_iso("2013-08-01"), from_iso("2013-08-06")
+demo_run.START, demo_run.END = from_iso("2013-08-01"), from_iso("2013-08-06")
 main(sys.argv[1:])
 """
 

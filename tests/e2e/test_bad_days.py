@@ -10,7 +10,7 @@ from serving import Bench, Row, model, predictions, sqlite_bench
 
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.catalogue.daily import EVIDENCE
+from monitor.measures.catalogue.daily_measures import EVIDENCE
 
 START, DAYS = from_iso("2024-03-01"), 34
 END = START + DAYS * DAY

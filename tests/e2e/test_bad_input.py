@@ -8,12 +8,12 @@ from serving import Bench, Cycled, Database, Row, create_tables, labels, model, 
 
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.rows import Truth
+from monitor.measures.measurement_row import LabelTruth
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 AS_OF = END + HOUR  # the newest window of a day ends at END: it holds a third of the rows
 OPTIONS = 'windows = ["1d"]\nhorizon = "60d"\nsettle_after = "2d"\nresamples = 20'
-PROVISIONAL = Truth.PROVISIONAL
+PROVISIONAL = LabelTruth.PROVISIONAL
 DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 
 
@@ -126,7 +126,7 @@ def test_an_empty_table_is_measured_once_rows_come(any_bench: Bench) -> None:
 
     assert before.error is None
     assert before.count("future_records") == 0
-    assert ("late", "1d", "records", "", Truth.NONE) not in before.measured
+    assert ("late", "1d", "records", "", LabelTruth.NONE) not in before.measured
     assert after.of("records").value == 287  # the day that ends an hour later
 
 

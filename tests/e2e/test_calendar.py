@@ -10,12 +10,12 @@ from serving import Bench, Database
 from sklearn import metrics
 from synthetic import START, Log, log_of, monitored_of
 
-from monitor.app.running import cycle_once
-from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, ticks, to_iso
+from monitor.app.model_cycles import cycle_once
+from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, ticks_between, to_iso
 from monitor.core.measurement import Reason
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 CONFIG = """
 [[models]]
@@ -90,7 +90,7 @@ def kept(bench: Bench, as_of: int) -> dict[tuple[str, int], dict[str, Measuremen
     """Rows of one cycle by window and end: those of whole windows."""
     with bench.app() as app:
         assert cycle_once(app, "late", as_of).error is None
-        history = app.store.history("late", segment="", version="")
+        history = app.store.read_snapshot_rows("late", segment="", version="")
     found: dict[tuple[str, int], dict[str, MeasurementRow]] = {}
     for _, _, row in history:
         if row.warning == "" and row.subject == "" and not row.against:
@@ -152,11 +152,11 @@ def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_sto
     log = weekdays_only(log_of(20, never=0.0))
     monitored = monitored_of(log.source(), sqlite_store, windows=windows, settle_after=3 * DAY)
 
-    for as_of in ticks(START, START + 18 * DAY, DAY):
+    for as_of in ticks_between(START, START + 18 * DAY, DAY):
         monitored.cycle(as_of)
 
     sunday = START + 14 * DAY
-    history = sqlite_store.history("late", window="day", segment="", version="")
+    history = sqlite_store.read_snapshot_rows("late", window="day", segment="", version="")
     rows = {(row.window_end, row.measure, row.subject): row for _, _, row in history if not row.against}
     for end in (sunday - DAY, sunday):
         assert rows[end, "records", ""].measurement.value == 0.0
@@ -167,7 +167,7 @@ def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_sto
         assert rows[end, "volume_ratio", ""].measurement.reason is Reason.NO_RECORDS
         assert rows[end, "volume_ratio", ""].warning == ""
     assert rows[sunday + DAY, "volume_ratio", ""].measurement.value == 1.0
-    settled = {one.end: one.warning for one in sqlite_store.windows("late", START) if one.settled_as_of}
+    settled = {one.end: one.warning for one in sqlite_store.read_windows("late", START) if one.settled_as_of}
     assert {sunday - 2 * DAY: "", sunday - DAY: "", sunday: "", sunday + DAY: ""}.items() <= settled.items()
 
 
@@ -177,9 +177,9 @@ def test_without_settle_after_weekends_hold_no_window_back(sqlite_store: SqlStor
     )
 
     newest = {}
-    for as_of in ticks(START, START + 24 * DAY, DAY):
+    for as_of in ticks_between(START, START + 24 * DAY, DAY):
         _, rows = monitored.cycle(as_of)
-        ends = {row.window_end for row in rows if row.truth is Truth.SETTLED}
+        ends = {row.window_end for row in rows if row.truth is LabelTruth.SETTLED}
         newest[(as_of - START) // DAY] = max(ends, default=START)
 
     assert all(as_of * DAY + START - newest[as_of] <= 2 * DAY for as_of in range(10, 25))
@@ -212,13 +212,15 @@ def test_a_log_loaded_at_night_is_complete_when_it_is_first_measured_ready_after
         ready_after=ready_after,
     )
 
-    for as_of in ticks(START + 2 * DAY, START + 4 * DAY, HOUR):
+    for as_of in ticks_between(START + 2 * DAY, START + 4 * DAY, HOUR):
         monitored.cycle(as_of)
 
     end = START + 3 * DAY
     (measured, *later) = [
         (as_of - end, row.measurement.value)
-        for _, as_of, row in sqlite_store.history("late", measure="records", segment="", version="")
+        for _, as_of, row in sqlite_store.read_snapshot_rows(
+            "late", measure="records", segment="", version=""
+        )
         if row.window_end == end
     ]
     assert measured == (first, records)

@@ -7,9 +7,9 @@ import pytest
 from serving import Bench, Database
 from sklearn import metrics
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import MINUTE, from_iso, to_iso
-from monitor.core.typing import Floats, Ints
-from monitor.measures.rows import Truth
+from monitor.measures.measurement_row import LabelTruth
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-02")
 NAMES = ("ant", "bee", "cat")
@@ -72,7 +72,7 @@ def test_probabilities_of_three_classes_are_measured(tmp_path: Path, log: tuple[
     found = {
         (measure, subject): measurement
         for (_, _, measure, subject, truth), measurement in cycled.measured.items()
-        if truth is not Truth.NONE
+        if truth is not LabelTruth.NONE
     }
     for average in ("macro", "weighted"):
         one = found[f"roc_auc_{average}", ""]

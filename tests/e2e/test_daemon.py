@@ -25,10 +25,10 @@ from serving import (
 )
 
 from monitor.app.clocks import system_clock
-from monitor.app.running import cycle_once
+from monitor.app.model_cycles import cycle_once
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, floor_to, from_iso, to_iso
-from monitor.exposition.names import family_name, has_truth
+from monitor.exposition.metric_names import family_name, has_truth
 from monitor.measures.catalogue import BY_NAME
 
 OF_THE_DAEMON = {
@@ -364,23 +364,23 @@ def test_a_daemon_that_is_stopped_in_mid_cycle_keeps_no_half_of_it_and_goes_on(t
 
     with process.daemon(tmp_path / "config.toml", port) as daemon, bench.app() as app:
         daemon.start()
-        daemon.wait(lambda: bool(app.store.facts("late", 0)), "the first chunk of panes")
+        daemon.wait(lambda: bool(app.store.read_pane_facts("late", 0)), "the first chunk of panes")
         code, seconds = daemon.stop()
         assert (code, seconds < 15) == (0, True)
         assert daemon.logged("cycle given up", model="late")
-        assert app.store.current("late") == []
-        assert app.store.state("late").as_of is None
-        assert 0 < len(app.store.facts("late", 0)) < len(app.store.waiting("late"))
+        assert app.store.read_current("late") == []
+        assert app.store.read_state("late").as_of is None
+        assert 0 < len(app.store.read_pane_facts("late", 0)) < len(app.store.read_waiting_panes("late"))
         daemon.started()
         done = daemon.first_cycle("late")
         daemon.stop()
-        went_on = app.store.current("late")
+        went_on = app.store.read_current("late")
 
     (tmp_path / "monitor.db").rename(tmp_path / "stopped.db")
     (tmp_path / "monitor.db.live.lock").unlink()  # it says that there was a store
     with bench.app() as app:
         assert cycle_once(app, "late", from_iso(done["as_of"])).error is None
-        assert app.store.current("late") == went_on
+        assert app.store.read_current("late") == went_on
 
 
 @pytest.mark.postgres

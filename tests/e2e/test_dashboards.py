@@ -23,16 +23,16 @@ from prometheus_client.samples import Sample
 from rendering import rendered
 from scraping import Prometheus, prometheus
 
-from monitor.app.kept import to_read
-from monitor.app.running import cycle_once
+from monitor.app.kept_run import open_kept_run
+from monitor.app.model_cycles import cycle_once
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, SECOND, from_iso
-from monitor.exposition.page import Exposition
-from monitor.exposition.selection import exposed_as
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
+from monitor.exposition.series_selection import exposed_as
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.catalogue.measure import Family
+from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.specs.protocols import CycleReport
 
 read_text: Callable[[str], Iterable[Metric]] = parser.text_string_to_metric_families
@@ -258,16 +258,16 @@ def test_what_was_kept_last_is_what_is_served(past: Past) -> None:
     kept = {series_of(one): one.value for family in read_openmetrics(text) for one in family.samples}
     settings = settings_of(past.directory / "config.toml", {})
     page = Exposition(settings.models, SelfMetrics("1", 0.0))
-    with to_read(settings, past.directory) as run:
+    with open_kept_run(settings, past.directory) as run:
         for spec in settings.models:
-            page.publish(spec.name, past.end, [row for _, _, row in run.store.current(spec.name)])
-    text = page.render()[0].decode()
+            page.publish_model(spec.name, past.end, [row for _, _, row in run.store.read_current(spec.name)])
+    text = page.render_page()[0].decode()
     served = {series_of(one): one.value for family in read_text(text) for one in family.samples}
 
     assert len({name for name, _ in kept.keys() & served.keys()}) > 100
     assert {one: value for one, value in kept.items() if one in served and served[one] != value} == {}
     lacking = {name for name, labels in served.keys() - kept.keys() if ("truth", "nowcast") not in labels}
-    of_now = [exposed_as(one) for one in CATALOGUE if one.family in (Family.LOG, Family.DAILY)]
+    of_now = [exposed_as(one) for one in CATALOGUE if one.family in (MeasureFamily.LOG, MeasureFamily.DAILY)]
     of_now_alone = {f"{name}{ending}" for name in of_now for ending in ("", "_lower", "_upper")}
     of_now_alone |= {f"model_monitor_{name}" for name in ("absent_measurements", "dropped_series")}
     of_now_alone |= {"model_monitor_rule_series", *own_families()}
@@ -278,7 +278,7 @@ def test_what_was_kept_last_is_what_is_served(past: Past) -> None:
 def own_families() -> set[str]:
     """Names of the daemon's metrics about itself."""
     health = SelfMetrics("1", 0.0, lambda: {"log": (1.0, 1, 0.0)})
-    health.observe(CycleReport(model="late", as_of=0), at=1.0, newest_logged_at=0)
+    health.observe_cycle(CycleReport(model="late", as_of=0), at=1.0, newest_logged_at=0)
     health.stands_aside({"held": False})
     samples = (sample for family in health.collect() for sample in family.samples)
     return {sample.name for sample in samples if not sample.name.endswith("_created")}

@@ -18,22 +18,22 @@ import servers
 from click.testing import CliRunner
 from page_pictures import PICTURES, PLACE, SIZE, described, texts
 
-from monitor.app.wiring import opened
+from monitor.app.application import open_application
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import SECOND, from_iso
-from monitor.core.text import number
-from monitor.sentences.reasons import why
-from monitor.store.engine import open_store
+from monitor.core.text import number_text
+from monitor.sentences.reason_words import reason_words
+from monitor.store.store_database import open_store
 
 # The whole replay takes more than a minute: the same program over the last days of March.
 SHORT = """
 import sys
-from monitor.app import demo
+from monitor.app import demo_run
 from monitor.cli import main
 from monitor.core.clock import from_iso
-demo.START, demo.END = from_iso("2013-03-30"), from_iso("2013-04-01")
-main(["demo", *sys.argv[1:]])
+demo_run.START, demo_run.END = from_iso("2013-03-30"), from_iso("2013-04-01")
+main(["demo_run", *sys.argv[1:]])
 """
 MARCH = "2013-04-01T00:00:00Z"
 
@@ -159,7 +159,7 @@ def test_the_printed_month_the_kept_one_and_the_page_agree(demo: Demo) -> None:
         ("control_outcome_rate", ""),
         ("treatment_outcome_rate", ""),
     ):
-        assert number(history[key]["value"]) in march
+        assert number_text(history[key]["value"]) in march
     assert f"[{auc['lower']:.3f}, {auc['upper']:.3f}]" in march
     assert f"{auc['coverage']:.1%}" in march
     assert march.endswith("provisional")
@@ -213,7 +213,7 @@ OF_SEASON = "The season is the same phase of earlier weeks. What is drawn is aga
 # What the pictured pages say of ten months and not of two days, or the other way round.
 OF_DATA = {
     *(
-        f"No stability_index of the season: {why(reason)}. {OF_SEASON}"
+        f"No stability_index of the season: {reason_words(reason)}. {OF_SEASON}"
         for reason in ("out_of_range", "too_short")
     ),
     f"No stability_index of the season: {FAR_SEASON}. {OF_SEASON}",
@@ -242,7 +242,9 @@ def test_a_picture_of_a_page_has_its_size_and_the_text_of_its_time(picture: str)
 
 def test_pictures_say_what_the_pages_say_now(demo: Demo) -> None:
     """All words but those of the data; all words of ten months: the test below. Mended by `make pictures`."""
-    with opened(settings_of(demo.directory / "config.toml", {}), demo.directory, keeps=False) as app:
+    with open_application(
+        settings_of(demo.directory / "config.toml", {}), demo.directory, keeps=False
+    ) as app:
         said = dict(texts(app, from_iso(MARCH), newest=True))
 
     for picture, now in said.items():
@@ -258,7 +260,7 @@ def test_pictures_say_what_the_pages_of_the_whole_demo_say(tmp_path: Path) -> No
     done = CliRunner().invoke(main, ["demo", "--directory", str(tmp_path), "--exit"])
     assert done.exit_code == 0, done.stderr
 
-    with opened(settings_of(tmp_path / "config.toml", {}), tmp_path, keeps=False) as app:
+    with open_application(settings_of(tmp_path / "config.toml", {}), tmp_path, keeps=False) as app:
         for picture, said in texts(app):
             assert said.splitlines() == kept_text(picture)[1:], picture
 
@@ -309,7 +311,7 @@ def test_the_demo_reads_its_logs_from_postgresql_if_asked(tmp_path: Path, postgr
         done = CliRunner().invoke(main, ["demo", *options])
         assert done.exit_code == 0, done.stderr
         store = open_store(f"sqlite:///{tmp_path / name / 'monitor.db'}", "live")
-        kept.append(store.history())
+        kept.append(store.read_snapshot_rows())
         store.close()
 
     assert len(kept[0]) > 1_000

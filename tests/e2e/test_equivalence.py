@@ -17,17 +17,17 @@ import pytest
 from crashes import CHANNEL, Contents, contents
 from spark_flights import write_flights
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App, opened
-from monitor.config.load import settings_of
-from monitor.core.clock import DAY, HOUR, from_iso, ticks, to_datetime
-from monitor.demo.loading import load_logs
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.app.application import App, open_application
+from monitor.app.model_cycles import cycle_once
+from monitor.config.config_loading import settings_of
+from monitor.core.clock import DAY, HOUR, from_iso, ticks_between, to_datetime
+from monitor.demo.load_flights import load_logs
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.windows.window_rows import WindowMeasures
-from monitor.records.pane import PanePart, Part
-from monitor.specs.model import SourceSpec
-from monitor.store.engine import migrate
-from monitor.windows.ends import window_of
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.specs.model_spec import SourceSpec
+from monitor.store.store_database import migrate_store
+from monitor.windows.window_ends import window_of
 
 FLIGHTS = Path(__file__).parents[2] / "examples" / "flights"
 CONFIG = Path(__file__).with_name("oracle_flights.toml")
@@ -45,7 +45,7 @@ above = "critical"
 and_above = 0.1
 for = "1d"
 """
-PaneKey = tuple[str, Part, int]
+PaneKey = tuple[str, PaneHalf, int]
 Content = tuple[object, ...]
 
 
@@ -82,11 +82,11 @@ def at_once(files: Path, sqlite_log: str) -> Result:
 @contextmanager
 def wired(files: Path, source: str, store: str, **options: int) -> Iterator[App]:
     """The application on a log and a store, with source options; no window is measured on the way."""
-    migrate(store)
+    migrate_store(store)
     settings = settings_of(CONFIG, {"SOURCE": source, "STORE": store})
     sources = tuple(replaced(one, options) for one in settings.sources)
     models = tuple(replace(one, windows=(), resamples=50) for one in settings.models)
-    with opened(replace(settings, sources=sources, models=models), files) as app:
+    with open_application(replace(settings, sources=sources, models=models), files) as app:
         yield app
 
 
@@ -100,7 +100,7 @@ def run(files: Path, source: str, store: str, moments: list[int], **options: int
         failures = [cycle_once(app, name, moment).error for name in MODELS for moment in moments]
         assert set(failures) == {None}
         for name in MODELS:
-            app.prepared(name)[1].panes.load(FIRST)
+            app.prepare_model(name)[1].panes.load_since(FIRST)
         return looked_at(app, moments[-1])
 
 
@@ -110,10 +110,10 @@ def looked_at(app: App, last: int) -> Result:
     empty: set[PaneKey] = set()
     rows = {}
     for name in MODELS:
-        monitored, caches = app.prepared(name)
-        assert app.store.waiting(name) == []
-        for part in Part:
-            starts = [one.start for one in app.store.facts(name, FIRST) if one.part is part]
+        monitored, caches = app.prepare_model(name)
+        assert app.store.read_waiting_panes(name) == []
+        for part in PaneHalf:
+            starts = [one.start for one in app.store.read_pane_facts(name, FIRST) if one.part is part]
             for start, pane in app.store.load_panes(name, part, starts, monitored.counting).items():
                 if pane.rows:
                     panes[name, part, start] = content(pane)
@@ -127,7 +127,7 @@ def looked_at(app: App, last: int) -> Result:
                 WindowMeasures(monitored, caches, window, FIRST, np.empty(0, np.int64), settled=settled)
             ]
             for end in (last, last - 3 * DAY)
-            for row in (*measured.records(end), *measured.labels(end, Truth.PROVISIONAL))
+            for row in (*measured.measure_records(end), *measured.measure_labels(end, LabelTruth.PROVISIONAL))
         ]
     return Result(panes, empty, rows)
 
@@ -166,7 +166,7 @@ def test_the_log_is_worth_comparing(at_once: Result) -> None:
 def test_daily_cycles_leave_what_one_cycle_as_of_the_last_day_leaves(
     files: Path, sqlite_log: str, at_once: Result
 ) -> None:
-    daily = run(files, sqlite_log, f"sqlite:///{files / 'daily.db'}", ticks(FIRST, LAST, DAY))
+    daily = run(files, sqlite_log, f"sqlite:///{files / 'daily.db'}", ticks_between(FIRST, LAST, DAY))
 
     require_equal(daily, at_once)
     assert at_once.empty <= daily.empty | daily.panes.keys()
@@ -175,7 +175,7 @@ def test_daily_cycles_leave_what_one_cycle_as_of_the_last_day_leaves(
 @pytest.mark.long
 def test_cycles_of_uneven_length_leave_the_same(files: Path, sqlite_log: str, at_once: Result) -> None:
     """Also in the middle of the hour; the last cycle comes a week later, and counts all that waited."""
-    moments = [*ticks(FIRST, LAST - 8 * DAY, 77 * HOUR + HOUR // 3), LAST]
+    moments = [*ticks_between(FIRST, LAST - 8 * DAY, 77 * HOUR + HOUR // 3), LAST]
 
     uneven = run(files, sqlite_log, f"sqlite:///{files / 'uneven.db'}", moments)
 
@@ -215,7 +215,7 @@ def test_postgresql_as_source_and_store_gives_the_same(files: Path, postgres_url
 def test_postgresql_as_store_holds_what_a_replay_leaves(
     files: Path, sqlite_log: str, postgres_url: str, early: Result
 ) -> None:
-    found = run(files, sqlite_log, postgres_url, ticks(FIRST, EARLY, DAY))
+    found = run(files, sqlite_log, postgres_url, ticks_between(FIRST, EARLY, DAY))
 
     require_equal(found, early)
 
@@ -247,11 +247,11 @@ def told(files: Path, source: str, store: str, **options: int) -> Contents:
     config.write_text(
         CHANNEL + text.replace("\n[models.features]", f"{RULES}\n[models.features]", 1), "utf-8"
     )
-    migrate(store)
+    migrate_store(store)
     settings = settings_of(config, {"SOURCE": source, "STORE": store})
     sources = tuple(replaced(one, options) for one in settings.sources)
     models = tuple(replace(one, against=(), resamples=20) for one in settings.models)
-    with opened(replace(settings, sources=sources, models=models), files) as app:
-        for moment in ticks(FIRST + 4 * DAY, EARLY, DAY):
+    with open_application(replace(settings, sources=sources, models=models), files) as app:
+        for moment in ticks_between(FIRST + 4 * DAY, EARLY, DAY):
             assert {cycle_once(app, name, moment).error for name in MODELS} == {None}
     return {name: rows for name, rows in contents(store).items() if name in ("alerts", "outbox")}

@@ -17,7 +17,7 @@ PREAMBLE = """
 import logging, sys, threading
 from monitor.cli import main
 from monitor.core import secrets
-from monitor.daemon import log
+from monitor.daemon import log_setup
 secrets.learn({secret!r}, pieces=True)
 """
 """What a process does before a secret stands in something that nobody foresaw."""
@@ -43,7 +43,7 @@ def said(code: str) -> str:
         ),
         (
             (
-                "from monitor.cli.options import exit_on_error\n"
+                "from monitor.cli.command_options import exit_on_error\n"
                 "@exit_on_error\ndef command(): raise ValueError(SECRET)\ncommand()"
             ),
             "ValueError",

@@ -13,12 +13,12 @@ from row_examples import firing
 from sqlalchemy.engine import make_url
 from store_examples import START, commit, row
 
-from monitor.alerts.rules import Series
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY, to_iso
-from monitor.measures.rows import Truth
-from monitor.specs.rows import Event
-from monitor.store.engine import migrate, open_store
+from monitor.measures.measurement_row import LabelTruth
+from monitor.specs.stored_rows import HistoryEvent
+from monitor.store.store_database import migrate_store, open_store
 
 ROOT = Path(__file__).parent.parent.parent
 BOARD = json.loads((ROOT / "docker/grafana/dashboards/monitor-history.json").read_text(encoding="utf-8"))
@@ -39,7 +39,7 @@ def reader(postgres_server: Any) -> Iterator[psycopg.Connection[tuple[Any, ...]]
         with psycopg.connect(plain.render_as_string(hide_password=False), autocommit=True) as owner:
             owner.execute("CREATE SCHEMA monitor")
             owner.execute(f'ALTER DATABASE "{plain.database}" SET search_path = monitor')
-            migrate(url)
+            migrate_store(url)
             fill(url)
             owner.execute(made[1].encode())
             asked = plain.set(username="monitor_boards", password=re.findall("PASSWORD '(.+?)'", made[1])[0])
@@ -51,15 +51,15 @@ def reader(postgres_server: Any) -> Iterator[psycopg.Connection[tuple[Any, ...]]
 
 def fill(url: str) -> None:
     store = open_store(url, "live")
-    index = row("stability_index", 0.2, subject="feature:temp", truth=Truth.NONE)
+    index = row("stability_index", 0.2, subject="feature:temp", truth=LabelTruth.NONE)
     breach = Verdict(outcome=Outcome.BREACH, window_end=START, value=0.2, n=1)
-    alert = firing(Series("moved", window="7d", subject="feature:temp"), breach, START)
-    event = Event(model=MODEL, at=START, kind="accepted", subject="score", who="ann", why="known")
-    for at, value, truth in ((START, 0.5, Truth.PROVISIONAL), (START + DAY, 0.75, Truth.SETTLED)):
+    alert = firing(AlertedSeries("moved", window="7d", subject="feature:temp"), breach, START)
+    event = HistoryEvent(model=MODEL, at=START, kind="accepted", subject="score", who="ann", why="known")
+    for at, value, truth in ((START, 0.5, LabelTruth.PROVISIONAL), (START + DAY, 0.75, LabelTruth.SETTLED)):
         said = row("roc_auc", value, truth=truth, subject="")
         one = commit(at, current=(said,), snapshots=(said, index))
-        store.commit(MODEL, replace(one, alerts=(alert,)))
-    store.record([event])
+        store.commit_cycle(MODEL, replace(one, alerts=(alert,)))
+    store.append_events([event])
     store.close()
 
 

@@ -10,7 +10,7 @@ import servers
 from hostile_log import Hostile
 from hostile_texts import FORGED, assert_quiet
 
-from monitor.daemon.log import LogFormat
+from monitor.daemon.log_setup import LogFormat
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
 NONSENSE = (

@@ -12,7 +12,7 @@ from sqlalchemy.pool import NullPool
 
 from monitor.cli import main
 from monitor.core.clock import HOUR, from_iso
-from monitor.core.text import MOST_BYTES, name_of, readable, reserved
+from monitor.core.text import MOST_BYTES, mark_reserved_name, name_of, readable_text
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 AS_OF = END + HOUR
@@ -167,7 +167,7 @@ def test_no_text_of_the_data_stops_a_model_and_each_is_counted(bench: Bench, see
     count_in_every_role(bench, found)
 
     names = kept_names(bench.store_url)
-    assert {name for name in names if name != readable(name)} == set()
+    assert {name for name in names if name != readable_text(name)} == set()
     assert {name_of(text) for text in found} <= names
     assert max(len(name.encode()) for name in names) <= MOST_BYTES + len("region=")
 
@@ -208,7 +208,7 @@ def test_names_of_the_reference_are_names_of_segments_categories_and_classes(ben
     assert cycled.of("unseen_rate", "prediction").value == 0
     names = kept_names(bench.store_url)
     assert {f"region={name_of(text)}" for text in texts[:8]} <= names
-    assert {f"region={reserved(text)}" for text in texts[8:]} <= names
+    assert {f"region={mark_reserved_name(text)}" for text in texts[8:]} <= names
     assert {"region=other", "region=(none)"}.isdisjoint(names)
 
 
@@ -226,7 +226,7 @@ def test_more_versions_than_a_model_can_have_are_other(bench: Bench) -> None:
     with bench.app() as app:
         apart = {
             row.version: row.measurement.value
-            for _, _, row in app.store.current()
+            for _, _, row in app.store.read_current()
             if row.measure == "records" and row.version and row.segment is None
         }
     assert sum(count or 0 for count in apart.values()) == 1_800
@@ -243,8 +243,10 @@ def test_names_that_we_use_ourselves_are_told_apart_in_the_data(bench: Bench) ->
     assert bench.cycle(AS_OF).error is None
 
     with bench.app() as app:
-        found = {row.version for _, _, row in app.store.current() if row.measure == "records" and row.version}
-    assert found == {reserved("other"), reserved("(none)"), "(none)", "1"}
+        found = {
+            row.version for _, _, row in app.store.read_current() if row.measure == "records" and row.version
+        }
+    assert found == {mark_reserved_name("other"), mark_reserved_name("(none)"), "(none)", "1"}
 
 
 @pytest.mark.parametrize("role", ["id", "event_time", "logged_at", "amount", "label", *ROLES])
@@ -279,5 +281,5 @@ def test_commands_and_the_page_of_metrics_show_names_of_hostile_rows(bench: Benc
     ):
         done = CliRunner().invoke(main, [*command, *config])
         assert done.exit_code == 0, done.output
-        assert all(line == readable(line) for line in done.output.splitlines())
+        assert all(line == readable_text(line) for line in done.output.splitlines())
     assert "unusual names" in CliRunner().invoke(main, ["check", *config]).output

@@ -15,9 +15,9 @@ from crashes import contents, differences
 from serving import Bench, Database, Row, model
 
 from monitor.app.clocks import system_clock
-from monitor.app.running import cycle_once
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import DAY, HOUR, floor_to, from_iso
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 EVERY, MISSED, LEARNED = 6 * HOUR, 8, 26  # days that are missed; days before them
 OPTIONS = """
@@ -122,7 +122,7 @@ def test_killed_daemons_replicas_and_few_ticks_find_the_same_days_and_alerts(
     log: tuple[Path, Database, int], postgres_url: str
 ) -> None:
     directory, database, first = log
-    migrate(postgres_url)
+    migrate_store(postgres_url)
     killed = Life(directory / "killed", f"sqlite:///{directory / 'killed.db'}", database, first)
     replicas = Life(directory / "replicas", postgres_url, database, first)
     few = Life(directory / "few", f"sqlite:///{directory / 'few.db'}", database, first)

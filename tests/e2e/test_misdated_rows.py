@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from serving import Bench, Database, Row, create_tables, labels, model, predictions
 
-from monitor.alerts.lifecycle import State
+from monitor.alerts.lifecycle import AlertState
 from monitor.core.clock import DAY, HOUR, from_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
@@ -54,10 +54,10 @@ def misdated(rows: Sequence[Row], moment: str, each: int = 5, of: int = 2) -> li
     return [row | {"event_time": moment} if at % each < of else row for at, row in enumerate(rows)]
 
 
-def fires(bench: Bench) -> State | None:
+def fires(bench: Bench) -> AlertState | None:
     """State of the rule's alert."""
     with bench.app() as app:
-        states = {alert.series.rule: alert.state for _, alert in app.store.alerts()}
+        states = {alert.series.rule: alert.state for _, alert in app.store.read_alerts()}
     return states.get(RULE)
 
 
@@ -85,7 +85,7 @@ def test_two_rows_in_five_that_are_years_off_fire_within_a_day(
     assert cycled.count("misdated_records") == 120
     rate = cycled.of("misdated_rate", window="")
     assert rate.value == pytest.approx(0.4, abs=0.03)
-    assert fires(bench) is State.FIRING
+    assert fires(bench) is AlertState.FIRING
     assert "120 rows have event times far outside the horizon" in said(bench)
     assert "misdated_records" in bench.monitor("status").stdout
     assert cycled.count("future_records") == cycled.count("stale_log_records") == 0
@@ -104,7 +104,7 @@ def test_it_is_over_a_day_after_rows_are_dated_rightly_again(bench: Bench, *, da
     later = bench.cycle(AS_OF + DAY + HOUR)
 
     assert within.count("misdated_records") == 120
-    assert (still, fires(bench)) == (State.FIRING, None)
+    assert (still, fires(bench)) == (AlertState.FIRING, None)
     assert later.count("misdated_rate") == 0
     assert later.count("misdated_records") == (0 if dated else 120)
 
@@ -117,7 +117,7 @@ def test_the_first_look_at_a_log_finds_them_too(bench: Bench, *, dated: bool) ->
     cycled = bench.cycle(AS_OF + HOUR)
 
     assert cycled.count("misdated_records") == 120
-    assert fires(bench) is State.FIRING
+    assert fires(bench) is AlertState.FIRING
 
 
 @pytest.mark.parametrize("dated", [True, False], ids=["logged_at", "no logged_at"])
@@ -193,4 +193,4 @@ def test_numbers_of_another_unit_are_misdated(bench: Bench, unit: str) -> None:
     bench.database.insert("predictions", rows[900:])
 
     assert bench.cycle(AS_OF + HOUR).count("misdated_records") == 120
-    assert fires(bench) is State.FIRING
+    assert fires(bench) is AlertState.FIRING

@@ -19,7 +19,7 @@ from sqlalchemy import make_url
 
 from monitor.cli import main
 from monitor.core.clock import DAY, MINUTE, floor_to
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 OPTIONS = 'every = "1s"\nwindows = ["1d"]\nresamples = 20\nreading = { ready_after = "0s" }'
 PASSWORDS = odd_passwords()
@@ -93,7 +93,7 @@ def odd(postgres_url: str, tmp_path: Path) -> Iterator[Odd]:
     database, now = Database(postgres_url), floor_to(time.time_ns() // 1_000, MINUTE)
     rows = predictions(200, now - 2 * DAY, now - MINUTE)
     fill_tables(database, rows, labelled=now)
-    migrate(postgres_url)
+    migrate_store(postgres_url)
     made = Odd(tmp_path, postgres_url.replace("+psycopg", ""), {})
     try:
         with psycopg.connect(made.admin, autocommit=True) as connection:

@@ -22,21 +22,21 @@ from oracle_compared import NOT_RECOMPUTED, Compared
 from oracle_cycle import Run
 from oracle_details import DETAILED
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App, opened
+from monitor.app.application import App, open_application
+from monitor.app.model_cycles import cycle_once
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import from_iso
-from monitor.demo.loading import load_logs
+from monitor.demo.load_flights import load_logs
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.catalogue.daily import DAILY
+from monitor.measures.catalogue.daily_measures import DAILY
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES
-from monitor.records.pane import Part
-from monitor.records.reading import Task
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask
 from monitor.sources import open_source
-from monitor.specs.model import ModelSpec, SourceSpec
-from monitor.specs.reads import pane_ranges
-from monitor.store.engine import migrate
+from monitor.specs.model_spec import ModelSpec, SourceSpec
+from monitor.specs.read_ranges import pane_ranges
+from monitor.store.store_database import migrate_store
 
 MOMENTS = {
     "flights": ("2013-04-08T06:00", "2013-09-01T00:20", "2014-01-05"),
@@ -62,9 +62,9 @@ class Example:
     def app(self, model: str) -> Iterator[App]:
         """The application on this log, with a store of its own."""
         environ = {"SOURCE": self.url, "STORE": f"sqlite:///{self.directory / f'{model}.db'}"}
-        migrate(environ["STORE"])
+        migrate_store(environ["STORE"])
         config = Path(__file__).with_name(f"oracle_{self.name}.toml")
-        with opened(settings_of(config, environ), self.directory) as app:
+        with open_application(settings_of(config, environ), self.directory) as app:
             yield app
 
 
@@ -90,14 +90,14 @@ def compared(example: Example, model: str, moments: Sequence[str]) -> Compared:
     """Cycles of a model, and every row that each leaves behind against the oracle."""
     result = Compared()
     with example.app(model) as app:
-        spec = app.spec(model)
+        spec = app.find_spec(model)
         assert spec.families == OPTIONAL_FAMILIES
         run = Run(result, log_of(example.tables, spec), spec, from_iso(moments[0]))
         for as_of in map(from_iso, moments):
             report = cycle_once(app, model, as_of)
             assert report.error is None
-            rows = [row for _, _, row in app.store.current(model)]
-            rows += [row for _, moment, row in app.store.history(model) if moment == as_of]
+            rows = [row for _, _, row in app.store.read_current(model)]
+            rows += [row for _, moment, row in app.store.read_snapshot_rows(model) if moment == as_of]
             run.compare(as_of, rows)
     return result
 
@@ -127,10 +127,12 @@ def odd_log(request: pytest.FixtureRequest, tmp_path: Path) -> OddLog:
 def odd_app(log: OddLog, directory: Path) -> Iterator[tuple[App, Log]]:
     """The application on a log of odd rows, and what the documented rule makes of these."""
     environ = {"SOURCE": log.url, "STORE": f"sqlite:///{directory / 'store.db'}"}
-    migrate(environ["STORE"])
+    migrate_store(environ["STORE"])
     reference = odd_rows.reference(directory)
-    with opened(settings_of(Path(__file__).with_name("oracle_odd.toml"), environ), directory) as app:
-        spec = app.spec("late")
+    with open_application(
+        settings_of(Path(__file__).with_name("oracle_odd.toml"), environ), directory
+    ) as app:
+        spec = app.find_spec("late")
         plain = Log(
             predictions=pd.DataFrame(),
             labels=pd.DataFrame(),
@@ -174,17 +176,17 @@ def window_counts(log: Log, end: int, as_of: int) -> dict[str, float]:
     }
 
 
-def panes_of(app: App, as_of: int, part: Part) -> dict[int, int]:
+def panes_of(app: App, as_of: int, part: PaneHalf) -> dict[int, int]:
     """Records, or labelled records, of each pane that has any."""
-    facts = app.prepared("late", as_of)[1].panes.facts(part).values()
-    counts = {fact.start: fact.records if part is Part.RECORDS else fact.labelled for fact in facts}
+    facts = app.prepare_model("late", as_of)[1].panes.facts_of(part).values()
+    counts = {fact.start: fact.records if part is PaneHalf.RECORDS else fact.labelled for fact in facts}
     return {start: count for start, count in counts.items() if count}
 
 
-def expected_panes(log: Log, as_of: int, part: Part) -> dict[int, int]:
+def expected_panes(log: Log, as_of: int, part: PaneHalf) -> dict[int, int]:
     """The same, of the rows."""
     rows = oracle.records(log, (0, as_of + oracle.TOLERANCE + 1), as_of)
-    if part is Part.LABELS:
+    if part is PaneHalf.LABELS:
         rows = oracle.with_labels(log, rows, as_of)
         rows = rows[rows["known"]]
     starts, counts = np.unique(rows["pane"].to_numpy() * log.pane, return_counts=True)
@@ -194,10 +196,10 @@ def expected_panes(log: Log, as_of: int, part: Part) -> dict[int, int]:
 def log_of(tables: Tables, spec: ModelSpec) -> Log:
     """Data frames by role: texts for classes and categories, doubles for numbers, microseconds for times."""
     classes = spec.reading.classes
-    outcome = texts if spec.reading.task is not Task.REGRESSION else doubles
+    outcome = texts if spec.reading.task is not ModelTask.REGRESSION else doubles
     column = dict(spec.predictions.columns)
-    label = str(spec.labels.column("label")) if spec.labels else ""
-    if spec.reading.task is Task.MULTICLASS and not classes:
+    label = str(spec.labels.column_of("label")) if spec.labels else ""
+    if spec.reading.task is ModelTask.MULTICLASS and not classes:
         known = {*tables.reference[column["prediction"]].dropna(), *tables.reference[label].dropna()}
         classes = tuple(sorted(known))
     challenger = spec.reading.challenger
@@ -264,7 +266,7 @@ def microseconds(times: pd.Series) -> pd.Series:
     return ((times - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(1, "us")).astype("Int64")
 
 
-def assert_complete(result: Compared, task: Task) -> None:
+def assert_complete(result: Compared, task: ModelTask) -> None:
     """Every measure of the catalogue has been recomputed, or is named with the reason why it is not."""
     of_task = {measure.name for measure in CATALOGUE if task in measure.tasks} - DAILY
     assert result.measures.keys() == of_task - NOT_RECOMPUTED.keys()
@@ -286,15 +288,15 @@ def assert_complete(result: Compared, task: Task) -> None:
 def test_odd_ids_and_times_are_counted_by_the_documented_rule(odd_log: OddLog, tmp_path: Path) -> None:
     result = Compared()
     with odd_app(odd_log, tmp_path) as (app, log):
-        run = Run(result, log, app.spec("late"), from_iso(ODD_MOMENTS[0]))
+        run = Run(result, log, app.find_spec("late"), from_iso(ODD_MOMENTS[0]))
         for as_of in map(from_iso, ODD_MOMENTS):
             assert cycle_once(app, "late", as_of).error is None
-            for part in Part:
+            for part in PaneHalf:
                 assert panes_of(app, as_of, part) == expected_panes(log, as_of, part)
-            rows = [row for _, _, row in app.store.current("late")]
-            rows += [row for _, moment, row in app.store.history("late") if moment == as_of]
+            rows = [row for _, _, row in app.store.read_current("late")]
+            rows += [row for _, moment, row in app.store.read_snapshot_rows("late") if moment == as_of]
             run.compare(as_of, rows)
-        by_difference = not app.model("late").whole_labels
+        by_difference = not app.find_cycle_model("late").whole_labels
 
     assert result.faults == []
     assert len(result.pairs) >= 19
@@ -327,14 +329,14 @@ def test_odd_ids_and_times_are_counted_by_the_documented_rule(odd_log: OddLog, t
 def test_odd_rows_are_counted_alike_by_each_reader(odd_log: OddLog, tmp_path: Path) -> None:
     as_of = from_iso(ODD_MOMENTS[-1])
     with odd_app(odd_log, tmp_path) as (app, log):
-        model = app.model("late")
-        panes = np.asarray(sorted(expected_panes(log, as_of, Part.RECORDS)))
+        model = app.find_cycle_model("late")
+        panes = np.asarray(sorted(expected_panes(log, as_of, PaneHalf.RECORDS)))
         found = []
         for reader in ("adbc", "fetchmany"):
             source = open_source(SourceSpec(name="log", url=odd_log.url), reader=reader)
             found.append(
                 [
-                    source.counted(
+                    source.count_panes(
                         model.spec,
                         part,
                         pane_ranges(panes.tolist(), log.pane),
@@ -342,14 +344,14 @@ def test_odd_rows_are_counted_alike_by_each_reader(odd_log: OddLog, tmp_path: Pa
                         panes=panes,
                         as_of=as_of,
                     )
-                    for part in Part
+                    for part in PaneHalf
                 ]
             )
             source.close()
 
     assert found[0] == found[1]
     records = {part.start: part.records for part in found[0][0].parts}
-    assert records == expected_panes(log, as_of, Part.RECORDS)
+    assert records == expected_panes(log, as_of, PaneHalf.RECORDS)
 
 
 SOME = pytest.param(2, id="first and last moment")
@@ -364,7 +366,7 @@ def test_a_binary_model_is_measured_as_scikit_learn_and_scipy_do(flights: Exampl
     assert len(result.pairs) >= (11 if each == 1 else 7)
     assert result.present >= {*ODD, "clipped_records", "outcome_rate_difference", "profit", "roc_auc"}
     assert result.detailed == DETAILED
-    assert_complete(result, Task.BINARY)
+    assert_complete(result, ModelTask.BINARY)
 
 
 @pytest.mark.parametrize("each", [SOME, ALL])
@@ -374,7 +376,7 @@ def test_a_regression_is_measured_as_scikit_learn_and_scipy_do(flights: Example,
     assert result.faults == []
     assert len(result.pairs) >= (11 if each == 1 else 7)
     assert result.present >= {*ODD, "invalid_labels", "outcome_mean_difference", "r2_score"}
-    assert_complete(result, Task.REGRESSION)
+    assert_complete(result, ModelTask.REGRESSION)
 
 
 @pytest.mark.parametrize(
@@ -394,7 +396,7 @@ def test_many_classes_are_measured_as_scikit_learn_and_scipy_do(
     assert len(result.pairs) >= (6 if each == 1 else 4)
     assert result.present >= {*ODD, "average_class_accuracy", "absent_classes"}
     if model == "level":  # the other has neither probabilities nor a challenger
-        assert_complete(result, Task.MULTICLASS)
+        assert_complete(result, ModelTask.MULTICLASS)
         assert result.present >= {"challenger_log_evidence", "outcome_rate_difference"}
 
 

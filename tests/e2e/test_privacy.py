@@ -16,7 +16,7 @@ from serving import Bench, Database, Row, create_tables, labels, model, predicti
 
 from monitor.cli import main
 from monitor.core.clock import DAY, floor_to
-from monitor.states.grids import digest
+from monitor.states.grids import level_digest
 
 MARK = "Zyxwv"  # in every id, and in all names that must be found nowhere
 OPTIONS = """
@@ -64,8 +64,8 @@ def test_the_store_holds_no_id_and_no_rare_name(traces: Traces) -> None:
     assert b"group=a" in traces.values
     assert b"arm=other" in traces.values
     assert b"group=other" in traces.values
-    assert digest(f"{MARK}-rare").encode() in traces.values  # of the reference: other, not unseen
-    assert digest(f"{MARK}-unseen").encode() not in traces.values
+    assert level_digest(f"{MARK}-rare").encode() in traces.values  # of the reference: other, not unseen
+    assert level_digest(f"{MARK}-unseen").encode() not in traces.values
     assert MARK.encode() not in traces.store
     assert MARK.encode() not in traces.values
 

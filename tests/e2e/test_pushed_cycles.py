@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from spark_flights import Flights, flights_in
 
 from monitor.core.clock import from_iso
-from monitor.specs.model import SourceSpec
+from monitor.specs.model_spec import SourceSpec
 
 MOMENTS = (from_iso("2013-03-04"), from_iso("2013-03-08"))
 

@@ -27,9 +27,9 @@ from scipy.stats import binomtest, chi2, ks_2samp
 from sklearn.metrics import roc_auc_score
 from sqlalchemy.dialects.postgresql import JSONB
 
-from monitor.core.clock import DAY, HOUR, SECOND, from_iso, ticks
+from monitor.core.clock import DAY, HOUR, SECOND, from_iso, ticks_between
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.rows import Truth
+from monitor.measures.measurement_row import LabelTruth
 
 WEEK = START + 7 * DAY
 Made: TypeAlias = Callable[[str], Recipe]
@@ -84,7 +84,7 @@ def test_features_of_a_second_table_count_once_they_are_written(recipe: Made) ->
     made.check()
     before = made.cycle(WEEK + HOUR)
     made.save("features", features[~known])
-    after = made.cycle(*ticks(WEEK + HOUR, WEEK + 11 * HOUR, HOUR))
+    after = made.cycle(*ticks_between(WEEK + HOUR, WEEK + 11 * HOUR, HOUR))
 
     assert before.value("records") == 700
     assert before.value("missing_rate", "feature:age") == (~known).sum() / 700 > 0.04
@@ -107,8 +107,10 @@ def test_models_that_share_both_tables_have_truths_of_their_own(recipe: Made) ->
     made.check()
     rows = made.cycle(WEEK + 7 * HOUR)
 
-    found = {name: rows.value("accuracy", truth=Truth.PROVISIONAL, model=name) for name in accuracy}
-    counted = {name: rows.value("labelled_records", truth=Truth.PROVISIONAL, model=name) for name in accuracy}
+    found = {name: rows.value("accuracy", truth=LabelTruth.PROVISIONAL, model=name) for name in accuracy}
+    counted = {
+        name: rows.value("labelled_records", truth=LabelTruth.PROVISIONAL, model=name) for name in accuracy
+    }
     assert accuracy["churn"] != accuracy["upsell"]
     assert counted == {"churn": 405, "upsell": 405}
     assert found == accuracy
@@ -131,8 +133,8 @@ def test_of_labels_that_take_90_days_the_settled_ones_are_right_and_the_first_on
     made.check()
     rows = made.cycle(START + 208 * DAY + HOUR, START + 210 * DAY + HOUR)
 
-    settled = rows.row("base_rate", window="30d", truth=Truth.SETTLED)
-    newest = rows.row("base_rate", window="30d", truth=Truth.PROVISIONAL)
+    settled = rows.row("base_rate", window="30d", truth=LabelTruth.SETTLED)
+    newest = rows.row("base_rate", window="30d", truth=LabelTruth.PROVISIONAL)
     inside = (log["created_at"] >= moments([settled.window_end - 30 * DAY])[0]) & (
         log["created_at"] < moments([settled.window_end])[0]
     )
@@ -174,7 +176,9 @@ def test_50_predictions_a_day_are_worth_what_the_table_says(recipe: Made) -> Non
 
     for window, (n, accuracy, auc, index) in table_of(title).items():
         assert n == 50 * int(window.removesuffix("d"))
-        measured = [rows.of(name, window=window, truth=Truth.SETTLED) for name in ("accuracy", "roc_auc")]
+        measured = [
+            rows.of(name, window=window, truth=LabelTruth.SETTLED) for name in ("accuracy", "roc_auc")
+        ]
         assert [half_width(one) for one in measured] == pytest.approx([accuracy, auc], abs=0.006)
         right = round((measured[0].value or 0.0) * n)
         wilson = binomtest(right, int(n)).proportion_ci(method="wilson")
@@ -205,7 +209,7 @@ def test_a_day_that_is_loaded_at_night_is_whole_when_it_is_first_kept(
 
     if ready:  # else it warns
         made.check()
-    rows = made.cycle(*ticks(START + 4 * DAY, START + 6 * DAY, HOUR))
+    rows = made.cycle(*ticks_between(START + 4 * DAY, START + 6 * DAY, HOUR))
 
     day = from_iso("2024-01-05T23:00:00Z")  # midnight in Vienna
     (first, *_) = [
@@ -227,7 +231,7 @@ def test_without_labels_there_are_shift_volumes_and_data_quality_and_no_performa
     made.check()
     rows = made.cycle(START + 15 * DAY + HOUR)
 
-    assert {row.truth for _, _, row in rows.current} == {Truth.NONE}
+    assert {row.truth for _, _, row in rows.current} == {LabelTruth.NONE}
     assert rows.shifted(window="1d") == {"score", "prediction"}
     assert rows.shifted(window="7d") == set()  # a day in seven
     assert rows.value("volume_ratio", window="1d") == 1.0
@@ -247,7 +251,7 @@ def test_some_rows_labelled_by_hand_give_a_settled_value_with_a_wide_interval(re
     made.check()
     rows = made.cycle(START + 69 * DAY + HOUR, START + 70 * DAY + HOUR)
 
-    found = rows.row("accuracy", window="30d", truth=Truth.SETTLED)
+    found = rows.row("accuracy", window="30d", truth=LabelTruth.SETTLED)
     inside = log["created_at"].between(*moments([found.window_end - 30 * DAY, found.window_end - 1]))
     exact = ((log["score"] >= 0.5) == every["churned"])[inside].mean()
     assert found.coverage == some[inside].mean()
@@ -273,12 +277,12 @@ def test_a_shadow_is_measured_on_the_same_requests_and_is_not_in_the_whole(recip
     rows = made.cycle(WEEK + HOUR)
 
     for version, log in (("v1", live), ("v2", shadow)):
-        found = rows.of("roc_auc", truth=Truth.PROVISIONAL, version=version)
+        found = rows.of("roc_auc", truth=LabelTruth.PROVISIONAL, version=version)
         exact = roc_auc_score(labels["churned"], log["score"])
         assert found.n == 700
         assert found.value == pytest.approx(exact, abs=found.resolution or 1e-9)
-    whole = rows.of("roc_auc", truth=Truth.PROVISIONAL)
-    assert replace(whole, detail=None) == rows.of("roc_auc", truth=Truth.PROVISIONAL, version="v1")
+    whole = rows.of("roc_auc", truth=LabelTruth.PROVISIONAL)
+    assert replace(whole, detail=None) == rows.of("roc_auc", truth=LabelTruth.PROVISIONAL, version="v1")
     assert rows.value("records") == 700
     assert rows.shifted() == set()
     (repeats,) = {

@@ -15,11 +15,11 @@ from sklearn.metrics import roc_auc_score
 from sqlalchemy import make_url
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.rows import Truth
+from monitor.measures.measurement_row import LabelTruth
 
 END = START + 7 * DAY
 LATER = END + HOUR
-FIRST = Truth.PROVISIONAL
+FIRST = LabelTruth.PROVISIONAL
 Made: TypeAlias = Callable[[str], Recipe]
 
 

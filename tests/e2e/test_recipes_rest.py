@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.rows import Truth
+from monitor.measures.measurement_row import LabelTruth
 
 LATER = START + 7 * DAY + HOUR
 LOG = 'table = "predictions"\nid = "request_id"'  # of the recipe for a log without labels
@@ -98,7 +98,7 @@ def test_records_without_an_id_are_known_by_several_columns(made: Recipe) -> Non
     made.configure({'id = "request_id"': f"id = {ids}", REFERENCE: REFERENCE + LABELS.format(id=ids)})
 
     made.check()
-    found = made.cycle(LATER).of("roc_auc", truth=Truth.PROVISIONAL)
+    found = made.cycle(LATER).of("roc_auc", truth=LabelTruth.PROVISIONAL)
 
     assert found.n == 700
     assert found.value == pytest.approx(roc_auc_score(labels["churned"], log["score"]), abs=found.resolution)

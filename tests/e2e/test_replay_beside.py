@@ -15,9 +15,9 @@ from crash_logs import OPTIONS, fill, late_predictions
 from crashes import Contents, contents, differences
 from serving import Bench, Database, model
 
-from monitor.app.running import cycle_once, replay_model
+from monitor.app.model_cycles import cycle_once, replay_model
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 pytestmark = pytest.mark.long
 EVERY, SPAN, STEP, RUN = 10 * SECOND, 16 * DAY, 6 * HOUR, "past"
@@ -74,7 +74,7 @@ def beside(tmp_path: Path, store_url: str) -> Beside:
     log, port = Database(f"sqlite:///{tmp_path / 'log.db'}"), servers.free_port()
     rows = late_predictions(8_000, now - SPAN - 2 * DAY, now + STEP + HOUR, longest=3 * HOUR)
     fill(log, rows, typical=5 * HOUR)
-    migrate(store_url)
+    migrate_store(store_url)
     bench = Bench(tmp_path, log, store_url)
     configured(bench, port)
     return Beside(bench, port, now)
@@ -126,7 +126,7 @@ def expected(alone: Bench, ran: Iterable[int], span: tuple[int, int]) -> tuple[C
             assert cycle_once(app, "late", tick).error is None
         past = replace(app.store, run=RUN)
         app.store, live = past, app.store
-        app.forget("late")
+        app.forget_caches("late")
         assert all(report.error is None for report in replay_model(app, "late", *span, STEP)[1])
         app.store = live
     return contents(alone.store_url), contents(alone.store_url, RUN)

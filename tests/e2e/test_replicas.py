@@ -16,9 +16,9 @@ import sqlalchemy as sa
 from crashes import CHANNEL, contents, differences
 from serving import Bench, Database, fill_tables, model, predictions, quick
 
-from monitor.app.running import cycle_once
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 pytestmark = pytest.mark.postgres
 EVERY, TTL, MODELS = 3 * SECOND, 3.0, ("late", "early")
@@ -130,7 +130,7 @@ def replicas(
     with ExitStack() as stack:
         log = Database(stack.enter_context(postgres_server.database()))
         url = stack.enter_context(postgres_server.database())
-        migrate(url)
+        migrate_store(url)
         pooled = stack.enter_context(servers.pgbouncer(url))
         rows = predictions(1_500, floor_to(now, DAY) - 6 * HOUR, now + HOUR)
         fill_tables(log, rows, labelled=now)

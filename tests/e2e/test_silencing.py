@@ -10,9 +10,9 @@ import servers
 from alerting import ROOT
 from process import Process
 
-from monitor.alerts.rules import Series
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.app.alert_decisions import Decision
-from monitor.app.alerts.accepting import silence
+from monitor.app.alerts.alert_acceptance import silence_command
 
 pytestmark = pytest.mark.alertmanager
 ODD = 'feature:a "b", {c}=\\ $(d) é'
@@ -42,7 +42,9 @@ def test_the_command_silences_that_alert_alone(tmp_path: Path) -> None:
         labels = ["alertname=ModelChanged", "model=late", "rule=changed", f'subject="{subject}"']
         amtool("alert", "add", *labels)
         amtool("alert", "add", *labels, 'segment="carrier=AA"')
-        told = silence("late", Series("changed", subject=ODD), Decision(0, "ada", """why "so"; it's"""))
+        told = silence_command(
+            "late", AlertedSeries("changed", subject=ODD), Decision(0, "ada", """why "so"; it's""")
+        )
 
         amtool(*shlex.split(told)[1:])
 

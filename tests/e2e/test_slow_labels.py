@@ -10,12 +10,12 @@ from memory import MemorySource, Range
 from picking import pane_of
 from synthetic import READING, START, labels_of, monitored_of, predictions_of
 
-from monitor.core.clock import DAY, HOUR, MINUTE, ticks
-from monitor.core.typing import Ints
+from monitor.core.array_types import Ints
+from monitor.core.clock import DAY, HOUR, MINUTE, ticks_between
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.pane import Part
-from monitor.specs.model import ModelSpec
-from monitor.store.adapter import SqlStore
+from monitor.records.pane import PaneHalf
+from monitor.specs.model_spec import ModelSpec
+from monitor.store.sql_store import SqlStore
 
 SPREAD = 90 * DAY
 SETTLING = 85 * DAY  # 95 % of evenly spread labels are in
@@ -30,15 +30,17 @@ class Watched(MemorySource):
     whole: int = 0
     searched: int = 0
 
-    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
-        table = super().labelled(model, ranges)
+    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        table = super().read_labelled(model, ranges)
         self.whole += table.num_rows
         return table
 
-    def relabelled(
+    def read_relabelled(
         self, model: ModelSpec, *, since: int, cursor: int, as_of: int, bounds: Range
     ) -> Iterator[tuple[Range, pa.Table]]:
-        for piece, table in super().relabelled(model, since=since, cursor=cursor, as_of=as_of, bounds=bounds):
+        for piece, table in super().read_relabelled(
+            model, since=since, cursor=cursor, as_of=as_of, bounds=bounds
+        ):
             self.searched += table.num_rows
             yield piece, table
 
@@ -84,16 +86,16 @@ def test_a_label_costs_at_most_three_rows_whatever_its_delay_and_the_share_ever_
 
     monitored.cycle(START + EVERY)
     first = log.whole
-    for as_of in ticks(START + EVERY, START + SPREAD + 2 * DAY, EVERY):
+    for as_of in ticks_between(START + EVERY, START + SPREAD + 2 * DAY, EVERY):
         monitored.cycle(as_of)
 
     corrected = len(told) - len(labelled)
     assert log.whole - first <= rows + corrected  # as it settles
     assert log.searched <= MOST * len(told) + corrected
-    table = log.labelled(monitored.model.spec, [(START, START + HOUR)])
+    table = log.read_labelled(monitored.model.spec, [(START, START + HOUR)])
     [expected] = count_labels(table, monitored.model.counting, panes=np.asarray([START]), as_of=as_of)
     assert expected.labelled == len(labelled)
-    assert pane_of(monitored.model, START, Part.LABELS) == expected
+    assert pane_of(monitored.model, START, PaneHalf.LABELS) == expected
 
 
 def test_while_a_log_is_quiet_its_last_panes_are_not_counted_for_ever(sqlite_store: SqlStore) -> None:
@@ -105,12 +107,16 @@ def test_while_a_log_is_quiet_its_last_panes_are_not_counted_for_ever(sqlite_sto
         MemorySource(predictions_of(event), labels_of(told)), sqlite_store, windows=(), every=6 * HOUR
     )
 
-    for as_of in ticks(START, START + 8 * DAY, 6 * HOUR):
+    for as_of in ticks_between(START, START + 8 * DAY, 6 * HOUR):
         monitored.cycle(as_of)
 
-    counted = {one.part: one.counted_as_of for one in sqlite_store.facts("late", START) if one.start == START}
-    assert counted == {Part.RECORDS: START + 6 * HOUR, Part.LABELS: last}
-    assert START not in {one.start for one in sqlite_store.waiting("late")}
+    counted = {
+        one.part: one.counted_as_of
+        for one in sqlite_store.read_pane_facts("late", START)
+        if one.start == START
+    }
+    assert counted == {PaneHalf.RECORDS: START + 6 * HOUR, PaneHalf.LABELS: last}
+    assert START not in {one.start for one in sqlite_store.read_waiting_panes("late")}
 
 
 def test_a_batch_a_night_costs_as_little(sqlite_store: SqlStore) -> None:
@@ -122,8 +128,8 @@ def test_a_batch_a_night_costs_as_little(sqlite_store: SqlStore) -> None:
     log = Watched(predictions_of(event), labels_of(told))
     monitored = monitored_of(log, sqlite_store, reference=False, windows=(), every=HOUR)
 
-    for as_of in ticks(START, START + 4 * DAY, HOUR):
+    for as_of in ticks_between(START, START + 4 * DAY, HOUR):
         monitored.cycle(as_of)
 
-    assert pane_of(monitored.model, START, Part.LABELS).labelled == 400
+    assert pane_of(monitored.model, START, PaneHalf.LABELS).labelled == 400
     assert 400 <= log.searched <= MOST * len(told)

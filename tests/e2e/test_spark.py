@@ -17,11 +17,11 @@ from spark_servers import Cluster, cluster
 
 from monitor.core.clock import HOUR, to_datetime
 from monitor.core.errors import SourceError
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 from monitor.sources import open_source
-from monitor.sources.source import SqlSource
-from monitor.specs.model import Relation, SourceSpec
-from monitor.specs.reads import pane_ranges
+from monitor.sources.sql_source import SqlSource
+from monitor.specs.model_spec import Relation, SourceSpec
+from monitor.specs.read_ranges import pane_ranges
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sources"))
 from flight_models import AS_OF, READING, START, counting_of, model_of
@@ -55,10 +55,10 @@ def test_cycles_leave_the_panes_that_the_local_engine_leaves(
 
 def test_a_table_that_is_not_there_is_named(flights: Flights, running: Cluster, tmp_path: Path) -> None:
     with flights.wired(flights.spark(running.url), tmp_path / "store.db") as app:
-        source = app.source("log")
-        lost = replace(app.spec("late").predictions, table="nowhere")
+        source = app.open_source_once("log")
+        lost = replace(app.find_spec("late").predictions, table="nowhere")
         with pytest.raises(SourceError, match="nowhere"):
-            source.columns(replace(app.spec("late"), predictions=lost))
+            source.list_columns(replace(app.find_spec("late"), predictions=lost))
 
 
 TIMES = {
@@ -88,10 +88,10 @@ def test_whatever_the_columns_are_workers_count_what_is_counted_of_their_rows_he
     model = model_of(reading=reading, predictions=relation, labels=Relation(columns=(("label", "late"),)))
     source = open_source(SourceSpec(name="odd", url=running.url, engine="spark"))
     span, panes = (START - HOUR, START + 9 * HOUR), np.arange(START - HOUR, START + 9 * HOUR, HOUR)
-    for part in Part:
+    for part in PaneHalf:
         arguments = (model, part, [span], counting_of(reading))
-        there = source.counted(*arguments, panes=panes, as_of=AS_OF)
-        here = SqlSource.counted(source, *arguments, panes=panes, as_of=AS_OF)
+        there = source.count_panes(*arguments, panes=panes, as_of=AS_OF)
+        here = SqlSource.count_panes(source, *arguments, panes=panes, as_of=AS_OF)
 
         assert list(there.parts) == list(here.parts)
         assert there.missing == here.missing
@@ -131,14 +131,14 @@ def test_a_worker_killed_in_mid_count_changes_nothing(
     panes, ranges = np.asarray(starts), pane_ranges(starts, HOUR)
     killed: list[float] = []
     with flights.wired(flights.local, tmp_path / "store.db") as app:
-        monitored = app.model(MODELS[0])
+        monitored = app.find_cycle_model(MODELS[0])
         grids, spec, source = monitored.counting, monitored.spec, open_source(flights.spark(running.url))
         killing = threading.Thread(target=kill_when_it_counts, args=(running, killed))
         killing.start()
-        for part in Part:
-            there = source.counted(flights.model(spec), part, ranges, grids, panes=panes, as_of=LAST)
+        for part in PaneHalf:
+            there = source.count_panes(flights.model(spec), part, ranges, grids, panes=panes, as_of=LAST)
             done = time.monotonic()
-            here = app.source("log").counted(spec, part, ranges, grids, panes=panes, as_of=LAST)
+            here = app.open_source_once("log").count_panes(spec, part, ranges, grids, panes=panes, as_of=LAST)
 
             assert killed, "no worker was killed while rows were counted"
             assert killed[0] < done

@@ -11,7 +11,7 @@ from spark_servers import cluster, connect_server
 
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import open_source
-from monitor.specs.model import SourceSpec
+from monitor.specs.model_spec import SourceSpec
 
 pytestmark = pytest.mark.spark
 
@@ -54,8 +54,8 @@ def test_tables_of_the_catalogue_are_counted_as_files_are(url: str, tmp_path: Pa
 def test_a_server_that_does_not_answer_is_unavailable_and_its_token_is_not_told(tmp_path: Path) -> None:
     spec = SourceSpec(name="log", url="sc://127.0.0.1:9/;token=s3cret", engine="spark")
 
-    with pytest.raises(SourceUnavailable) as raised, open_source(spec).reader.session() as session:
-        session.rows("SELECT 1")
+    with pytest.raises(SourceUnavailable) as raised, open_source(spec).reader.open_session() as session:
+        session.read_rows("SELECT 1")
 
     assert str(raised.value).startswith("sc://127.0.0.1:9 does not answer")
     assert "s3cret" not in str(raised.value)
@@ -74,7 +74,7 @@ def test_a_session_whose_server_does_not_answer_is_closed(monkeypatch: pytest.Mo
     monkeypatch.setattr(SparkSession.Builder, "create", created)
     source = open_source(SourceSpec(name="log", url="sc://127.0.0.1:9", engine="spark"))
 
-    with pytest.raises(SourceUnavailable), source.reader.session():
+    with pytest.raises(SourceUnavailable), source.reader.open_session():
         pass
 
     assert [session.client.is_closed for session in sessions] == [True]

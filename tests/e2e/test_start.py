@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from monitor.cli import main
-from monitor.core.typing import Floats
+from monitor.core.array_types import Floats
 
 PAGE = (Path(__file__).parents[2] / "docs" / "start.md").read_text(encoding="utf-8")
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]

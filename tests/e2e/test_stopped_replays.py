@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from crashes import EVERY, Contents, Crashes, Stop, contents, differences, write_log
 
-from monitor.app.running import replay_model
+from monitor.app.model_cycles import replay_model
 from monitor.core.clock import HOUR
 
 TICKS, LONG = 3, 60
@@ -68,7 +68,7 @@ def test_current_values_of_a_stopped_replay_hold_the_figures_of_its_last_audit(l
         for _ in range(2):
             next(reports)
     with stopped.bench.app() as app:
-        measures = {row.measure: (as_of, row.window_end) for _, as_of, row in app.store.current()}
+        measures = {row.measure: (as_of, row.window_end) for _, as_of, row in app.store.read_current()}
 
     assert measures["orphan_labels"] == (log[1] // HOUR * HOUR - 3 * HOUR, log[1] // HOUR * HOUR - 4 * HOUR)
 

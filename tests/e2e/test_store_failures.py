@@ -16,7 +16,7 @@ from serving import Bench, Database, fill_tables, model, predictions, quick
 from silent_servers import proxy
 
 from monitor.core.clock import DAY, HOUR, floor_to
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def test_a_store_that_becomes_read_only_fails_cycles_until_it_is_not(
     tmp_path: Path, postgres_url: str
 ) -> None:
     name = sa.make_url(postgres_url).database
-    migrate(postgres_url)
+    migrate_store(postgres_url)
     with daemon(tmp_path, postgres_url) as running:
         Database(postgres_url).run(
             f"ALTER DATABASE {name} SET default_transaction_read_only = on", _others_ended()
@@ -144,7 +144,7 @@ def _others_ended() -> str:
 @pytest.mark.long
 def test_a_database_that_restarts_fails_cycles_until_it_is_back(tmp_path: Path) -> None:
     with servers.restartable() as server:
-        migrate(server.url)
+        migrate_store(server.url)
         with daemon(tmp_path, server.url) as running:
             for _ in range(2):
                 server.stop()
@@ -161,7 +161,7 @@ def test_a_database_that_restarts_fails_cycles_until_it_is_back(tmp_path: Path) 
 def test_a_store_that_hangs_is_told_by_health_and_stops_neither_the_page_nor_the_end(
     tmp_path: Path, postgres_url: str
 ) -> None:
-    migrate(postgres_url)
+    migrate_store(postgres_url)
     with proxy(postgres_url) as way, daemon(tmp_path, way.url(postgres_url)) as running:
         way.hold()
         running.wait(lambda: running.status("/healthz") == 503, "503")

@@ -23,7 +23,7 @@ from silent_servers import proxy
 
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.core.errors import SourceError
-from monitor.sources.opening import address_of
+from monitor.sources.source_opening import address_of
 from monitor.specs.deadlines import end_marked, end_socket
 
 WATCH = """

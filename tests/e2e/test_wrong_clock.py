@@ -15,7 +15,7 @@ import test_store_failures
 from serving import Bench, Database, fill_tables, model, predictions, quick
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, floor_to, from_iso
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 SCRIPT = Path(__file__).parents[1] / "daemon" / "shifted_clock.py"
 SOON = 30.0  # seconds for which the clock has been right
@@ -54,7 +54,7 @@ def test_a_clock_that_was_wrong_for_25_seconds_costs_no_tick(
 def test_of_two_daemons_on_one_store_the_one_whose_clock_is_wrong_says_so(
     tmp_path: Path, postgres_url: str
 ) -> None:
-    migrate(postgres_url)
+    migrate_store(postgres_url)
     now = time.time_ns() // 1_000
     log, shift = Database(f"sqlite:///{tmp_path / 'log.db'}"), tmp_path / "shift"
     fill_tables(log, predictions(600, floor_to(now, DAY) - 6 * HOUR, now + HOUR), labelled=now)

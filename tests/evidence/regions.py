@@ -11,20 +11,20 @@ from monitor.core.clock import DAY
 from monitor.evidence.day_record import DayRecord
 from monitor.evidence.day_values import day_values
 from monitor.evidence.judging import AlertBudget, judge_day
-from monitor.evidence.segments import without_repeats_of_whole
+from monitor.evidence.segment_attribution import without_repeats_of_whole
 from monitor.evidence.watch import Watch, make_segment_watch, make_watch
-from monitor.measures.catalogue.daily import FEWEST_DAYS
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.pane import Part
-from monitor.records.reading import Reading, Task
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.states.strata import Strata
-from monitor.windows.fold import fold
+from monitor.windows.strata_folding import fold_strata
 
-PRICES = Reading(
-    task=Task.REGRESSION,
+PRICES = ReadingOptions(
+    task=ModelTask.REGRESSION,
     numeric=(),
     categorical=(),
     labelled=True,
@@ -50,7 +50,7 @@ class Fault:
 
 def rows_of(
     rng: np.random.Generator,
-    reading: Reading,
+    reading: ReadingOptions,
     days: int,
     per_day: int,
     faults: Sequence[Fault] = (),
@@ -75,7 +75,7 @@ def rows_of(
         "logged_at": pa.array(event + 30_000_000),
         "segment:region": pa.array(np.asarray(names)[region]),
     }
-    if reading.task is Task.REGRESSION:
+    if reading.task is ModelTask.REGRESSION:
         usual = np.exp(12.3 + 0.15 * region + 0.35 * rng.normal(size=n) + common)
         columns["prediction"] = np.round(usual * (1 + wrong), 2)
         columns["label"] = pa.array([f"{x:.2f}" for x in usual * np.exp(0.1 * rng.normal(size=n))])
@@ -87,27 +87,27 @@ def rows_of(
 
 
 def counted(
-    reading: Reading, reference: pa.Table, rows: pa.Table, days: int
-) -> tuple[Counting, dict[Part, list[Strata]]]:
+    reading: ReadingOptions, reference: pa.Table, rows: pa.Table, days: int
+) -> tuple[Counting, dict[PaneHalf, list[Strata]]]:
     """Counters of each day."""
     counting = reference_of(reference.drop_columns(["id"]), reading).counting
     panes, end = START + np.arange(days) * DAY, START + (days + 9) * DAY
     labelled = rows.append_column("reported_at", pa.array(np.asarray(rows["event_time"]) + 4 * DAY))
     labelled = labelled.append_column("revision", pa.array(np.zeros(rows.num_rows)))
     return counting, {
-        Part.RECORDS: [
+        PaneHalf.RECORDS: [
             one.strata
             for one in count_records(rows.drop_columns(["label"]), counting, panes=panes, as_of=end)
         ],
-        Part.LABELS: [one.strata for one in count_labels(labelled, counting, panes=panes, as_of=end)],
+        PaneHalf.LABELS: [one.strata for one in count_labels(labelled, counting, panes=panes, as_of=end)],
     }
 
 
 def judged(
-    counting: Counting, part: Part, strata: Sequence[Strata], budget: AlertBudget | None = None
+    counting: Counting, part: PaneHalf, strata: Sequence[Strata], budget: AlertBudget | None = None
 ) -> Iterator[tuple[int, str, str]]:
     """(day, segment, subject) of each change that is told, as a cycle judges days; segment "": the whole."""
-    pooled = fold(counting.layout(part), strata[:FEWEST_DAYS])
+    pooled = fold_strata(counting.layout_of(part), strata[:FEWEST_DAYS])
     whole, parts = make_watch(counting, part, pooled), make_segment_watch(counting, part, pooled)
     rows: dict[bool, list[DayRecord]] = {False: [], True: []}
     for day, each in enumerate(strata):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from monitor.evidence.faults import FaultVerdicts, beta_binomial_tail, judge_faults
+from monitor.evidence.fault_evidence import FaultVerdicts, beta_binomial_tail, judge_faults
 
 
 @given(st.integers(1, 400), st.floats(0, 1), st.floats(0.3, 40), st.floats(0.5, 5_000))

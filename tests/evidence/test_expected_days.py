@@ -5,12 +5,12 @@ import pytest
 from scipy import stats
 from statsmodels.tsa.arima_process import ArmaProcess
 
-from monitor.core.typing import Floats
-from monitor.evidence.baseline import Expectation, LearnedDays, expect_day, normal_scores, yule_walker
-from monitor.measures.catalogue.daily import FEWEST_DAYS
+from monitor.core.array_types import Floats
+from monitor.evidence.baseline import DayExpectation, LearnedDays, expect_day, normal_scores, yule_walker
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 
 
-def expected(values: Floats, today: float, *, day: int | None = None, n: float = 1e9) -> Expectation:
+def expected(values: Floats, today: float, *, day: int | None = None, n: float = 1e9) -> DayExpectation:
     """Expect the day after so many days; each column is a series of one kind."""
     days, series = values.shape
     learned = LearnedDays(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from watches import day, run, watch
 
-from monitor.core.typing import Floats
+from monitor.core.array_types import Floats
 from monitor.evidence.change_sizes import arcsine_share, change_size, smallest_told_size
 from monitor.evidence.day_record import DayRecord
 from monitor.evidence.judging import AlertBudget

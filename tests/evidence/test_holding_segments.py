@@ -9,15 +9,15 @@ from synthetic import READING, START, predictions_of, reference_rows
 
 from monitor.core.change import SegmentShare
 from monitor.core.clock import DAY
-from monitor.evidence.segments import ChangeCounts, find_holding_segment
+from monitor.evidence.segment_attribution import ChangeCounts, find_holding_segment
 from monitor.evidence.watch import DailyStatistic, make_watch
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.pane import Part
-from monitor.records.reading import Task
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask
 from monitor.records.reference import reference_of
 from monitor.states.strata import Strata
-from monitor.windows.fold import fold
+from monitor.windows.strata_folding import fold_strata
 
 SHOPS = pa.array(300 * ["north", "south"])
 COUNTING = reference_of(
@@ -32,7 +32,7 @@ def counted(days: int, *, north: int, south: int) -> Strata:
     table = predictions_of(START + day * DAY).append_column("segment:shop", pa.array(shop, pa.string()))
     panes = START + np.arange(days) * DAY
     parts = count_records(table, COUNTING, panes=panes, as_of=START + 30 * DAY)
-    return fold(COUNTING.layout(Part.RECORDS), (part.strata for part in parts))
+    return fold_strata(COUNTING.layout_of(PaneHalf.RECORDS), (part.strata for part in parts))
 
 
 BEFORE = counted(7, north=40, south=60)
@@ -50,7 +50,7 @@ BEFORE = counted(7, north=40, south=60)
 def test_records_of_a_segment_that_come_no_more_or_more_often_are_its_change_alone(
     days: int, north: int, south: int, sign: float, held: SegmentShare
 ) -> None:
-    watch = make_watch(COUNTING, Part.RECORDS, BEFORE)
+    watch = make_watch(COUNTING, PaneHalf.RECORDS, BEFORE)
     by = next(at for at, one in enumerate(watch.series) if one.statistic is DailyStatistic.RECORDS)
 
     found = find_holding_segment(
@@ -83,10 +83,10 @@ def test_of_performance_the_share_of_a_segment_is_that_of_its_labels() -> None:
             table = table.append_column(name, pa.array(values))
         panes = START + np.arange(days) * DAY
         parts = count_labels(table, COUNTING, panes=panes, as_of=START + 30 * DAY)
-        return fold(COUNTING.layout(Part.LABELS), (part.strata for part in parts))
+        return fold_strata(COUNTING.layout_of(PaneHalf.LABELS), (part.strata for part in parts))
 
     before, now = labelled(7, wrong=False), labelled(1, wrong=True)
-    watch = make_watch(COUNTING, Part.LABELS, before)
+    watch = make_watch(COUNTING, PaneHalf.LABELS, before)
     by = next(at for at, one in enumerate(watch.series) if one.statistic is DailyStatistic.LOG_LOSS)
 
     found = find_holding_segment(watch, COUNTING, ChangeCounts(by, 1.0, now, before, 1, 7))
@@ -100,7 +100,7 @@ def test_of_an_error_of_numbers_a_segment_adds_its_squares(factor: float) -> Non
     """Logarithms of errors do not add up: a fifth whose error is ×30 would hold a quarter."""
     reading = replace(
         READING,
-        task=Task.REGRESSION,
+        task=ModelTask.REGRESSION,
         classes=(),
         has_score=False,
         threshold=None,
@@ -135,10 +135,10 @@ def test_of_an_error_of_numbers_a_segment_adds_its_squares(factor: float) -> Non
         chunks = {name: pa.chunked_array([table[name].combine_chunks()]) for name in table.column_names}
         panes = START + np.arange(days) * DAY
         parts = count_labels(pa.table(chunks), counting, panes=panes, as_of=START + 30 * DAY)
-        return fold(counting.layout(Part.LABELS), (part.strata for part in parts))
+        return fold_strata(counting.layout_of(PaneHalf.LABELS), (part.strata for part in parts))
 
     before, now = labelled(7, 1.0), labelled(1, factor)
-    watch = make_watch(counting, Part.LABELS, before)
+    watch = make_watch(counting, PaneHalf.LABELS, before)
     by = next(at for at, one in enumerate(watch.series) if one.statistic is DailyStatistic.RMSE)
 
     found = find_holding_segment(watch, counting, ChangeCounts(by, 1.0, now, before, 1, 7))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import logs
 from watches import BUDGET, MONDAY, READING, counted, counting, day, judged_rows, quiet, rows, run, watch
 
-from monitor.app.pages.days import charted_figures
+from monitor.app.pages.charted_days import charted_figures
 from monitor.core.change import NotJudged
 from monitor.core.clock import DAY, from_iso
 from monitor.core.errors import CodecError
@@ -23,10 +23,10 @@ from monitor.evidence.describing import ColumnMean, DayContext, SubjectVerdict, 
 from monitor.evidence.judging import accept_changes, judge_day
 from monitor.evidence.watch import DailyStatistic, make_watch
 from monitor.pipeline.sequential.day_rows import subject_rows
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 from monitor.records.reference import counting_without_reference
 from monitor.sentences.change_words import judged_subjects as judged_sentences
-from monitor.windows.fold import fold
+from monitor.windows.strata_folding import fold_strata
 
 NUMBERS = (DailyStatistic.LEVEL, DailyStatistic.SPREAD, DailyStatistic.SKEW, DailyStatistic.SHAPE)
 
@@ -105,7 +105,7 @@ def test_what_is_told_of_a_kept_day_is_what_was_told_of_it_then() -> None:
     for at in (40, 61, 66):
         for found in describe_subjects(watch(), judged[at], BUDGET):
             if found.change.kind and found.change.averaged_days == 1 and found.change.expected is not None:
-                by = watch().position(found.subject, found.change.kind, found.change.category)
+                by = watch().position_of(found.subject, found.change.kind, found.change.category)
                 assert by is not None
                 told = charted_figures(watch(), kept[:at], kept[at], by, in_unit=False)
                 assert told == pytest.approx((found.change.observed, *found.change.expected), rel=1e-6)
@@ -115,7 +115,7 @@ def test_a_day_that_is_not_judged_has_no_share_of_faults_to_draw() -> None:
     judged = [*run(watch(), [day(at, 0.0, invalid=9) for at in range(20)])]
     kept = [one.record for one in judged]
     unusual = judge_day(watch(), kept, day(20, 0.0, invalid=9), budget=BUDGET, unusual=True).record
-    by = watch().position("feature:width", "invalid", "")
+    by = watch().position_of("feature:width", "invalid", "")
 
     assert by is not None
     assert charted_figures(watch(), kept[:-1], kept[-1], by, in_unit=False) == (0.009, 0.0, 0.009)
@@ -408,7 +408,9 @@ def test_a_version_is_a_fault_only_beside_known_ones_and_on_its_first_day() -> N
     usual = counted([rows(at, 100) for at in range(30)], on)
     days = [["v1"] * 80 + ["v2"] * 20, ["v2"] * 100]
     mixed, whole = counted([rows(at, 100, version=names) for at, names in enumerate(days)], on)
-    of = make_watch(on, Part.RECORDS, fold(on.layout(Part.RECORDS), [one.strata for one in usual]))
+    of = make_watch(
+        on, PaneHalf.RECORDS, fold_strata(on.layout_of(PaneHalf.RECORDS), [one.strata for one in usual])
+    )
     at = [of.subjects[fault.subject] + fault.name for fault in of.faults].index("logversion")
 
     hits = [
@@ -423,7 +425,7 @@ def test_a_watch_has_another_key_if_its_days_were_others() -> None:
     on = counting()
     parts = counted([rows(0, 50), rows(1, 50)], on)
 
-    keys = [make_watch(on, Part.RECORDS, strata).key for strata in ({}, *(part.strata for part in parts))]
+    keys = [make_watch(on, PaneHalf.RECORDS, strata).key for strata in ({}, *(part.strata for part in parts))]
 
     assert len(set(keys)) == 3
 
@@ -432,12 +434,14 @@ def test_a_watch_has_another_key_if_its_days_were_others() -> None:
 @given(st.data())
 def test_whatever_a_log_holds_is_judged_without_nan(data: st.DataObject) -> None:
     log = data.draw(logs())
-    part = data.draw(st.sampled_from(Part))
+    part = data.draw(st.sampled_from(PaneHalf))
     parts = [
-        one for one in log.parts() if all(c.layout == log.counting.layout(part) for c in one.strata.values())
+        one
+        for one in log.parts()
+        if all(c.layout == log.counting.layout_of(part) for c in one.strata.values())
     ]
-    layout = log.counting.layout(part)
-    of = make_watch(log.counting, part, fold(layout, [one.strata for one in parts]))
+    layout = log.counting.layout_of(part)
+    of = make_watch(log.counting, part, fold_strata(layout, [one.strata for one in parts]))
     history: list[DayRecord] = []
 
     for at in range(20):
@@ -529,7 +533,7 @@ def test_few_numbers_that_are_far_off_are_told_by_the_days_own_mean_or_in_deviat
     tables = [rows(at, 1_000) for at in range(35)]
     tables += [rows(at, 1_000, width=np.where(far, 5_000.0, rng.normal(size=1_000))) for at in range(35, 40)]
     parts = counted(tables, on)
-    of = make_watch(on, Part.RECORDS, fold(on.records, [part.strata for part in parts[:28]]))
+    of = make_watch(on, PaneHalf.RECORDS, fold_strata(on.records, [part.strata for part in parts[:28]]))
     of = replace(of, faults=())  # one of which is told first: they are far beyond the reference's
     judged = run(of, [day_values(of, on, part.strata, MONDAY + at) for at, part in enumerate(parts)])[-1]
     subject = of.subjects.index("feature:width")

@@ -5,18 +5,18 @@ import pytest
 from regions import PRICES, REGIONS, SCORES, Fault, counted, judged, rows_of
 
 from monitor.evidence.watch import MOST_SEGMENTS, make_segment_watch, make_watch
-from monitor.measures.catalogue.daily import FEWEST_DAYS
-from monitor.records.pane import Part
-from monitor.records.reading import Reading
-from monitor.windows.fold import fold
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ReadingOptions
+from monitor.windows.strata_folding import fold_strata
 
 BEGINS = 40
 Told = list[tuple[int, str, str]]
 
 
 def told(
-    reading: Reading,
-    part: Part,
+    reading: ReadingOptions,
+    part: PaneHalf,
     *faults: Fault,
     per_day: int = 300,
     seed: int = 1,
@@ -31,9 +31,11 @@ def told(
     return list(judged(counting, part, strata[part]))
 
 
-@pytest.mark.parametrize(("part", "subject"), [(Part.RECORDS, "prediction"), (Part.LABELS, "performance")])
+@pytest.mark.parametrize(
+    ("part", "subject"), [(PaneHalf.RECORDS, "prediction"), (PaneHalf.LABELS, "performance")]
+)
 def test_predictions_that_are_too_low_in_one_region_are_told_of_it_within_days(
-    part: Part, subject: str
+    part: PaneHalf, subject: str
 ) -> None:
     found = told(PRICES, part, Fault("north", BEGINS, -0.15))
 
@@ -41,14 +43,14 @@ def test_predictions_that_are_too_low_in_one_region_are_told_of_it_within_days(
 
 
 def test_scores_that_move_in_one_region_are_told_of_it_within_two_days() -> None:
-    found = told(SCORES, Part.RECORDS, Fault("south", BEGINS, -0.7))
+    found = told(SCORES, PaneHalf.RECORDS, Fault("south", BEGINS, -0.7))
 
     assert found[0][0] <= BEGINS + 1
     assert found[0][1:] == ("region=south", "score")
 
 
 def test_a_change_of_all_regions_is_told_once_of_the_whole() -> None:
-    found = told(SCORES, Part.RECORDS, *(Fault(name, BEGINS, -1.0) for name in REGIONS))
+    found = told(SCORES, PaneHalf.RECORDS, *(Fault(name, BEGINS, -1.0) for name in REGIONS))
 
     assert found == [(BEGINS, "", "prediction"), (BEGINS, "", "score")]
 
@@ -58,8 +60,8 @@ def test_a_change_of_all_regions_is_told_once_of_the_whole() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_fault_in_one_region_is_told_within_days_whatever_the_log(per_day: int, seed: int) -> None:
     for reading, part, by, within in (
-        (PRICES, Part.LABELS, -0.15, 5),
-        (SCORES, Part.RECORDS, -1.0, 1),
+        (PRICES, PaneHalf.LABELS, -0.15, 5),
+        (SCORES, PaneHalf.RECORDS, -1.0, 1),
     ):
         fault = Fault("north", 60, by)
         found = told(reading, part, fault, per_day=per_day, seed=seed, days=70, moves=(0.03, 0.03))
@@ -73,9 +75,13 @@ def test_the_largest_segments_with_enough_records_are_followed_and_the_others_ar
     unseen = rows_of(rng, PRICES, days, 440, names=[*names, "else"])
     counting, strata = counted(PRICES, reference, unseen, days)
 
-    watch = make_segment_watch(counting, Part.RECORDS, fold(counting.records, strata[Part.RECORDS]))
+    watch = make_segment_watch(
+        counting, PaneHalf.RECORDS, fold_strata(counting.records, strata[PaneHalf.RECORDS])
+    )
 
-    weight = make_watch(counting, Part.RECORDS, fold(counting.records, strata[Part.RECORDS])).weight.sum()
+    weight = make_watch(
+        counting, PaneHalf.RECORDS, fold_strata(counting.records, strata[PaneHalf.RECORDS])
+    ).weight.sum()
     assert len(watch.subjects) == MOST_SEGMENTS + 1
     assert 0 < len(watch.series) <= MOST_SEGMENTS
     assert weight + watch.weight.sum() < 1

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from monitor.core.array_types import Floats
 from monitor.core.clock import DAY
-from monitor.core.typing import Floats
 from monitor.evidence.day_record import DayRecord, DayValues
 from monitor.evidence.day_values import day_values
 from monitor.evidence.describing import SubjectVerdict, describe_subjects
@@ -21,15 +21,15 @@ from monitor.evidence.watch import (
 )
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart, Part
-from monitor.records.reading import Reading, Task
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
-from monitor.windows.fold import fold
+from monitor.windows.strata_folding import fold_strata
 
 MONDAY = 20_003  # 7 October 2024, in days since 1970
 BUDGET = AlertBudget()
-READING = Reading(
-    task=Task.REGRESSION,
+READING = ReadingOptions(
+    task=ModelTask.REGRESSION,
     numeric=("constant", "width"),
     categorical=("color",),
     versioned=True,
@@ -42,7 +42,7 @@ READING = Reading(
 def watch(traits: Sequence[DailyStatistic] = (DailyStatistic.LEVEL,), weight: float = 0.1) -> Watch:
     """A watch of one number, its faults, and the records."""
     return Watch(
-        Part.RECORDS,
+        PaneHalf.RECORDS,
         ("feature:width", "records"),
         (SubjectGroup.FEATURE, SubjectGroup.RECORDS),
         (
@@ -117,6 +117,6 @@ def counted(tables: Sequence[pa.Table], on: Counting) -> list[PanePart]:
 def judged_rows(tables: Sequence[pa.Table], on: Counting, learn: int = 28) -> list[list[SubjectVerdict]]:
     """What is said of every subject on each day."""
     parts = counted(tables, on)
-    of = make_watch(on, Part.RECORDS, fold(on.records, [part.strata for part in parts[:learn]]))
+    of = make_watch(on, PaneHalf.RECORDS, fold_strata(on.records, [part.strata for part in parts[:learn]]))
     days = [day_values(of, on, part.strata, MONDAY + at) for at, part in enumerate(parts)]
     return [describe_subjects(of, one, BUDGET) for one in run(of, days)]

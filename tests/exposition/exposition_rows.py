@@ -6,19 +6,19 @@ from row_examples import row_of
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Interval, Measurement
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.records.reading import Reading, Task
-from monitor.specs.model import ModelSpec, Relation
-from monitor.windows.ends import window_of
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.records.reading import ModelTask, ReadingOptions
+from monitor.specs.model_spec import ModelSpec, Relation
+from monitor.windows.window_ends import window_of
 
 AS_OF = 20 * DAY
 
 
-def model(name: str = "late", *, task: Task = Task.BINARY, max_series: int = 2_000) -> ModelSpec:
+def model(name: str = "late", *, task: ModelTask = ModelTask.BINARY, max_series: int = 2_000) -> ModelSpec:
     return ModelSpec(
         name=name,
         source="flights",
-        reading=Reading(task=task),
+        reading=ReadingOptions(task=task),
         predictions=Relation(table="predictions"),
         windows=tuple(window_of(window, HOUR) for window in ("1d", "7d", "30d")),
         max_series=max_series,
@@ -41,11 +41,11 @@ def row(
 
 def typical_rows() -> list[MeasurementRow]:
     """A bit of everything that a cycle keeps of a binary model."""
-    settled = Truth.SETTLED
+    settled = LabelTruth.SETTLED
     return [
         row("records", 1_200, n=1_200),
         row("roc_auc", 0.75, truth=settled, end=15 * DAY, bounds=(0.7, 0.8), n=900, coverage=0.9),
-        row("roc_auc", 0.7, truth=Truth.PROVISIONAL, bounds=(0.5, 0.9), n=90, coverage=0.1),
+        row("roc_auc", 0.7, truth=LabelTruth.PROVISIONAL, bounds=(0.5, 0.9), n=90, coverage=0.1),
         row("accuracy", 0.9, truth=settled, end=15 * DAY, bounds=(0.88, 0.92), n=900, coverage=0.9),
         row("stability_index", 0.03, subject="score"),
         row("stability_index", 0.2, subject="feature:temp_f"),

@@ -8,24 +8,24 @@ from urllib.parse import quote_plus
 
 from click.testing import CliRunner
 
-from monitor.alerts.rules import EVERY, Rule, Severity
+from monitor.alerts.alert_rules import EVERY, Rule, Severity
 from monitor.cli import main
-from monitor.cli.prometheus import export_rules
-from monitor.config.load import settings_of
+from monitor.cli.prometheus_commands import export_rules
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import MINUTE, SECOND, format_duration
 from monitor.exposition import prometheus_rules as itself
 from monitor.exposition.forwarding import (
+    AlertForwarding,
     AlertingRule,
-    Forwarding,
     leads_somewhere,
-    quoted,
+    promql_text,
     stale_after,
     unjudged_after,
 )
-from monitor.exposition.names import ALERT_FIRING, ALERT_SAID, AS_OF, PREFIX, RULE_SERIES
+from monitor.exposition.metric_names import ALERT_FIRING, ALERT_SAID, AS_OF, PREFIX, RULE_SERIES
 from monitor.exposition.plain_yaml import Plain, as_yaml
-from monitor.exposition.prometheus_rules import ALERT, FIRING, alert_name, forwarded, unknown
-from monitor.specs.model import ModelSpec
+from monitor.exposition.prometheus_rules import ALERT, FIRING, alert_name, forwarded_alert, unknown_rule_alert
+from monitor.specs.model_spec import ModelSpec
 
 _LONGEST_STEP = 5 * MINUTE  # a series is seen for so long
 _MOST_STEPS = 1_000  # promtool takes seconds for so many
@@ -52,7 +52,7 @@ class _Bench:
     """What all cases are made with."""
 
     models: tuple[ModelSpec, ...]
-    how: Forwarding
+    how: AlertForwarding
     step: int
 
     def steps(self, duration: int) -> int:
@@ -62,7 +62,7 @@ class _Bench:
     def series(self, family: str, values: str, instance: str = _A, **labels: str) -> Plain:
         """One series that comes in."""
         told = {"job": self.how.job, "instance": instance} | labels
-        inside = ", ".join(f"{name}={quoted(value)}" for name, value in told.items() if value)
+        inside = ", ".join(f"{name}={promql_text(value)}" for name, value in told.items() if value)
         return {"series": f"{family}{{{inside}}}", "values": values}
 
     def firing(self, labels: _Labels, values: str, instance: str = _A) -> Plain:
@@ -80,7 +80,7 @@ class _Bench:
 
     def forwarded(self, model: ModelSpec, rule: Rule, text: str | None = None) -> Plain:
         """The alert that is expected of a rule; it says this text."""
-        return self.expected(forwarded(model, rule, self.how), _labels(model, rule), text)
+        return self.expected(forwarded_alert(model, rule, self.how), _labels(model, rule), text)
 
     def expected(self, alert: AlertingRule, labels: _Labels, text: str | None = None) -> Plain:
         """An alert that is expected: of a series with these labels; it says this text."""
@@ -99,17 +99,17 @@ def exported_with_tests(
     done = CliRunner(env=env).invoke(main, ["export-rules", *given])
     assert done.exit_code == 0, done.output
     how = export_rules.make_context("export-rules", given).params
-    how = {name: how[name] for name in Forwarding.__dataclass_fields__ if name in how}
+    how = {name: how[name] for name in AlertForwarding.__dataclass_fields__ if name in how}
     settings = settings_of(config, env or {})
     how["url"] = settings.http.url or ""
     runbook = how["runbook"] or f"{how['url']}/runbook"
     how["runbook"] = runbook if leads_somewhere(runbook) else ""
     (directory / "tests.yaml").write_text(
-        tests_text(settings.models, Forwarding(**how), "rules.yaml"), encoding="utf-8"
+        tests_text(settings.models, AlertForwarding(**how), "rules.yaml"), encoding="utf-8"
     )
 
 
-def tests_text(models: Iterable[ModelSpec], how: Forwarding, rules_file: str) -> str:
+def tests_text(models: Iterable[ModelSpec], how: AlertForwarding, rules_file: str) -> str:
     """File of tests for the file of rules of the same models.
 
     Parameters
@@ -291,7 +291,9 @@ def _all_fire(bench: _Bench, model: ModelSpec) -> _Case:
         bench.firing(added, f"1x{end}"),
         {"series": f'{FIRING}{{job="another", model="{model.name}", rule="x"}}', "values": f"1x{end}"},
     ]
-    expected: dict[str, list[Plain]] = {ALERT: [bench.expected(unknown(bench.models, bench.how), added)]}
+    expected: dict[str, list[Plain]] = {
+        ALERT: [bench.expected(unknown_rule_alert(bench.models, bench.how), added)]
+    }
     for rule, alert in zip(_told(model), alerts, strict=True):
         expected.setdefault(alert_name(rule.name), []).append(alert)
     checks = [(end, name, of_name) for name, of_name in expected.items()]

@@ -8,10 +8,10 @@ from prometheus_client import parser
 from prometheus_client.core import Metric
 from row_examples import firing
 
-from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.rules import Condition, Limit, Rule, Series
+from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, Rule, RuleLimit
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.exposition.page import Exposition
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 
 parse: Callable[[str], Iterable[Metric]] = parser.text_string_to_metric_families
@@ -19,24 +19,26 @@ RULES = (
     Rule(
         name="moved",
         measure="stability_index",
-        condition=Condition(above=Limit(0.1)),
+        condition=BreachCondition(above=RuleLimit(0.1)),
         subject="feature:*",
         window="7d",
         labels=(("team", "flights"),),
     ),
-    Rule(name="small", measure="records", condition=Condition(below=Limit(10)), window="7d"),
-    Rule(name="unheard", measure="volume_ratio", condition=Condition(below=Limit(0.5)), window="7d"),
+    Rule(name="small", measure="records", condition=BreachCondition(below=RuleLimit(10)), window="7d"),
+    Rule(
+        name="unheard", measure="volume_ratio", condition=BreachCondition(below=RuleLimit(0.5)), window="7d"
+    ),
 )
 BREACH = Verdict(outcome=Outcome.BREACH, window_end=AS_OF, value=0.2, n=100)
-ALERT = firing(Series("moved", window="7d", subject="feature:temp_f"), BREACH, AS_OF)
+ALERT = firing(AlertedSeries("moved", window="7d", subject="feature:temp_f"), BREACH, AS_OF)
 
 
 def shown(*alerts: Alert, others: tuple[Alert, ...] = ()) -> dict[str, list[tuple[dict[str, str], float]]]:
     late, other = replace(model(), rules=RULES), model("other")
     served = Exposition([late, other], SelfMetrics("1.2.3", started_at=1_000.0))
-    served.publish("late", AS_OF, typical_rows(), alerts)
-    served.publish("other", AS_OF, typical_rows(), others)
-    text = served.render()[0].decode()
+    served.publish_model("late", AS_OF, typical_rows(), alerts)
+    served.publish_model("other", AS_OF, typical_rows(), others)
+    text = served.render_page()[0].decode()
     return {
         family.name: [(dict(sample.labels), float(sample.value)) for sample in family.samples]
         for family in parse(text)
@@ -77,20 +79,22 @@ def test_what_a_firing_alert_says_is_shown_with_the_moment_it_was_judged() -> No
     kept = replace(ALERT, clear_since=AS_OF)
     ((labels, _),) = shown(kept)["model_monitor_alert_said_timestamp_seconds"]
     assert "n 100; within its limit again from " in labels["text"]
-    pending = replace(ALERT, state=State.PENDING)
+    pending = replace(ALERT, state=AlertState.PENDING)
     assert shown(pending)["model_monitor_alert_said_timestamp_seconds"] == []
 
 
 def test_a_pending_alert_does_not_fire_and_one_that_is_over_is_gone() -> None:
-    pending = replace(ALERT, state=State.PENDING, fired_at=None)
-    over = replace(ALERT, state=State.RESOLVED, resolved_at=AS_OF, ended=Ended.CLEARED)
+    pending = replace(ALERT, state=AlertState.PENDING, fired_at=None)
+    over = replace(ALERT, state=AlertState.RESOLVED, resolved_at=AS_OF, ended=EndReason.CLEARED)
 
     assert [len(shown(pending)[f"model_monitor_alert_{state}"]) for state in ("firing", "pending")] == [0, 1]
     assert [len(shown(over)[f"model_monitor_alert_{state}"]) for state in ("firing", "pending")] == [0, 0]
 
 
 def test_alerts_of_models_with_other_labels_have_these_empty() -> None:
-    found = shown(ALERT, others=(replace(ALERT, series=Series("plain")),))["model_monitor_alert_firing"]
+    found = shown(ALERT, others=(replace(ALERT, series=AlertedSeries("plain")),))[
+        "model_monitor_alert_firing"
+    ]
 
     assert [(labels["model"], labels["team"]) for labels, _ in found] == [("late", "flights"), ("other", "")]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rule_tests import exported_with_tests
 from serving import model
 
-from monitor.config.load import examine
+from monitor.config.config_loading import examine_file
 from monitor.core.text import double_quoted
 from monitor.exposition.plain_yaml import as_yaml
 
@@ -113,7 +113,7 @@ def test_a_label_that_is_prometheus_own_is_a_fault(name: str, tmp_path: Path) ->
     options = f'alert_labels = {{ {name} = "x" }}\n'
     config.write_text(HEAD + model(options=options), encoding="utf-8")
 
-    faults = [text for _, text in examine(config, {}).faults]
+    faults = [text for _, text in examine_file(config, {}).faults]
 
     assert [f"alert_labels.{name}" in fault for fault in faults] == [True]
 

@@ -1,9 +1,9 @@
 from collections import Counter
 
-from monitor.exposition.names import family_help, family_name
-from monitor.exposition.page import families
+from monitor.exposition.metric_names import family_help, family_name
+from monitor.exposition.metrics_page import metric_families
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.measure import Unit
+from monitor.measures.catalogue.measure import MeasureUnit
 
 
 def test_names_bear_their_unit_once() -> None:
@@ -14,7 +14,7 @@ def test_names_bear_their_unit_once() -> None:
 
 
 def test_no_two_families_share_a_name() -> None:
-    counted = Counter(family.name for family in families())
+    counted = Counter(family.name for family in metric_families())
 
     assert max(counted.values()) == 1
 
@@ -27,6 +27,6 @@ def test_help_is_one_line_without_what_the_two_formats_escape_differently() -> N
 
 
 def test_help_of_a_ratio_says_its_range() -> None:
-    assert {measure.unit for measure in CATALOGUE} >= {Unit.RATIO, Unit.SECONDS}
+    assert {measure.unit for measure in CATALOGUE} >= {MeasureUnit.RATIO, MeasureUnit.SECONDS}
     assert family_help(BY_NAME["accuracy"]).endswith("; 0 to 1.")
     assert family_help(BY_NAME["accuracy"], "lower").startswith("Lower bound of the interval: ")

@@ -21,13 +21,20 @@ from prometheus_client.samples import Sample
 
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Interval, Measurement, Reason
-from monitor.exposition.page import OPENMETRICS, TEXT, Exposition, MetricFamily, negotiated, rendered
-from monitor.exposition.selection import Exposed, expose
+from monitor.exposition.metrics_page import (
+    OPENMETRICS,
+    TEXT,
+    Exposition,
+    MetricFamily,
+    negotiate_type,
+    render_gauges,
+)
 from monitor.exposition.self_metrics import SelfMetrics
+from monitor.exposition.series_selection import ExposedModel, expose_model
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.records.reading import Task
-from monitor.specs.model import ModelSpec
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.records.reading import ModelTask
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import CycleReport
 
 parse_text: Callable[[str], Iterable[Metric]] = text_parser.text_string_to_metric_families
@@ -41,7 +48,7 @@ def exposition(*names: str) -> Exposition:
 
 
 def samples(served: Exposition) -> list[Sample]:
-    text = served.render()[0].decode()
+    text = served.render_page()[0].decode()
     return [sample for family in parse_text(text) for sample in family.samples]
 
 
@@ -54,17 +61,19 @@ def value(served: Exposition, name: str, **labels: str) -> float | None:
 
 def every_measure() -> Iterator[MeasurementRow]:
     """One row of every measure there is, as whole and as feature, with bounds and all truths."""
-    for measure, truth in itertools.product(CATALOGUE, Truth):
+    for measure, truth in itertools.product(CATALOGUE, LabelTruth):
         result = Measurement(0.5, 10, interval=Interval(0.25, 0.75))
         yield row(measure.name, result, truth=truth, coverage=0.5, subject="score")
         yield row(measure.name, result, truth=truth, subject="feature:temp_f")
-        yield row(measure.name, Measurement.absent(Reason.TOO_FEW, n=1), truth=truth, subject="prediction")
+        yield row(
+            measure.name, Measurement.without_value(Reason.TOO_FEW, n=1), truth=truth, subject="prediction"
+        )
 
 
 def test_all_labels_are_always_there_and_performance_has_truth() -> None:
     served = exposition()
 
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
 
     by_name = {sample.name: set(sample.labels) for sample in samples(served)}
     whole = {"model", "version", "segment", "window", "subject"}
@@ -77,7 +86,7 @@ def test_all_labels_are_always_there_and_performance_has_truth() -> None:
 def test_what_is_published_is_what_is_read_back() -> None:
     served = exposition()
 
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
 
     name = "model_monitor_roc_auc_ratio"
     assert value(served, name, truth="settled", segment="", window="7d") == 0.75
@@ -88,17 +97,17 @@ def test_what_is_published_is_what_is_read_back() -> None:
 def test_no_sample_has_a_timestamp() -> None:
     served = exposition()
 
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
 
     assert {sample.timestamp for sample in samples(served)} == {None}
 
 
 def test_both_formats_hold_the_same_samples() -> None:
     served = exposition()
-    served.publish("late", AS_OF, typical_rows())
-    served.observe(CycleReport(model="late", as_of=AS_OF, rows_read=5), at=2_000.0)
+    served.publish_model("late", AS_OF, typical_rows())
+    served.observe_cycle(CycleReport(model="late", as_of=AS_OF, rows_read=5), at=2_000.0)
 
-    body, content_type = served.render(ASK_OPENMETRICS)
+    body, content_type = served.render_page(ASK_OPENMETRICS)
 
     families = parse_openmetrics(body.decode())
     found = {
@@ -112,10 +121,10 @@ def test_label_values_of_any_kind_survive() -> None:
     nasty = 'carrier=A"\\\nÄ'
     served = exposition()
 
-    served.publish("late", AS_OF, [row("roc_auc", 0.5, segment=nasty, truth=Truth.SETTLED)])
+    served.publish_model("late", AS_OF, [row("roc_auc", 0.5, segment=nasty, truth=LabelTruth.SETTLED)])
 
     assert value(served, "model_monitor_roc_auc_ratio", segment=nasty) == 0.5
-    list(parse_openmetrics(served.render(ASK_OPENMETRICS)[0].decode()))
+    list(parse_openmetrics(served.render_page(ASK_OPENMETRICS)[0].decode()))
 
 
 @pytest.mark.promtool
@@ -123,12 +132,12 @@ def test_hostile_names_are_labels_exactly_and_promtool_reads_the_page() -> None:
     promtool = servers.program("promtool", package="prometheus")
     served = exposition()
 
-    served.publish("late", AS_OF, [row("records", 1, segment=f"x={name}") for name in CORPUS])
+    served.publish_model("late", AS_OF, [row("records", 1, segment=f"x={name}") for name in CORPUS])
 
     shown = [one.labels["segment"] for one in samples(served) if one.name == "model_monitor_window_records"]
     assert sorted(shown) == sorted(f"x={name}" for name in CORPUS)
     done = subprocess.run(
-        [promtool, "check", "metrics"], input=served.render()[0], capture_output=True, check=False
+        [promtool, "check", "metrics"], input=served.render_page()[0], capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
 
@@ -136,18 +145,18 @@ def test_hostile_names_are_labels_exactly_and_promtool_reads_the_page() -> None:
 def test_absent_is_absent_and_counted() -> None:
     served = exposition()
 
-    absent = Measurement.absent(Reason.ONE_CLASS, n=3)
-    served.publish("late", AS_OF, [row("roc_auc", absent, truth=Truth.SETTLED)])
+    absent = Measurement.without_value(Reason.ONE_CLASS, n=3)
+    served.publish_model("late", AS_OF, [row("roc_auc", absent, truth=LabelTruth.SETTLED)])
 
     assert value(served, "model_monitor_roc_auc_ratio") is None
     assert value(served, "model_monitor_absent_measurements", model="late", reason="one_class") == 1
-    assert b"nan" not in served.render()[0].lower()
+    assert b"nan" not in served.render_page()[0].lower()
 
 
 def test_dropped_series_are_counted() -> None:
     served = Exposition([model(max_series=10)], SelfMetrics("1", 0.0))
 
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
 
     dropped = value(served, "model_monitor_dropped_series", model="late")
     assert dropped is not None
@@ -157,19 +166,19 @@ def test_dropped_series_are_counted() -> None:
 def test_a_model_that_is_forgotten_vanishes_with_its_cycles() -> None:
     served = exposition("late", "delay")
     for name in ("late", "delay"):
-        served.publish(name, AS_OF, typical_rows())
-        served.observe(CycleReport(model=name, as_of=AS_OF), at=2_000.0)
+        served.publish_model(name, AS_OF, typical_rows())
+        served.observe_cycle(CycleReport(model=name, as_of=AS_OF), at=2_000.0)
 
-    served.forget("late")
+    served.forget_model("late")
 
     assert {sample.labels["model"] for sample in samples(served) if "model" in sample.labels} == {"delay"}
 
 
 def test_publishing_again_replaces_what_was_there() -> None:
     served = exposition()
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
 
-    served.publish("late", AS_OF + SECOND, [row("accuracy", 0.5, truth=Truth.SETTLED)])
+    served.publish_model("late", AS_OF + SECOND, [row("accuracy", 0.5, truth=LabelTruth.SETTLED)])
 
     assert value(served, "model_monitor_roc_auc_ratio") is None
     assert value(served, "model_monitor_accuracy_ratio") == 0.5
@@ -184,14 +193,14 @@ def test_a_model_is_rendered_once_a_publication_and_a_page_once_for_all_scrapes(
         rendered.append(generate_latest(collector))
         return rendered[-1]
 
-    monkeypatch.setattr("monitor.exposition.page.generate_latest", noted)
+    monkeypatch.setattr("monitor.exposition.metrics_page.generate_latest", noted)
     served = exposition("late", "delay")
-    served.publish("delay", AS_OF, typical_rows())
+    served.publish_model("delay", AS_OF, typical_rows())
     of_delay = list(rendered)
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
     published = list(rendered)
 
-    bodies = {id(served.render(accept)[0]) for accept in ("", ASK_OPENMETRICS) for _ in range(5)}
+    bodies = {id(served.render_page(accept)[0]) for accept in ("", ASK_OPENMETRICS) for _ in range(5)}
     packed = {id(served.render_gzip(accept)[0]) for accept in ("", ASK_OPENMETRICS) for _ in range(5)}
 
     of_late = published[len(of_delay) :]
@@ -209,10 +218,12 @@ def test_a_family_of_several_models_is_there_once_with_the_series_of_all() -> No
     served = exposition("late", "delay")
     head = "x\n# HELP y\n# TYPE y gauge\n"  # of a label's value: no head
 
-    served.publish("late", AS_OF, [*typical_rows(), row("roc_auc", 0.5, segment=head, truth=Truth.SETTLED)])
-    served.publish("delay", AS_OF, typical_rows())
+    served.publish_model(
+        "late", AS_OF, [*typical_rows(), row("roc_auc", 0.5, segment=head, truth=LabelTruth.SETTLED)]
+    )
+    served.publish_model("delay", AS_OF, typical_rows())
 
-    families = [family.name for family in parse_text(served.render()[0].decode())]
+    families = [family.name for family in parse_text(served.render_page()[0].decode())]
     found = {
         sample.labels["model"] for sample in samples(served) if sample.name == "model_monitor_roc_auc_ratio"
     }
@@ -223,11 +234,11 @@ def test_a_family_of_several_models_is_there_once_with_the_series_of_all() -> No
 
 def test_the_packed_page_is_the_page() -> None:
     served = exposition()
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
 
     packed, content_type = served.render_gzip()
 
-    assert gzip.decompress(packed) == served.render()[0]
+    assert gzip.decompress(packed) == served.render_page()[0]
     assert content_type == TEXT
 
 
@@ -248,19 +259,19 @@ def test_the_packed_page_is_the_page() -> None:
     ],
 )
 def test_the_format_follows_the_accept_header(accept: str, expected: str) -> None:
-    assert negotiated(accept) == expected
+    assert negotiate_type(accept) == expected
 
 
 @pytest.mark.promtool
-@pytest.mark.parametrize("task", list(Task))
-def test_promtool_finds_nothing_to_object_to(task: Task) -> None:
+@pytest.mark.parametrize("task", list(ModelTask))
+def test_promtool_finds_nothing_to_object_to(task: ModelTask) -> None:
     promtool = servers.program("promtool", package="prometheus")
     served = Exposition([model(task=task, max_series=10_000)], SelfMetrics("1", 0.0))
-    served.publish("late", AS_OF, list(every_measure()))
-    served.observe(CycleReport(model="late", as_of=AS_OF), at=1.0, newest_logged_at=AS_OF)
+    served.publish_model("late", AS_OF, list(every_measure()))
+    served.observe_cycle(CycleReport(model="late", as_of=AS_OF), at=1.0, newest_logged_at=AS_OF)
 
     checked = subprocess.run(
-        [promtool, "check", "metrics"], input=served.render()[0], capture_output=True, check=False
+        [promtool, "check", "metrics"], input=served.render_page()[0], capture_output=True, check=False
     )
 
     assert (checked.stdout, checked.stderr, checked.returncode) == (b"", b"", 0)
@@ -269,29 +280,31 @@ def test_promtool_finds_nothing_to_object_to(task: Task) -> None:
 def test_a_model_that_is_removed_while_it_is_published_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     served = exposition("late", "delay")
 
-    def removing(*arguments: Any) -> Exposed:
-        served.reloaded([model("delay")], at=0.0)
-        return expose(*arguments)
+    def removing(*arguments: Any) -> ExposedModel:
+        served.note_reload([model("delay")], at=0.0)
+        return expose_model(*arguments)
 
-    monkeypatch.setattr("monitor.exposition.page.expose", removing)
+    monkeypatch.setattr("monitor.exposition.metrics_page.expose_model", removing)
 
-    served.publish("late", AS_OF, typical_rows())
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
 
     assert {sample.labels.get("model") for sample in samples(served)} == {None}
 
 
 def test_a_model_that_is_removed_while_its_cycle_is_noted_is_gone() -> None:
     class Slow(SelfMetrics):
-        def observe(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
+        def observe_cycle(
+            self, report: CycleReport, *, at: float, newest_logged_at: int | None = None
+        ) -> None:
             removing.start()
             removing.join(0.5)
-            super().observe(report, at=at, newest_logged_at=newest_logged_at)
+            super().observe_cycle(report, at=at, newest_logged_at=newest_logged_at)
 
     served = Exposition([model("late")], Slow("1", 0.0))
-    removing = threading.Thread(target=lambda: served.reloaded([], at=0.0))
+    removing = threading.Thread(target=lambda: served.note_reload([], at=0.0))
 
-    served.observe(CycleReport(model="late", as_of=AS_OF), at=1.0)
+    served.observe_cycle(CycleReport(model="late", as_of=AS_OF), at=1.0)
     removing.join()
 
     assert {sample.labels.get("model") for sample in samples(served)} == {None}
@@ -302,15 +315,15 @@ def test_a_model_that_is_configured_otherwise_meanwhile_is_published_as_it_is_no
 ) -> None:
     served, now = exposition("late"), replace(model("late"), max_series=1)
 
-    def changing(spec: ModelSpec, *arguments: Any) -> Exposed:
+    def changing(spec: ModelSpec, *arguments: Any) -> ExposedModel:
         if spec != now:
-            served.reloaded([now], at=0.0)
-            served.publish("late", AS_OF, typical_rows())
-        return expose(spec, *arguments)
+            served.note_reload([now], at=0.0)
+            served.publish_model("late", AS_OF, typical_rows())
+        return expose_model(spec, *arguments)
 
-    monkeypatch.setattr("monitor.exposition.page.expose", changing)
+    monkeypatch.setattr("monitor.exposition.metrics_page.expose_model", changing)
 
-    served.publish("late", AS_OF, typical_rows())
+    served.publish_model("late", AS_OF, typical_rows())
 
     dropped = value(served, "model_monitor_dropped_series", model="late")
     assert dropped is not None
@@ -329,7 +342,7 @@ def test_series_are_written_byte_for_byte_as_by_the_client_library(
     for labels, number in series:
         gauge.add_metric(labels, number)
 
-    [(head, body)] = rendered([(family, series)])
+    [(head, body)] = render_gauges([(family, series)])
 
     assert head + body == generate_latest(Collected(gauge))
 

@@ -11,11 +11,11 @@ from click.testing import CliRunner, Result
 from rule_tests import exported_with_tests
 from serving import model
 
-from monitor.alerts.defaults import NAMES
+from monitor.alerts.default_rules import NAMES
 from monitor.cli import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.measurement import Reason
-from monitor.exposition.forwarding import OWN_RULE, Forwarding
+from monitor.exposition.forwarding import OWN_RULE, AlertForwarding
 from monitor.exposition.prometheus_rules import ALERT as OWN_ALERT
 from monitor.exposition.prometheus_rules import (
     ASIDE,
@@ -32,7 +32,7 @@ from monitor.exposition.prometheus_rules import (
     rules_text,
 )
 from monitor.measures.catalogue import BY_NAME
-from monitor.specs.model import ModelSpec
+from monitor.specs.model_spec import ModelSpec
 
 ROOT = Path(__file__).parent.parent.parent
 DEMO = ROOT / "monitor" / "demo" / "demo.toml"
@@ -208,14 +208,14 @@ def test_names_in_the_runbook_of_alerts_are_those_of_measures_reasons_rules_or_k
 def test_labels_of_a_model_route_the_alerts_about_its_cycles_too(tmp_path: Path) -> None:
     (model_spec,) = specs(tmp_path, model("late", options=ROUTED))
 
-    text = rules_text([model_spec], Forwarding())
+    text = rules_text([model_spec], AlertForwarding())
 
     stale = text[text.index("alert: ModelMonitorStale") :]
     assert "team: ml\n" in stale[: stale.index("- alert: ModelMonitorNeverRan")]
 
 
 def test_a_models_own_runbook_wins_and_what_prometheus_cannot_fill_in_is_left_out(tmp_path: Path) -> None:
-    text = rules_text(specs(tmp_path, model("late", options=ROUTED) + OWN), Forwarding())
+    text = rules_text(specs(tmp_path, model("late", options=ROUTED) + OWN), AlertForwarding())
 
     assert "It moved" not in text
     assert 'runbook_url: "https://wiki/late"' in text
@@ -226,7 +226,7 @@ def test_a_models_own_runbook_wins_and_what_prometheus_cannot_fill_in_is_left_ou
 
 def test_who_owns_a_model_stands_in_all_alerts_about_it_and_in_no_other(tmp_path: Path) -> None:
     models = (model("late", options='owner = "risk {{ team }}"\n'), model("early"))
-    groups = yaml.safe_load(rules_text(specs(tmp_path, *models), Forwarding()))["groups"]
+    groups = yaml.safe_load(rules_text(specs(tmp_path, *models), AlertForwarding()))["groups"]
 
     owners = {
         group["name"]: {alert["annotations"].get("owner") for alert in group["rules"] if "alert" in alert}
@@ -265,7 +265,7 @@ def test_without_another_runbook_alerts_point_to_the_page_that_the_monitor_shows
 
 
 def test_the_name_of_an_alert_says_its_rule_and_is_none_of_the_monitors_own(tmp_path: Path) -> None:
-    text = rules_text(specs(tmp_path, model("late")), Forwarding())
+    text = rules_text(specs(tmp_path, model("late")), AlertForwarding())
 
     assert {f"Model{''.join(part.capitalize() for part in name.split('_'))}" for name in NAMES} >= set(
         re.findall(r"- alert: (Model(?!Monitor|Alert)\w+)", text)

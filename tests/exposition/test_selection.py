@@ -4,31 +4,39 @@ from itertools import product
 import pytest
 from exposition_rows import AS_OF, model, row, typical_rows
 
-from monitor.alerts.defaults import ALL, default_rules
+from monitor.alerts.default_rules import ALL, default_rules
 from monitor.core.clock import DAY, SECOND
-from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.exposition.names import WINDOW_COVERAGE, WINDOW_END, WINDOW_RECORDS
-from monitor.exposition.selection import Exposed, Group, expose, exposed_as, reads
+from monitor.core.measurement import DetailTable, Measurement, Reason
+from monitor.exposition.metric_names import WINDOW_COVERAGE, WINDOW_END, WINDOW_RECORDS
+from monitor.exposition.series_selection import (
+    ExposedModel,
+    SeriesGroup,
+    expose_model,
+    exposed_as,
+    exposed_measures,
+)
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.records.reading import Task
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.records.reading import ModelTask
 
 AUC = "model_monitor_roc_auc_ratio"
 INDEX = "model_monitor_stability_index"
 ACCURACY = "model_monitor_accuracy_ratio"
 
 
-def exposed(*rows: MeasurementRow, task: Task = Task.BINARY, max_series: int = 2_000) -> Exposed:
-    return expose(model(task=task, max_series=max_series), AS_OF, rows)
+def exposed(
+    *rows: MeasurementRow, task: ModelTask = ModelTask.BINARY, max_series: int = 2_000
+) -> ExposedModel:
+    return expose_model(model(task=task, max_series=max_series), AS_OF, rows)
 
 
-def values(found: Exposed, family: str) -> dict[tuple[str, ...], float]:
+def values(found: ExposedModel, family: str) -> dict[tuple[str, ...], float]:
     return {series.labels[1:]: series.value for series in found.series if series.family == family}
 
 
 def test_a_headline_measure_of_the_whole_comes_with_its_bounds() -> None:
-    found = exposed(row("roc_auc", 0.75, truth=Truth.SETTLED, bounds=(0.7, 0.8)))
+    found = exposed(row("roc_auc", 0.75, truth=LabelTruth.SETTLED, bounds=(0.7, 0.8)))
 
     labels = ("", "", "7d", "", "settled")
     assert values(found, AUC) == {labels: 0.75}
@@ -37,14 +45,14 @@ def test_a_headline_measure_of_the_whole_comes_with_its_bounds() -> None:
 
 
 def test_a_measure_that_is_no_headline_is_not_exposed() -> None:
-    found = exposed(row("mean_squared_error", 4.0, truth=Truth.SETTLED), task=Task.REGRESSION)
+    found = exposed(row("mean_squared_error", 4.0, truth=LabelTruth.SETTLED), task=ModelTask.REGRESSION)
 
     assert values(found, "model_monitor_mean_squared_error") == {}
 
 
 def test_rows_against_another_moment_and_tables_behind_values_are_not_exposed() -> None:
-    accuracy = row("accuracy", 0.9, truth=Truth.SETTLED)
-    curve = replace(accuracy.measurement, detail=Detail(("threshold", "recall"), ((0.5, 0.7),)))
+    accuracy = row("accuracy", 0.9, truth=LabelTruth.SETTLED)
+    curve = replace(accuracy.measurement, detail=DetailTable(("threshold", "recall"), ((0.5, 0.7),)))
 
     found = exposed(
         replace(accuracy, measurement=curve),
@@ -56,18 +64,18 @@ def test_rows_against_another_moment_and_tables_behind_values_are_not_exposed() 
 
 
 def test_the_reference_s_own_value_stands_beside_performance_that_is_compared_with_it() -> None:
-    figures = Detail(("value", "lower", "upper", "n"), ((0.8, 0.75, 0.85, 500),))
+    figures = DetailTable(("value", "lower", "upper", "n"), ((0.8, 0.75, 0.85, 500),))
     against = Measurement(-0.05, 1_000, detail=figures)
-    settled = row("roc_auc", 0.75, truth=Truth.SETTLED, end=AS_OF - DAY)
-    old = row("roc_auc", 0.7, truth=Truth.SETTLED, end=AS_OF - 2 * DAY)
-    past = Measurement(-0.2, 1_000, detail=Detail(figures.columns, ((0.9, 0.85, 0.95, 500),)))
+    settled = row("roc_auc", 0.75, truth=LabelTruth.SETTLED, end=AS_OF - DAY)
+    old = row("roc_auc", 0.7, truth=LabelTruth.SETTLED, end=AS_OF - 2 * DAY)
+    past = Measurement(-0.2, 1_000, detail=DetailTable(figures.columns, ((0.9, 0.85, 0.95, 500),)))
 
     found = exposed(
         settled,
         replace(settled, measurement=against, against="reference"),
         replace(old, measurement=past, against="reference"),
         replace(settled, measurement=past, against="previous"),
-        replace(row("accuracy", 0.9, truth=Truth.SETTLED), against="reference"),
+        replace(row("accuracy", 0.9, truth=LabelTruth.SETTLED), against="reference"),
     )
 
     assert values(found, f"{AUC}_reference") == {("", "", "7d", "", "settled"): 0.8}
@@ -76,8 +84,8 @@ def test_the_reference_s_own_value_stands_beside_performance_that_is_compared_wi
 
 def test_comparisons_that_go_on_are_a_window_of_their_own() -> None:
     found = exposed(
-        row("control_p_value_always_valid", 0.5, window="cumulative", truth=Truth.SETTLED),
-        row("challenger_log_evidence", 0.5, window="cumulative", truth=Truth.SETTLED),
+        row("control_p_value_always_valid", 0.5, window="cumulative", truth=LabelTruth.SETTLED),
+        row("challenger_log_evidence", 0.5, window="cumulative", truth=LabelTruth.SETTLED),
     )
 
     labels = ("", "", "cumulative", "", "settled")
@@ -92,29 +100,31 @@ def test_a_measure_that_the_catalogue_does_not_know_is_not_exposed() -> None:
     assert {series.family for series in found.series} == {WINDOW_END, WINDOW_RECORDS}
 
 
-@pytest.mark.parametrize("task", list(Task))
-def test_rows_that_are_not_read_change_nothing(task: Task) -> None:
+@pytest.mark.parametrize("task", list(ModelTask))
+def test_rows_that_are_not_read_change_nothing(task: ModelTask) -> None:
     spec = replace(model(task=task), rules=default_rules(ALL))
     rows = [
         row(measure.name, 0.5, window=window, truth=truth, subject=subject, segment=segment, n=n)
         for n, (measure, window, truth, subject, segment) in enumerate(
-            product(CATALOGUE, ("7d", "1d", CUMULATIVE), Truth, ("", "score", "feature:age"), (None, "a=b"))
+            product(
+                CATALOGUE, ("7d", "1d", CUMULATIVE), LabelTruth, ("", "score", "feature:age"), (None, "a=b")
+            )
         )
         if segment is None or measure.headline  # as cycles have it
-        if window != CUMULATIVE or measure.family is Family.COMPARISON
+        if window != CUMULATIVE or measure.family is MeasureFamily.COMPARISON
     ]
     rows += [replace(one, against="reference") for one in rows]
 
-    read = [one for one in rows if one.measure in reads(spec)]
+    read = [one for one in rows if one.measure in exposed_measures(spec)]
 
-    assert expose(spec, AS_OF, read) == expose(spec, AS_OF, rows)
+    assert expose_model(spec, AS_OF, read) == expose_model(spec, AS_OF, rows)
     assert len(read) < len(rows)
 
 
 def test_features_have_three_measures_on_one_window_without_bounds() -> None:
     found = exposed(*typical_rows())
 
-    features = [series for series in found.series if series.group is Group.FEATURE]
+    features = [series for series in found.series if series.group is SeriesGroup.FEATURE]
     assert {(series.family, series.labels[3], series.value) for series in features} == {
         (INDEX, "7d", 0.2),
         ("model_monitor_missing_rate_ratio", "7d", 0.01),
@@ -131,14 +141,14 @@ def test_segments_have_only_their_main_measure_base_rate_records_and_coverage() 
 @pytest.mark.parametrize(
     ("task", "main"),
     [
-        (Task.BINARY, "roc_auc"),
-        (Task.MULTICLASS, "accuracy"),
-        (Task.REGRESSION, "root_mean_squared_error"),
+        (ModelTask.BINARY, "roc_auc"),
+        (ModelTask.MULTICLASS, "accuracy"),
+        (ModelTask.REGRESSION, "root_mean_squared_error"),
     ],
 )
-def test_the_main_measure_of_a_version_follows_the_task(task: Task, main: str) -> None:
+def test_the_main_measure_of_a_version_follows_the_task(task: ModelTask, main: str) -> None:
     measures = ("roc_auc", "accuracy", "root_mean_squared_error")
-    found = exposed(*(row(name, 0.5, truth=Truth.SETTLED, version="v2") for name in measures), task=task)
+    found = exposed(*(row(name, 0.5, truth=LabelTruth.SETTLED, version="v2") for name in measures), task=task)
 
     versions = {series.family for series in found.series if series.labels[1] == "v2"} - {
         WINDOW_END,
@@ -162,8 +172,8 @@ def test_window_end_records_and_coverage_come_once_a_window_and_truth() -> None:
 
 def test_the_records_of_a_labelled_window_are_those_that_coverage_is_taken_of() -> None:
     found = exposed(
-        row("coverage", 0.25, truth=Truth.SETTLED, n=400),
-        row("roc_auc", 0.7, truth=Truth.SETTLED, n=100),
+        row("coverage", 0.25, truth=LabelTruth.SETTLED, n=400),
+        row("roc_auc", 0.7, truth=LabelTruth.SETTLED, n=100),
     )
 
     labels = ("", "", "7d", "", "settled")
@@ -190,7 +200,8 @@ def test_figures_of_the_cycle_have_no_window_and_so_no_end() -> None:
 
 def test_no_series_is_there_twice() -> None:
     label_shift = [
-        row("stability_index", 0.2, subject="label", truth=truth) for truth in (Truth.SETTLED, Truth.NONE)
+        row("stability_index", 0.2, subject="label", truth=truth)
+        for truth in (LabelTruth.SETTLED, LabelTruth.NONE)
     ]
     found = exposed(*typical_rows(), *typical_rows(), *label_shift)
 
@@ -200,10 +211,12 @@ def test_no_series_is_there_twice() -> None:
 
 def test_an_absent_measurement_is_no_series_but_is_counted_by_reason() -> None:
     found = exposed(
-        row("roc_auc", Measurement.absent(Reason.ONE_CLASS, n=10), truth=Truth.SETTLED),
-        row("log_loss", Measurement.absent(Reason.TOO_FEW, n=10), truth=Truth.SETTLED),
-        row("brier_score", Measurement.absent(Reason.TOO_FEW, n=10), truth=Truth.SETTLED),
-        row("mean_squared_error", Measurement.absent(Reason.UNDEFINED, n=10), truth=Truth.SETTLED),
+        row("roc_auc", Measurement.without_value(Reason.ONE_CLASS, n=10), truth=LabelTruth.SETTLED),
+        row("log_loss", Measurement.without_value(Reason.TOO_FEW, n=10), truth=LabelTruth.SETTLED),
+        row("brier_score", Measurement.without_value(Reason.TOO_FEW, n=10), truth=LabelTruth.SETTLED),
+        row(
+            "mean_squared_error", Measurement.without_value(Reason.UNDEFINED, n=10), truth=LabelTruth.SETTLED
+        ),
     )
 
     assert {series.family for series in found.series} == {WINDOW_END, WINDOW_RECORDS}
@@ -212,16 +225,16 @@ def test_an_absent_measurement_is_no_series_but_is_counted_by_reason() -> None:
 
 def test_features_then_segments_then_bounds_are_dropped_and_the_whole_never() -> None:
     everything = exposed(*typical_rows())
-    by_group = {group: sum(series.group is group for series in everything.series) for group in Group}
+    by_group = {group: sum(series.group is group for series in everything.series) for group in SeriesGroup}
     assert all(by_group.values())
     room = len(everything.series)
 
-    for group in (Group.FEATURE, Group.STRATUM, Group.BOUND):
+    for group in (SeriesGroup.FEATURE, SeriesGroup.STRATUM, SeriesGroup.BOUND):
         room -= by_group[group]
         found = exposed(*typical_rows(), max_series=room)
-        assert {series.group for series in found.series} == {one for one in Group if one < group}
+        assert {series.group for series in found.series} == {one for one in SeriesGroup if one < group}
         assert found.dropped == len(everything.series) - room
-    assert len(exposed(*typical_rows(), max_series=0).series) == by_group[Group.WHOLE]
+    assert len(exposed(*typical_rows(), max_series=0).series) == by_group[SeriesGroup.WHOLE]
 
 
 def test_what_is_dropped_does_not_depend_on_the_order_of_rows() -> None:

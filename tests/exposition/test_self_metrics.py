@@ -22,7 +22,7 @@ def test_rows_and_panes_add_up_over_cycles() -> None:
     metrics = SelfMetrics("1", 0.0)
 
     for _ in range(2):
-        metrics.observe(
+        metrics.observe_cycle(
             CycleReport(
                 model="late",
                 as_of=HOUR,
@@ -42,8 +42,8 @@ def test_the_last_cycle_gives_the_gauges() -> None:
     metrics = SelfMetrics("1", 0.0)
 
     last = CycleReport(model="late", as_of=HOUR, duration=2.5, missing_columns=("temp_f", "group"))
-    metrics.observe(CycleReport(model="late", as_of=0, duration=9.0), at=4.0)
-    metrics.observe(last, at=5.0, newest_logged_at=HOUR - 2 * MINUTE)
+    metrics.observe_cycle(CycleReport(model="late", as_of=0, duration=9.0), at=4.0)
+    metrics.observe_cycle(last, at=5.0, newest_logged_at=HOUR - 2 * MINUTE)
 
     gauges = ("cycle_duration_seconds", "missing_columns", "source_lag_seconds")
     assert [value(metrics, name) for name in gauges] == [2.5, 2, 120]
@@ -53,7 +53,9 @@ def test_the_last_cycle_gives_the_gauges() -> None:
 def test_steps_of_cycles_add_up_to_a_histogram() -> None:
     metrics = SelfMetrics("1", 0.0)
     for count in (0.02, 0.3, 100.0):
-        metrics.observe(CycleReport(model="late", as_of=0, steps={"count": count, "commit": 0.001}), at=4.0)
+        metrics.observe_cycle(
+            CycleReport(model="late", as_of=0, steps={"count": count, "commit": 0.001}), at=4.0
+        )
 
     def kept(name: str, **labels: str) -> float | None:
         return registry_of(metrics).get_sample_value(f"model_monitor_cycle_step_seconds_{name}", labels)
@@ -66,9 +68,9 @@ def test_steps_of_cycles_add_up_to_a_histogram() -> None:
 
 def test_a_failed_cycle_is_counted_and_is_no_success() -> None:
     metrics = SelfMetrics("1", 0.0)
-    metrics.observe(CycleReport(model="late", as_of=0, missing_columns=("temp_f",)), at=4.0)
+    metrics.observe_cycle(CycleReport(model="late", as_of=0, missing_columns=("temp_f",)), at=4.0)
 
-    metrics.observe(CycleReport(model="late", as_of=HOUR, error="no such table: predictions"), at=5.0)
+    metrics.observe_cycle(CycleReport(model="late", as_of=HOUR, error="no such table: predictions"), at=5.0)
 
     assert value(metrics, "cycles_total", outcome="failure") == 1
     assert value(metrics, "cycles_total", outcome="success") == 1
@@ -79,7 +81,7 @@ def test_a_failed_cycle_is_counted_and_is_no_success() -> None:
 def test_before_any_success_there_is_no_time_of_success() -> None:
     metrics = SelfMetrics("1", 0.0)
 
-    metrics.observe(CycleReport(model="late", as_of=HOUR, error="no such table"), at=5.0)
+    metrics.observe_cycle(CycleReport(model="late", as_of=HOUR, error="no such table"), at=5.0)
 
     assert value(metrics, "last_success_timestamp_seconds") is None
     assert value(metrics, "source_lag_seconds") is None
@@ -88,8 +90,8 @@ def test_before_any_success_there_is_no_time_of_success() -> None:
 def test_skipped_ticks_are_counted() -> None:
     metrics = SelfMetrics("1", 0.0)
 
-    metrics.skipped("late")
-    metrics.skipped("late")
+    metrics.count_skipped("late")
+    metrics.count_skipped("late")
 
     assert value(metrics, "skipped_ticks_total") == 2
 
@@ -122,9 +124,9 @@ def test_a_refused_configuration_is_told_until_one_is_accepted() -> None:
         return [registry_of(metrics).get_sample_value(f"model_monitor_{name}") for name in names]
 
     before = told()
-    metrics.reloaded(accepted=False, at=20.0)
+    metrics.note_reload(accepted=False, at=20.0)
     refused = told()
-    metrics.reloaded(accepted=True, at=30.0)
+    metrics.note_reload(accepted=True, at=30.0)
 
     assert (before, refused, told()) == ([1, 10], [0, 10], [1, 30])
 
@@ -132,7 +134,7 @@ def test_a_refused_configuration_is_told_until_one_is_accepted() -> None:
 def test_notices_are_counted_by_channel_and_outcome() -> None:
     metrics = SelfMetrics("1", 0.0)
 
-    metrics.notified({"chat": ChannelReport(delivered=3, failed=2, given_up=1, waiting=4, age=60.0)})
+    metrics.note_channels({"chat": ChannelReport(delivered=3, failed=2, given_up=1, waiting=4, age=60.0)})
 
     def of(name: str, **labels: str) -> float | None:
         return registry_of(metrics).get_sample_value(f"model_monitor_{name}", {"channel": "chat", **labels})

@@ -8,20 +8,20 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import Measurement
-from monitor.core.typing import Floats, Ints
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options, Result
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.shift import stability_index
-from monitor.measures.shift.cells import Expected, Subject
+from monitor.measures.shift.shift_cells import ExpectedCells, ShiftSubject
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import Reference, counting_without_reference, reference_of
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
-from monitor.states.views import Histogram
+from monitor.states.views import CellHistogram
 
 PANE = np.zeros(1, dtype=np.int64)
 LATER = 10**15
@@ -39,13 +39,13 @@ def table(**columns: object) -> pa.Table:
 def labels_part(rows: pa.Table, counting: Counting) -> Counters:
     """Labels part of one pane that holds all rows."""
     whole = count_labels(rows, counting, panes=PANE, as_of=LATER)[0].strata.get(WHOLE)
-    return whole or Counters.empty(counting.labels)
+    return whole or Counters.make_empty(counting.labels)
 
 
 def records_part(rows: pa.Table, counting: Counting) -> Counters:
     """Records part of one pane that holds all rows."""
     whole = count_records(rows, counting, panes=PANE, as_of=LATER)[0].strata.get(WHOLE)
-    return whole or Counters.empty(counting.records)
+    return whole or Counters.make_empty(counting.records)
 
 
 def binary_counting(*, threshold: float = 0.5) -> Counting:
@@ -53,10 +53,10 @@ def binary_counting(*, threshold: float = 0.5) -> Counting:
     return counting_without_reference(binary_reading(threshold=threshold))
 
 
-def binary_reading(*, threshold: float = 0.5) -> Reading:
+def binary_reading(*, threshold: float = 0.5) -> ReadingOptions:
     """Reading of a binary model with probabilities."""
-    return Reading(
-        task=Task.BINARY,
+    return ReadingOptions(
+        task=ModelTask.BINARY,
         classes=("0", "1"),
         has_score=True,
         score_range=(0.0, 1.0),
@@ -75,18 +75,20 @@ def scored(scores: Sequence[float] | Floats, labels: Sequence[object] | Ints, co
 
 
 def measures_of_scores(
-    scores: Sequence[float] | Floats, labels: Sequence[int] | Ints, options: Options
+    scores: Sequence[float] | Floats, labels: Sequence[int] | Ints, options: MeasureOptions
 ) -> dict[str, Measurement]:
     """Performance of a binary model with probabilities."""
     counting = binary_counting()
-    return by_name(performance(counting, scored(scores, labels, counting), options))
+    return by_name(measure_performance(counting, scored(scores, labels, counting), options))
 
 
 def class_counting(classes: tuple[str, ...]) -> Counting:
     """Counting of a model that predicts classes and has no score: binary where there are two."""
-    task = Task.BINARY if len(classes) == 2 else Task.MULTICLASS
+    task = ModelTask.BINARY if len(classes) == 2 else ModelTask.MULTICLASS
     units = (("event_time", "us"), ("reported_at", "us"))
-    return counting_without_reference(Reading(task=task, classes=classes, labelled=True, time_units=units))
+    return counting_without_reference(
+        ReadingOptions(task=task, classes=classes, labelled=True, time_units=units)
+    )
 
 
 def classified(actual: Sequence[str], predicted: Sequence[str], counting: Counting) -> Counters:
@@ -97,7 +99,7 @@ def classified(actual: Sequence[str], predicted: Sequence[str], counting: Counti
 
 def probability_counting(classes: tuple[str, ...]) -> Counting:
     """Counting of a model of several classes with their probabilities and without a reference."""
-    reading = replace(binary_reading(), task=Task.MULTICLASS, classes=classes, probabilities=classes)
+    reading = replace(binary_reading(), task=ModelTask.MULTICLASS, classes=classes, probabilities=classes)
     return counting_without_reference(replace(reading, threshold=None))
 
 
@@ -121,7 +123,7 @@ def number_counting(scale: float = 1.0) -> Counting:
     """Counting of a regression model without a reference."""
     units = (("event_time", "us"), ("reported_at", "us"))
     return counting_without_reference(
-        Reading(task=Task.REGRESSION, labelled=True, scale=scale, time_units=units)
+        ReadingOptions(task=ModelTask.REGRESSION, labelled=True, scale=scale, time_units=units)
     )
 
 
@@ -138,10 +140,10 @@ def measures_of_numbers(
 ) -> dict[str, Measurement]:
     """Performance of a regression model; without a counting that of `number_counting`."""
     counting = counting or number_counting()
-    return by_name(performance(counting, numbered(predictions, labels, counting), Options()))
+    return by_name(measure_performance(counting, numbered(predictions, labels, counting), MeasureOptions()))
 
 
-def reference_of_rows(rows: pa.Table, reading: Reading) -> Reference:
+def reference_of_rows(rows: pa.Table, reading: ReadingOptions) -> Reference:
     """Reference of rows made by `table`."""
     return reference_of(rows.drop_columns(["id", "event_time"]), reading)
 
@@ -153,19 +155,23 @@ def raw_distance(first: Floats, second: Floats) -> float:
         return float(stats.ks_2samp(first, second, method="asymp").statistic)
 
 
-def expected_of(reference: Histogram) -> Expected:
+def expected_of(reference: CellHistogram) -> ExpectedCells:
     """A reference of a single subject."""
-    return Expected((Subject("", reference.grid, 0),), reference.counts)
+    return ExpectedCells((ShiftSubject("", reference.grid, 0),), reference.counts)
 
 
-def compare(reference: Histogram, current: Histogram, options: Options) -> dict[str, Measurement]:
+def compare(
+    reference: CellHistogram, current: CellHistogram, options: MeasureOptions
+) -> dict[str, Measurement]:
     """All measures of one subject's shift, by name."""
     assert reference.grid == current.grid
     positions = np.arange(len(current.counts))
-    return by_name(list(stability_index.results(expected_of(reference), positions, current.counts, options)))
+    return by_name(
+        list(stability_index.stability_results(expected_of(reference), positions, current.counts, options))
+    )
 
 
-def by_name(results: Sequence[Result]) -> dict[str, Measurement]:
+def by_name(results: Sequence[MeasureResult]) -> dict[str, Measurement]:
     """Measurements by name, "name subject" where there is a subject."""
     named = {f"{result.measure} {result.subject}".strip(): result.measurement for result in results}
     assert len(named) == len(results)

@@ -7,23 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import (
+from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.measure import BetterDirection, MeasureFamily, MeasureUnit
+from monitor.measures.measurement_comparison import (
     MEANS,
     MOST,
     SegmentMean,
     contributes_to,
-    contributions,
-    difference,
     is_comparable,
     is_worse,
-    mixed,
+    measurement_difference,
+    mix_measurements,
     segment_columns,
     segment_contribution,
+    segment_contributions,
 )
-from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.measure import Direction, Family, Unit
-from monitor.measures.statistics.intervals import rate
+from monitor.measures.statistics.intervals import rate_measurement
 
 PUBLISHED = [  # Newcombe (1998), Statistics in Medicine 17:873-890, table II, method 10
     (56, 70, 48, 80, 0.0524, 0.3339),
@@ -44,9 +44,9 @@ def value(at: float, lower: float, upper: float, n: int = 10) -> Measurement:
 def test_two_wilson_intervals_give_newcombes_interval_of_the_difference(
     right: int, n: int, other: int, m: int, lower: float, upper: float
 ) -> None:
-    now, then = (rate(*share, 0.95, Reason.NO_LABELS) for share in ((right, n), (other, m)))
+    now, then = (rate_measurement(*share, 0.95, Reason.NO_LABELS) for share in ((right, n), (other, m)))
 
-    found = difference(now, then)
+    found = measurement_difference(now, then)
 
     assert found.interval is not None
     assert (found.interval.lower, found.interval.upper) == pytest.approx((lower, upper), abs=5.1e-5)
@@ -55,7 +55,7 @@ def test_two_wilson_intervals_give_newcombes_interval_of_the_difference(
 
 
 def test_two_normal_intervals_give_the_normal_interval_of_the_difference() -> None:
-    found = difference(value(5.0, 4.7, 5.3), value(3.0, 2.6, 3.4))
+    found = measurement_difference(value(5.0, 4.7, 5.3), value(3.0, 2.6, 3.4))
 
     assert found.value == pytest.approx(2.0)
     assert found.interval is not None
@@ -66,7 +66,7 @@ def test_the_figures_then_are_the_detail_and_the_resolutions_add_up() -> None:
     now = Measurement(value=0.7, n=50, interval=Interval(0.6, 0.8), resolution=0.01)
     then = Measurement(value=0.9, n=90, interval=Interval(0.85, 0.95), resolution=0.02)
 
-    found = difference(now, then)
+    found = measurement_difference(now, then)
 
     assert found.resolution == pytest.approx(0.03)
     assert found.detail is not None
@@ -77,11 +77,11 @@ def test_the_figures_then_are_the_detail_and_the_resolutions_add_up() -> None:
 @pytest.mark.parametrize(
     ("now", "then", "reason"),
     [
-        (Measurement.absent(Reason.NO_LABELS, n=3), value(1, 0, 2), Reason.NO_LABELS),
-        (value(1, 0, 2, n=3), Measurement.absent(Reason.ONE_CLASS, n=9), Reason.ONE_CLASS),
+        (Measurement.without_value(Reason.NO_LABELS, n=3), value(1, 0, 2), Reason.NO_LABELS),
+        (value(1, 0, 2, n=3), Measurement.without_value(Reason.ONE_CLASS, n=9), Reason.ONE_CLASS),
         (
-            Measurement.absent(Reason.TOO_FEW, n=3),
-            Measurement.absent(Reason.ONE_CLASS, n=9),
+            Measurement.without_value(Reason.TOO_FEW, n=3),
+            Measurement.without_value(Reason.ONE_CLASS, n=9),
             Reason.TOO_FEW,
         ),
     ],
@@ -89,11 +89,11 @@ def test_the_figures_then_are_the_detail_and_the_resolutions_add_up() -> None:
 def test_what_is_absent_on_either_side_has_no_difference(
     now: Measurement, then: Measurement, reason: Reason
 ) -> None:
-    assert difference(now, then) == Measurement.absent(reason, n=3)
+    assert measurement_difference(now, then) == Measurement.without_value(reason, n=3)
 
 
 def test_a_side_without_interval_gives_a_difference_without_interval() -> None:
-    found = difference(value(2.0, 1.0, 3.0), Measurement(value=1.5, n=4))
+    found = measurement_difference(value(2.0, 1.0, 3.0), Measurement(value=1.5, n=4))
 
     assert (found.value, found.interval) == (0.5, None)
     assert found.detail is not None
@@ -103,9 +103,9 @@ def test_a_side_without_interval_gives_a_difference_without_interval() -> None:
 def test_worse_is_what_the_direction_says_and_excludes_zero() -> None:
     below, above, around = (value(0, *bounds) for bounds in ((-2, -1), (1, 2), (-1, 1)))
 
-    assert [is_worse(Direction.HIGHER, one) for one in (below, above, around)] == [True, False, False]
-    assert [is_worse(Direction.LOWER, one) for one in (below, above, around)] == [False, True, False]
-    assert not is_worse(Direction.LOWER, Measurement(value=9.0, n=1))
+    assert [is_worse(BetterDirection.HIGHER, one) for one in (below, above, around)] == [True, False, False]
+    assert [is_worse(BetterDirection.LOWER, one) for one in (below, above, around)] == [False, True, False]
+    assert not is_worse(BetterDirection.LOWER, Measurement(value=9.0, n=1))
 
 
 def test_what_grows_with_the_records_is_not_compared() -> None:
@@ -116,7 +116,7 @@ def test_what_grows_with_the_records_is_not_compared() -> None:
     assert {"harmonic_class_accuracy", "error_rate", "gini"} <= compared
     assert {"cohen_kappa_score", "lift_top_decile"} <= compared
     assert "profit" not in compared
-    assert not any(BY_NAME[name].unit is Unit.RECORDS for name in compared)
+    assert not any(BY_NAME[name].unit is MeasureUnit.RECORDS for name in compared)
 
 
 def test_the_textbooks_average_of_classes_is_a_headline() -> None:
@@ -141,7 +141,7 @@ def test_contributions_of_all_segments_add_up_to_the_difference(
     parts = [{name: SegmentMean(*part) for name, part in side.items()} for side in (now, then)]
     wholes = whole_of(parts[0]), whole_of(parts[1])
 
-    found = contributions(parts[0], parts[1], wholes)
+    found = segment_contributions(parts[0], parts[1], wholes)
 
     assert set(found) == set(now) | set(then)
     assert math.fsum(found.values()) == pytest.approx(wholes[0].value - wholes[1].value, abs=1e-12)
@@ -201,10 +201,10 @@ def test_where_no_segment_is_worse_none_is_named() -> None:
 def test_what_touches_0_is_not_surely_worse_and_0_is_the_limit() -> None:
     touching, beyond = value(-1, -2, 0), value(0, -1, 0.5)
 
-    assert not is_worse(Direction.HIGHER, touching)
-    assert not is_worse(Direction.HIGHER, beyond)
-    assert not is_worse(Direction.LOWER, value(1, 0, 2))
-    assert is_worse(Direction.LOWER, value(1, 0.5, 2))
+    assert not is_worse(BetterDirection.HIGHER, touching)
+    assert not is_worse(BetterDirection.HIGHER, beyond)
+    assert not is_worse(BetterDirection.LOWER, value(1, 0, 2))
+    assert is_worse(BetterDirection.LOWER, value(1, 0.5, 2))
 
 
 def test_all_of_performance_is_compared_only_where_it_is_asked_for() -> None:
@@ -214,7 +214,12 @@ def test_all_of_performance_is_compared_only_where_it_is_asked_for() -> None:
 
     assert "average_precision" in all_ - few
     families = {BY_NAME[name].family for name in all_}
-    assert families == {Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION}
+    assert families == {
+        MeasureFamily.PERFORMANCE,
+        MeasureFamily.AVERAGES,
+        MeasureFamily.GAINS,
+        MeasureFamily.CALIBRATION,
+    }
     assert {BY_NAME[name].headline or BY_NAME[name].compared for name in few} == {True}
 
 
@@ -246,20 +251,22 @@ def test_figures_of_segments_have_six_digits() -> None:
 
 
 def test_a_mixture_is_the_weighed_mean_and_its_interval_that_of_independent_parts() -> None:
-    found = mixed([(0.25, value(0.8, 0.7, 0.84, n=30)), (0.75, value(0.4, 0.3, 0.6, n=70))])
+    found = mix_measurements([(0.25, value(0.8, 0.7, 0.84, n=30)), (0.75, value(0.4, 0.3, 0.6, n=70))])
 
     assert found.value == pytest.approx(0.5)
     assert found.n == 100
     assert found.interval is not None
     assert found.interval.lower == pytest.approx(0.5 - math.hypot(0.025, 0.075))
     assert found.interval.upper == pytest.approx(0.5 + math.hypot(0.01, 0.15))
-    unknown = Measurement.absent(Reason.ONE_CLASS, n=5)
-    assert mixed([(0.5, value(0.8, 0.7, 0.9)), (0.5, unknown)]) == Measurement.absent(Reason.ONE_CLASS, n=15)
-    without = mixed([(0.5, value(0.8, 0.7, 0.9)), (0.5, Measurement(0.4, 7))])
+    unknown = Measurement.without_value(Reason.ONE_CLASS, n=5)
+    assert mix_measurements([(0.5, value(0.8, 0.7, 0.9)), (0.5, unknown)]) == Measurement.without_value(
+        Reason.ONE_CLASS, n=15
+    )
+    without = mix_measurements([(0.5, value(0.8, 0.7, 0.9)), (0.5, Measurement(0.4, 7))])
     assert without.value == pytest.approx(0.6)
     assert (without.n, without.interval) == (17, None)
 
 
 def test_a_table_of_contributions_names_its_measure_and_another_table_none() -> None:
-    assert contributes_to(Detail(segment_columns("accuracy"), ())) == "accuracy"
-    assert contributes_to(Detail(("segment", "value", "accuracy"), ())) == ""
+    assert contributes_to(DetailTable(segment_columns("accuracy"), ())) == "accuracy"
+    assert contributes_to(DetailTable(("segment", "value", "accuracy"), ())) == ""

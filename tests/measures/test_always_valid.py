@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.catalogue.comparison import CONCENTRATION
-from monitor.measures.comparison.arms import Mean, Rate
-from monitor.measures.comparison.sequential import (
+from monitor.measures.catalogue.comparison_measures import CONCENTRATION
+from monitor.measures.comparison.arm_outcomes import ArmMean, ArmRate
+from monitor.measures.comparison.sequential_tests import (
     arm_of,
     confidence_sequence,
     control_record_share,
@@ -58,9 +58,9 @@ def test_the_confidence_sequence_ends_where_the_evidence_reaches_its_limit(
 
 
 def test_interval_and_evidence_agree_whether_there_is_a_difference() -> None:
-    control = arm_of(Rate(1_000, 10_000))
+    control = arm_of(ArmRate(1_000, 10_000))
     for positive in range(1_000, 1_300, 10):
-        treatment = arm_of(Rate(positive, 10_000))
+        treatment = arm_of(ArmRate(positive, 10_000))
 
         measured, evidence = (
             difference_always_valid(control, treatment, 0.01),
@@ -73,8 +73,8 @@ def test_interval_and_evidence_agree_whether_there_is_a_difference() -> None:
 
 
 def test_numbers_are_compared_like_rates_of_the_same_moments() -> None:
-    rates = arm_of(Rate(1_000, 10_000)), arm_of(Rate(1_200, 10_000))
-    means = arm_of(Mean(0.1, 0.1 * 0.9, 10_000)), arm_of(Mean(0.12, 0.12 * 0.88, 10_000))
+    rates = arm_of(ArmRate(1_000, 10_000)), arm_of(ArmRate(1_200, 10_000))
+    means = arm_of(ArmMean(0.1, 0.1 * 0.9, 10_000)), arm_of(ArmMean(0.12, 0.12 * 0.88, 10_000))
 
     assert means[0] == rates[0]
     assert outcome_evidence(*means, 0.01) == pytest.approx(outcome_evidence(*rates, 0.01))
@@ -83,14 +83,14 @@ def test_numbers_are_compared_like_rates_of_the_same_moments() -> None:
 @pytest.mark.parametrize(
     ("control", "treatment", "reason"),
     [
-        (Rate(50, 499), Rate(50, 500), Reason.TOO_FEW),
-        (Rate(0, 0), Rate(50, 500), Reason.NO_LABELS),
-        (Rate(0, 500), Rate(0, 500), Reason.UNDEFINED),
-        (Mean(0.0, 0.0, 600, Reason.OUT_OF_RANGE), Mean(1.0, 1.0, 600), Reason.OUT_OF_RANGE),
+        (ArmRate(50, 499), ArmRate(50, 500), Reason.TOO_FEW),
+        (ArmRate(0, 0), ArmRate(50, 500), Reason.NO_LABELS),
+        (ArmRate(0, 500), ArmRate(0, 500), Reason.UNDEFINED),
+        (ArmMean(0.0, 0.0, 600, Reason.OUT_OF_RANGE), ArmMean(1.0, 1.0, 600), Reason.OUT_OF_RANGE),
     ],
 )
 def test_without_an_answer_there_is_a_reason(
-    control: Rate | Mean, treatment: Rate | Mean, reason: Reason
+    control: ArmRate | ArmMean, treatment: ArmRate | ArmMean, reason: Reason
 ) -> None:
     results = outcome_results(control, treatment, detect=0.01, most=3.0, level=0.95)
     found = [result.measurement for result in results]
@@ -101,7 +101,7 @@ def test_without_an_answer_there_is_a_reason(
 
 
 def test_differences_of_numbers_need_the_size_that_matters() -> None:
-    arms = (Mean(1.0, 1.0, 600), Mean(2.0, 1.0, 600))
+    arms = (ArmMean(1.0, 1.0, 600), ArmMean(2.0, 1.0, 600))
 
     results = outcome_results(*arms, detect=None, most=0.0, level=0.95)
 
@@ -160,7 +160,7 @@ def test_a_control_arm_of_12_instead_of_10_percent_is_found() -> None:
 
 
 def test_a_p_value_stays_at_its_smallest() -> None:
-    rates = Rate(1_000, 10_000), Rate(1_001, 10_000)
+    rates = ArmRate(1_000, 10_000), ArmRate(1_001, 10_000)
 
     results = list(outcome_results(*rates, detect=0.01, most=math.log(50), level=0.95))
 
@@ -177,16 +177,16 @@ def test_simulated_experiments_keep_what_is_promised() -> None:
 
 
 def test_arms_and_measurements_are_plain_values() -> None:
-    assert arm_of(Rate(0, 0)) == Mean(0.0, 0.0, 0)
+    assert arm_of(ArmRate(0, 0)) == ArmMean(0.0, 0.0, 0)
     assert isinstance(control_record_share(1, 1, 0.5), Measurement)
     assert np.isfinite(log_share_evidence(10**9, 9 * 10**9, 0.1, 0.1))
 
 
 @pytest.mark.parametrize(
-    ("control", "name"), [(Rate(600, 5_000), "rate"), (Mean(0.12, 0.1056, 5_000), "mean")]
+    ("control", "name"), [(ArmRate(600, 5_000), "rate"), (ArmMean(0.12, 0.1056, 5_000), "mean")]
 )
-def test_all_that_is_told_of_two_arms_of_unlike_sizes(control: Rate | Mean, name: str) -> None:
-    treatment = Rate(300, 2_000) if isinstance(control, Rate) else Mean(0.15, 0.1275, 2_000)
+def test_all_that_is_told_of_two_arms_of_unlike_sizes(control: ArmRate | ArmMean, name: str) -> None:
+    treatment = ArmRate(300, 2_000) if isinstance(control, ArmRate) else ArmMean(0.15, 0.1275, 2_000)
     variance, square = 0.12 * 0.88 / 5_000 + 0.15 * 0.85 / 2_000, 0.01**2
     both = variance + square
     half = math.sqrt(variance * both / square * (math.log(both / variance) - 2 * math.log(0.1)))
@@ -208,7 +208,7 @@ def test_all_that_is_told_of_two_arms_of_unlike_sizes(control: Rate | Mean, name
 
 
 def test_without_a_size_that_matters_there_is_a_reason_and_the_number_of_both_arms() -> None:
-    results = outcome_results(Rate(600, 5_000), Rate(300, 2_000), detect=None, most=0.0, level=0.95)
+    results = outcome_results(ArmRate(600, 5_000), ArmRate(300, 2_000), detect=None, most=0.0, level=0.95)
 
     told = [(result.subject, result.measurement.reason, result.measurement.n) for result in results]
 
@@ -234,4 +234,4 @@ def test_an_arm_without_records_has_a_bound_of_its_own() -> None:
     assert everybody.interval is not None
     assert nobody.interval.lower == 0.0 < nobody.interval.upper < 1.0
     assert 0.0 < everybody.interval.lower < everybody.interval.upper == 1.0
-    assert control_record_share(0, 0, 0.5) == Measurement.absent(Reason.NO_RECORDS, n=0)
+    assert control_record_share(0, 0, 0.5) == Measurement.without_value(Reason.NO_RECORDS, n=0)

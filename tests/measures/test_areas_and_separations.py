@@ -13,25 +13,25 @@ from monitor.measures.classification.discrimination import (
     FEW,
     auc_interval,
     full_results,
-    gini,
+    gini_coefficient,
     ks_critical,
     ks_results,
     ks_separation,
-    logit,
+    logit_interval,
     newcombe_auc,
     roc_auc,
     separation_curve,
-    statistics,
+    separation_statistics,
     whole_roc_curve,
     whole_separation,
 )
-from monitor.measures.options import Options
-from monitor.measures.statistics.ranked import Ranked, Resamples, Spread
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.statistics.ranked_scores import RankedScores, ResampleSpread, ScoreResamples
 from monitor.states.views import ScoreTable
 
 BOUNDS = np.array([-math.inf, 0.1, 0.25, 0.5, 0.8, math.inf])  # the ends of five cells
 TABLE = ScoreTable(np.array([6, 4, 5, 4, 1]), np.array([1, 2, 1, 5, 3]))  # 20 negatives, 12 positives
-RANKED = Ranked.of(TABLE, BOUNDS)
+RANKED = RankedScores.from_table(TABLE, BOUNDS)
 AWAY = [Fraction(at, 12) - Fraction(below, 20) for at, below in ((1, 6), (3, 10), (4, 15), (9, 19))]
 LEVEL = 0.9
 
@@ -46,9 +46,9 @@ def test_the_area_is_that_of_all_pairs_with_delongs_variance() -> None:
 
     assert found.value == pytest.approx(value)
     assert found.n == 32
-    assert found.interval == logit(value, variance, LEVEL)
+    assert found.interval == logit_interval(value, variance, LEVEL)
     assert found.resolution == np.count_nonzero(pairs == 0.5) / (2 * pairs.size)
-    assert gini(found) == Measurement(
+    assert gini_coefficient(found) == Measurement(
         2 * value - 1,
         32,
         None,
@@ -61,7 +61,7 @@ def test_two_of_a_class_have_a_variance_and_one_has_newcombes_interval_alone() -
     two = roc_auc(ScoreTable(np.array([1, 1]), np.array([1, 1])), LEVEL)
 
     assert two.interval == newcombe_auc(0.5, 2, 2, LEVEL)
-    assert auc_interval(0.5, 0.01, (FEW, FEW), LEVEL) == logit(0.5, 0.01, LEVEL)
+    assert auc_interval(0.5, 0.01, (FEW, FEW), LEVEL) == logit_interval(0.5, 0.01, LEVEL)
     for value, variance, sizes in (
         (0.5, 0.01, (FEW - 1, FEW)),
         (0.5, 0.0, (FEW, FEW)),
@@ -89,7 +89,7 @@ def test_newcombes_bounds_solve_his_equation(value: float) -> None:
 
 
 def test_the_separation_is_reached_at_the_upper_edge_of_the_cell_below() -> None:
-    spread = Spread(merged=0.40, low=0.30, high=0.55, level=LEVEL)
+    spread = ResampleSpread(merged=0.40, low=0.30, high=0.55, level=LEVEL)
     separation, threshold = (result for result in ks_results(RANKED, spread))
 
     value = float(max(abs(one) for one in AWAY))
@@ -104,7 +104,9 @@ def test_the_separation_is_reached_at_the_upper_edge_of_the_cell_below() -> None
     assert (separation.measure, separation.measurement.n) == ("ks_separation", 32)
     assert separation.measurement.value == pytest.approx(value)
     assert separation.measurement.resolution == pytest.approx(float(max(within, other)) - value)
-    assert separation.measurement.interval == spread.basic(separation.measurement.value or 0.0, 0.0, 1.0)
+    assert separation.measurement.interval == spread.basic_interval(
+        separation.measurement.value or 0.0, 0.0, 1.0
+    )
     assert (threshold.measure, threshold.subject) == ("ks_separation_threshold", "")
     assert threshold.measurement == Measurement(0.5, 32, resolution=0.25)
     assert ks_separation(TABLE, spread) == separation.measurement
@@ -112,24 +114,28 @@ def test_the_separation_is_reached_at_the_upper_edge_of_the_cell_below() -> None
 
 
 def test_a_separation_of_nothing_has_no_threshold_and_one_class_none_of_both() -> None:
-    alike = Ranked.of(ScoreTable(np.array([2, 2]), np.array([2, 2])), BOUNDS[1:4])
+    alike = RankedScores.from_table(ScoreTable(np.array([2, 2]), np.array([2, 2])), BOUNDS[1:4])
     separation, threshold = ks_results(alike, None)
-    single = list(ks_results(Ranked.of(ScoreTable(np.array([2, 2]), np.array([0, 0])), BOUNDS[1:4]), None))
+    single = list(
+        ks_results(RankedScores.from_table(ScoreTable(np.array([2, 2]), np.array([0, 0])), BOUNDS[1:4]), None)
+    )
 
     assert separation.measurement.value == 0
     assert (threshold.measure, threshold.subject, threshold.measurement) == (
         "ks_separation_threshold",
         "",
-        Measurement.absent(Reason.UNDEFINED, n=8),
+        Measurement.without_value(Reason.UNDEFINED, n=8),
     )
     assert [(each.measure, each.subject, each.measurement) for each in single] == [
-        (name, "", Measurement.absent(Reason.ONE_CLASS, n=4))
+        (name, "", Measurement.without_value(Reason.ONE_CLASS, n=4))
         for name in ("ks_separation", "ks_separation_threshold")
     ]
 
 
 def test_an_open_lowest_cell_has_no_width() -> None:
-    best = Ranked.of(ScoreTable(np.array([9, 1]), np.array([1, 9])), np.array([-math.inf, 0.4, math.inf]))
+    best = RankedScores.from_table(
+        ScoreTable(np.array([9, 1]), np.array([1, 9])), np.array([-math.inf, 0.4, math.inf])
+    )
     _, threshold = ks_results(best, None)
 
     assert threshold.measurement == Measurement(0.4, 20, resolution=0.0)
@@ -140,11 +146,14 @@ def test_the_critical_value_is_kolmogorovs() -> None:
 
     assert ks_critical(12, 20, LEVEL) == Measurement(expected, 32)
     assert ks_critical(1, 1, LEVEL).value == 1.0
-    assert ks_critical(0, 3, LEVEL) == Measurement.absent(Reason.ONE_CLASS, n=3)
+    assert ks_critical(0, 3, LEVEL) == Measurement.without_value(Reason.ONE_CLASS, n=3)
 
 
 def test_all_measures_of_the_whole_are_named_and_of_the_level() -> None:
-    spread, options = Spread(merged=0.40, low=0.30, high=0.55, level=LEVEL), Options(level=LEVEL)
+    spread, options = (
+        ResampleSpread(merged=0.40, low=0.30, high=0.55, level=LEVEL),
+        MeasureOptions(level=LEVEL),
+    )
     found = {
         result.measure: result.measurement
         for result in full_results(RANKED, options, {"ks_separation": spread}, np.array([0, 2, 4]))
@@ -159,7 +168,7 @@ def test_all_measures_of_the_whole_are_named_and_of_the_level() -> None:
     ]
     assert found["ks_separation"] == ks_separation(TABLE, spread)
     assert found["ks_separation_critical"] == ks_critical(12, 20, LEVEL)
-    assert found["gini"] == gini(roc_auc(TABLE, LEVEL))
+    assert found["gini"] == gini_coefficient(roc_auc(TABLE, LEVEL))
     assert found["roc_auc"].interval == roc_auc(TABLE, LEVEL).interval
     assert found["roc_auc"].detail is not None
     assert found["roc_auc"].detail.rows == (
@@ -171,18 +180,18 @@ def test_all_measures_of_the_whole_are_named_and_of_the_level() -> None:
 
 
 def test_resamples_have_the_separation_of_their_own_counts() -> None:
-    drawn = Resamples.of(RANKED, 30, np.random.default_rng(4))
+    drawn = ScoreResamples.from_ranked(RANKED, 30, np.random.default_rng(4))
     true, both = drawn.true.astype(float), drawn.both.astype(float)
     apart = np.abs(true / true[-1] - (both - true) / (both[-1] - true[-1])).max(axis=0)
 
-    (found,) = statistics(drawn).items()
+    (found,) = separation_statistics(drawn).items()
 
     assert found[0] == "ks_separation"
     assert found[1] == pytest.approx(apart, abs=1e-6)
 
 
 def test_losses_are_of_the_level_that_is_asked_for() -> None:
-    found = measures_of_scores([0.2, 0.7, 0.9, 0.4], [0, 1, 1, 0], Options(level=LEVEL, resamples=2))
+    found = measures_of_scores([0.2, 0.7, 0.9, 0.4], [0, 1, 1, 0], MeasureOptions(level=LEVEL, resamples=2))
     intervals = [found[name].interval for name in ("brier_score", "log_loss")]
 
     assert [each.level for each in intervals if each is not None] == [LEVEL, LEVEL]
@@ -197,5 +206,5 @@ def test_curves_name_their_columns_and_begin_and_end_at_the_cells_ends() -> None
     assert positive == pytest.approx([0.0, 1 / 12, 3 / 12, 4 / 12, 9 / 12, 1.0])
     assert roc.columns == ("threshold", "false_positive_rate", "true_positive_rate")
     assert separation.columns == ("score", "negative", "positive")
-    bounded = separation_curve(Ranked.of(TABLE, np.array([0.0, 0.1, 0.25, 0.5, 0.8, 1.0])))
+    bounded = separation_curve(RankedScores.from_table(TABLE, np.array([0.0, 0.1, 0.25, 0.5, 0.8, 1.0])))
     assert bounded[0].tolist() == [0.0, 0.1, 0.25, 0.5, 0.8, 1.0]

@@ -8,22 +8,27 @@ import pytest
 from measure_states import binary_counting, scored
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.class_estimates import _mean
+from monitor.measures.class_estimates import _class_mean
 from monitor.measures.classification.calibration import (
     RankedProbabilities,
-    Reliability,
+    ReliabilityGroups,
     brier_skill_score,
     calibrated_gaps,
+    calibration_statistics,
     critical_results,
     group_results,
     mean_results,
-    statistics,
     too_few,
 )
-from monitor.measures.classification.recalibration import fit_results, recalibration
-from monitor.measures.estimates import Estimate
-from monitor.measures.options import Options
-from monitor.measures.statistics.ranked import Ranked, Resamples, Spread, merged
+from monitor.measures.classification.recalibration import fit_recalibration, fit_results
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.score_estimates import EstimatedValue
+from monitor.measures.statistics.ranked_scores import (
+    RankedScores,
+    ResampleSpread,
+    ScoreResamples,
+    merge_score_cells,
+)
 
 RNG = np.random.default_rng(5)
 SCORES = RNG.beta(2, 3, 800)
@@ -31,21 +36,23 @@ LABELS = (RNG.uniform(size=800) < 0.1 + 0.7 * SCORES).astype(int)
 CLIP = 2.0**-12
 
 
-def ranked(scores: list[float], labels: list[int]) -> Ranked:
+def ranked(scores: list[float], labels: list[int]) -> RankedScores:
     counting = binary_counting()
-    return Ranked.of(counting.score_table(scored(scores, labels, counting)), counting.score_bounds)
+    return RankedScores.from_table(
+        counting.score_table(scored(scores, labels, counting)), counting.score_bounds
+    )
 
 
 def of_log() -> RankedProbabilities:
-    return RankedProbabilities.of(ranked(SCORES.tolist(), LABELS.tolist()))
+    return RankedProbabilities.from_ranked(ranked(SCORES.tolist(), LABELS.tolist()))
 
 
 def test_errors_of_resamples_are_those_of_their_groups() -> None:
     probabilities = of_log()
-    resamples = Resamples.of(probabilities.ranked, 12, np.random.default_rng(3))
+    resamples = ScoreResamples.from_ranked(probabilities.ranked, 12, np.random.default_rng(3))
     records, n = probabilities.ranked.records, 800
 
-    found = statistics(resamples, probabilities)
+    found = calibration_statistics(resamples, probabilities)
 
     cells = [*resamples.first, len(records)]
     middles = np.asarray(
@@ -71,7 +78,7 @@ def test_errors_of_resamples_are_those_of_their_groups() -> None:
 def test_covariance_of_the_fit_is_the_inverse_of_its_information_and_its_resolution_the_gradients() -> None:
     cells = of_log().ranked
 
-    fit = recalibration(cells)
+    fit = fit_recalibration(cells)
 
     assert fit is not None
     middle, lower, upper = (
@@ -110,7 +117,7 @@ def test_both_coefficients_say_why_there_is_no_fit_and_of_how_many(
     found = list(fit_results(ranked(scores, labels), 0.95))
 
     assert [one.measure for one in found] == ["calibration_slope", "calibration_intercept"]
-    assert [one.measurement for one in found] == [Measurement.absent(reason, n=len(labels))] * 2
+    assert [one.measurement for one in found] == [Measurement.without_value(reason, n=len(labels))] * 2
 
 
 def test_coefficients_and_means_are_of_all_records() -> None:
@@ -121,22 +128,22 @@ def test_coefficients_and_means_are_of_all_records() -> None:
 
 
 def test_without_a_record_neither_mean_is_there() -> None:
-    found = list(mean_results(RankedProbabilities.of(ranked([], []))))
+    found = list(mean_results(RankedProbabilities.from_ranked(ranked([], []))))
 
     assert [(one.measure, one.subject) for one in found] == [
         ("mean_predicted_probability", ""),
         ("calibration_in_the_large", ""),
     ]
-    assert [one.measurement for one in found] == [Measurement.absent(Reason.NO_LABELS, n=0)] * 2
+    assert [one.measurement for one in found] == [Measurement.without_value(Reason.NO_LABELS, n=0)] * 2
 
 
 def test_a_mean_of_two_records_has_the_interval_of_their_variance_and_one_record_has_none() -> None:
-    mean, large = mean_results(RankedProbabilities.of(ranked([0.25, 0.75], [0, 1])))
-    one_mean, _ = mean_results(RankedProbabilities.of(ranked([0.25], [0])))
+    mean, large = mean_results(RankedProbabilities.from_ranked(ranked([0.25, 0.75], [0, 1])))
+    one_mean, _ = mean_results(RankedProbabilities.from_ranked(ranked([0.25], [0])))
 
     interval = mean.measurement.interval
     assert interval is not None
-    middles = RankedProbabilities.of(ranked([0.25, 0.75], [0, 1])).middle
+    middles = RankedProbabilities.from_ranked(ranked([0.25, 0.75], [0, 1])).middle
     half = 1.959963985 * math.sqrt(np.var(middles) / 1)  # by n - 1, of which there is one
     assert mean.measurement.value == pytest.approx(np.mean(middles))
     assert interval.lower == pytest.approx(max(0.0, np.mean(middles) - half))
@@ -146,16 +153,16 @@ def test_a_mean_of_two_records_has_the_interval_of_their_variance_and_one_record
 
 
 ESTIMATES = (
-    Estimate(0.6, variance=0.01, square=0.04, resolution=0.002),
-    Estimate(0.9, variance=0.03, square=0.05, resolution=0.004),
+    EstimatedValue(0.6, variance=0.01, square=0.04, resolution=0.002),
+    EstimatedValue(0.9, variance=0.03, square=0.05, resolution=0.004),
 )
 
 
 def test_a_mean_over_classes_adds_up_squares_where_records_bear_on_all_and_variances_where_on_one() -> None:
-    recall, precision = (_mean(ESTIMATES, precise=precise) for precise in (False, True))
+    recall, precision = (_class_mean(ESTIMATES, precise=precise) for precise in (False, True))
 
-    assert isinstance(recall, Estimate)
-    assert isinstance(precision, Estimate)
+    assert isinstance(recall, EstimatedValue)
+    assert isinstance(precision, EstimatedValue)
     for mean in (recall, precision):
         assert mean.value == pytest.approx(0.75)
         assert mean.resolution == pytest.approx(0.003)
@@ -167,11 +174,13 @@ def test_a_mean_over_classes_adds_up_squares_where_records_bear_on_all_and_varia
 def test_a_mean_over_classes_leaves_out_what_labels_do_not_know_and_tells_another_reason() -> None:
     first, second = ESTIMATES
 
-    assert _mean([first, Reason.NO_LABELS, second], precise=False) == _mean([first, second], precise=False)
-    assert _mean([first, Reason.TOO_FEW], precise=False) is Reason.TOO_FEW
-    assert _mean([Reason.NO_LABELS], precise=False) is None
-    never = _mean([first, None], precise=True)
-    assert isinstance(never, Estimate)
+    assert _class_mean([first, Reason.NO_LABELS, second], precise=False) == _class_mean(
+        [first, second], precise=False
+    )
+    assert _class_mean([first, Reason.TOO_FEW], precise=False) is Reason.TOO_FEW
+    assert _class_mean([Reason.NO_LABELS], precise=False) is None
+    never = _class_mean([first, None], precise=True)
+    assert isinstance(never, EstimatedValue)
     assert never.value == pytest.approx(0.3)
     assert never.variance == pytest.approx(0.01 / 4)
 
@@ -181,14 +190,14 @@ def test_the_skill_spreads_as_a_function_of_the_means_of_loss_and_label() -> Non
     counters = scored(SCORES.tolist(), LABELS.tolist(), counting)
     probabilities = of_log()
 
-    found = brier_skill_score(probabilities, counting.losses(counters), 0.9)
+    found = brier_skill_score(probabilities, counting.losses_view(counters), 0.9)
 
     cells = probabilities.ranked
     middle = np.concatenate(
         [np.repeat(probabilities.middle, side.astype(int)) for side in (cells.negative, cells.positive)]
     )
     label = np.repeat([0.0, 1.0], [cells.negatives, cells.positives])
-    brier, r = float(counting.losses(counters).mean("brier")), LABELS.mean()
+    brier, r = float(counting.losses_view(counters).exact_mean("brier")), LABELS.mean()
 
     def skill(loss: float, rate: float) -> float:
         return 1 - loss / (rate * (1 - rate))
@@ -212,7 +221,7 @@ def test_no_skill_is_above_1() -> None:
     counters = scored(scores, labels, counting)
 
     found = brier_skill_score(
-        RankedProbabilities.of(ranked(scores, labels)), counting.losses(counters), 0.999
+        RankedProbabilities.from_ranked(ranked(scores, labels)), counting.losses_view(counters), 0.999
     )
 
     assert found.interval is not None
@@ -221,10 +230,10 @@ def test_no_skill_is_above_1() -> None:
 
 def test_calibration_errors_can_be_off_by_half_a_cell_and_their_table_ascends() -> None:
     probabilities = of_log()
-    found = list(group_results(probabilities, None, {}, Options(), None))
+    found = list(group_results(probabilities, None, {}, MeasureOptions(), None))
 
     told = {one.measure: one.measurement for one in found}
-    first, group = merged(probabilities.ranked)
+    first, group = merge_score_cells(probabilities.ranked)
     starts = [*first[group], len(probabilities.middle)]
     records, half, middle = probabilities.ranked.records, probabilities.half, probabilities.middle
     errors, rows = [], []
@@ -255,11 +264,11 @@ def test_calibration_errors_can_be_off_by_half_a_cell_and_their_table_ascends() 
 
 def test_intervals_of_calibration_errors_are_basic_ones_within_what_each_can_be() -> None:
     probabilities = of_log()
-    resamples = Resamples.of(probabilities.ranked, 200, np.random.default_rng(3))
+    resamples = ScoreResamples.from_ranked(probabilities.ranked, 200, np.random.default_rng(3))
     names = [f"{name}_calibration_error" for name in ("expected", "maximum", "squared")]
-    wide = {name: Spread(merged=0.0, low=-1.5, high=1.5, level=0.9) for name in names}
+    wide = {name: ResampleSpread(merged=0.0, low=-1.5, high=1.5, level=0.9) for name in names}
 
-    found = group_results(probabilities, resamples, wide, Options(), None)
+    found = group_results(probabilities, resamples, wide, MeasureOptions(), None)
 
     bounds = {
         one.measure: [
@@ -276,20 +285,26 @@ def test_intervals_of_calibration_errors_are_basic_ones_within_what_each_can_be(
 def test_errors_of_few_records_are_absent_by_name() -> None:
     for labels, reason in (([], Reason.NO_LABELS), ([0, 1] * 74, Reason.TOO_FEW)):
         scores = np.linspace(0.1, 0.9, len(labels)).tolist()
-        found = list(group_results(RankedProbabilities.of(ranked(scores, labels)), None, {}, Options(), None))
+        found = list(
+            group_results(
+                RankedProbabilities.from_ranked(ranked(scores, labels)), None, {}, MeasureOptions(), None
+            )
+        )
 
         assert [one.measure for one in found] == [
             *("expected_calibration_error", "maximum_calibration_error", "squared_calibration_error"),
             *("expected_calibration_error_critical", "maximum_calibration_error_critical"),
         ]
-        assert {one.measurement for one in found} == {Measurement.absent(reason, n=len(labels))}
+        assert {one.measurement for one in found} == {Measurement.without_value(reason, n=len(labels))}
     assert (too_few(149), too_few(150)) == (True, False)
 
 
 def test_means_of_probabilities_have_intervals_within_what_they_can_be() -> None:
-    low, of_low = mean_results(RankedProbabilities.of(ranked([0.001] * 9 + [0.9], [1] * 10)), 0.999)
-    high, of_high = mean_results(RankedProbabilities.of(ranked([0.999] * 9 + [0.1], [0] * 10)), 0.999)
-    equal, exact = mean_results(RankedProbabilities.of(ranked([0.3] * 5, [0, 0, 0, 0, 0])), 0.9)
+    low, of_low = mean_results(RankedProbabilities.from_ranked(ranked([0.001] * 9 + [0.9], [1] * 10)), 0.999)
+    high, of_high = mean_results(
+        RankedProbabilities.from_ranked(ranked([0.999] * 9 + [0.1], [0] * 10)), 0.999
+    )
+    equal, exact = mean_results(RankedProbabilities.from_ranked(ranked([0.3] * 5, [0, 0, 0, 0, 0])), 0.9)
 
     bounds = [one.measurement.interval for one in (low, of_low, high, of_high)]
     assert [one and one.lower for one in bounds[:2]] == [0.0, -1.0]
@@ -301,7 +316,7 @@ def test_means_of_probabilities_have_intervals_within_what_they_can_be() -> None
 def test_gaps_of_calibrated_scores_have_the_means_and_spreads_of_binomial_ones(share: float) -> None:
     """Of a rare class records are drawn one by one, of others from the normal limit."""
     records, mean = np.asarray([400, 600]), np.asarray([share, 1 - share])
-    reliability = Reliability(
+    reliability = ReliabilityGroups(
         *(records, records // 2, mean, np.zeros(2), records * mean * (1 - mean), np.zeros(2), np.ones(2))
     )
 
@@ -319,8 +334,8 @@ def test_gaps_of_calibrated_scores_have_the_means_and_spreads_of_binomial_ones(s
 
 def test_critical_errors_are_quantiles_of_calibrated_gaps() -> None:
     probabilities = of_log()
-    first, group = merged(probabilities.ranked)
-    reliability = Reliability.of(probabilities, first[group])
+    first, group = merge_score_cells(probabilities.ranked)
+    reliability = ReliabilityGroups.from_cells(probabilities, first[group])
 
     found = list(critical_results(reliability, 800, 400, np.random.default_rng(7), 0.9))
 

@@ -11,39 +11,39 @@ import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.against import SegmentMean, segment_contribution
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.comparison import CONTRIBUTION
-from monitor.measures.catalogue.measure import Direction, Family, Unit, Yardstick
-from monitor.measures.comparison.arms import mean_of as mean_of_arm
-from monitor.measures.comparison.arms import outcomes, rates_of
+from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
+from monitor.measures.catalogue.measure import BetterDirection, ChanceYardstick, MeasureFamily, MeasureUnit
+from monitor.measures.comparison.arm_outcomes import compared_classes, rates_of
+from monitor.measures.comparison.arm_outcomes import mean_of as mean_of_arm
 from monitor.measures.comparison.challenger import evidence_results
-from monitor.measures.comparison.sequential import outcome_results, ratio_results
-from monitor.measures.estimates import error_results
+from monitor.measures.comparison.sequential_tests import outcome_results, ratio_results
 from monitor.measures.evaluate import (
     best_threshold,
-    challenge,
-    comparison,
-    estimates,
-    expectation,
+    compare_arms,
+    compare_challenger,
     label_quality,
-    learned,
+    learn_from_labels,
+    make_expected_cells,
     mean_of,
-    performance,
-    quality,
-    shift,
+    measure_estimates,
+    measure_performance,
+    measure_quality,
+    measure_shift,
 )
-from monitor.measures.options import Options, Result
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.measurement_comparison import SegmentMean, segment_contribution
+from monitor.measures.score_estimates import error_results
 from monitor.measures.volume import volume_ratio
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.labels.pairing import agreement
-from monitor.records.reading import Arms, Challenger, Reading, Task
+from monitor.records.labels.paired_scores import agreement_view
+from monitor.records.reading import ChallengerOutput, ComparedArms, ModelTask, ReadingOptions
 from monitor.records.reference import Reference, reference_of
 from monitor.states.counters import Counters
 from monitor.states.strata import Stratum
 
-TASKS = tuple(Task)
+TASKS = tuple(ModelTask)
 Key = tuple[str, str]
 
 
@@ -62,7 +62,7 @@ class Example:
         return self.reference.counting
 
 
-def reading_of(task: Task) -> Reading:
+def reading_of(task: ModelTask) -> ReadingOptions:
     reading = replace(
         binary_reading(),
         task=task,
@@ -70,18 +70,18 @@ def reading_of(task: Task) -> Reading:
         time_units=(*binary_reading().time_units, ("logged_at", "us")),
         numeric=("x",),
         categorical=("c",),
-        arms=Arms(column="arm", control="control", treatment="treatment"),
+        arms=ComparedArms(column="arm", control="control", treatment="treatment"),
     )
-    if task is Task.BINARY:
-        return replace(reading, challenger=Challenger(column="other", threshold=0.5))
-    if task is Task.MULTICLASS:
+    if task is ModelTask.BINARY:
+        return replace(reading, challenger=ChallengerOutput(column="other", threshold=0.5))
+    if task is ModelTask.MULTICLASS:
         classes = ("ant", "bee", "cat")
-        challenger = Challenger(column="other")
+        challenger = ChallengerOutput(column="other")
         return replace(reading, classes=classes, probabilities=classes, threshold=None, challenger=challenger)
     return replace(reading, classes=(), has_score=False, threshold=None, score_range=(-math.inf, math.inf))
 
 
-def rows_of(task: Task, seed: int, n: int) -> pa.Table:
+def rows_of(task: ModelTask, seed: int, n: int) -> pa.Table:
     rng = np.random.default_rng(seed)
     columns: dict[str, object] = {
         "feature_x": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.03),
@@ -92,12 +92,12 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
     }
     none = rng.random(n) < 0.1
     match task:
-        case Task.BINARY:
+        case ModelTask.BINARY:
             label = rng.integers(0, 2, n)
             columns["score"] = pa.array(np.clip(rng.normal(0.4 + 0.2 * label, 0.2), 0, 1))
             columns["label"] = pa.array(label.astype(str).tolist(), mask=none)
             columns["challenger"] = pa.array(np.clip(rng.normal(0.4 + 0.25 * label, 0.2), 0, 1))
-        case Task.MULTICLASS:
+        case ModelTask.MULTICLASS:
             names = rng.choice(["ant", "bee", "cat"], n)
             columns["label"] = pa.array(names.tolist(), mask=none)
             columns["challenger"] = pa.array(np.where(rng.random(n) < 0.6, names, "bee").tolist())
@@ -105,7 +105,7 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
             columns["prediction"] = pa.array(np.asarray(["ant", "bee", "cat"])[odds.argmax(axis=0)].tolist())
             for name, column in zip(("ant", "bee", "cat"), odds / odds.sum(axis=0), strict=True):
                 columns[f"probability:{name}"] = pa.array(np.where(rng.random(n) < 0.998, column, np.nan))
-        case Task.REGRESSION:
+        case ModelTask.REGRESSION:
             number = rng.normal(3, 2, n)
             columns["prediction"] = pa.array(number + rng.normal(size=n))
             columns["label"] = pa.array(number, mask=none)
@@ -113,7 +113,7 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
 
 
 @cache
-def example(task: Task) -> Example:
+def example(task: ModelTask) -> Example:
     plain = rows_of(task, 1, 3000).drop_columns(["id", "event_time", "reported_at", "logged_at", "arm"])
     reference, rows = reference_of(plain, reading_of(task)), rows_of(task, 2, 1400)
     return counted(reference, rows)
@@ -131,24 +131,28 @@ def profit_of(counting: Counting) -> dict[Key, float]:
 
 
 def measured(case: Example) -> dict[Key, Measurement]:
-    counting, everything = case.counting, frozenset(Family)
-    options = Options(resamples=60, profit=profit_of(case.counting), families=everything)
-    n = int(case.records.block("volume")[VOLUME.index("records")])
+    counting, everything = case.counting, frozenset(MeasureFamily)
+    options = MeasureOptions(resamples=60, profit=profit_of(case.counting), families=everything)
+    n = int(case.records.dense_block("volume")[VOLUME.index("records")])
     options = replace(options, threshold=best_threshold(counting, case.reference.labels, options))
-    found = performance(counting, case.labels, options)
-    estimated = estimates(counting, learned(counting, case.reference.labels), case.records, options)
+    found = measure_performance(counting, case.labels, options)
+    estimated = measure_estimates(
+        counting, learn_from_labels(counting, case.reference.labels), case.records, options
+    )
     results = [
         *found,
         *estimated,
         *error_results(estimated, found),
-        *shift(counting, expectation(counting, case.reference.records), case.records, options),
-        *quality(counting, case.records),
+        *measure_shift(
+            counting, make_expected_cells(counting, case.reference.records), case.records, options
+        ),
+        *measure_quality(counting, case.records),
         *label_quality(counting, case.labels, options),
-        *comparison(counting, case.arms["control"], case.arms["treatment"], options),
-        *challenge(counting, case.labels, options),
+        *compare_arms(counting, case.arms["control"], case.arms["treatment"], options),
+        *compare_challenger(counting, case.labels, options),
         *going_on(case, n),
-        Result("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
-        Result(CONTRIBUTION, "", contribution_of(case)),
+        MeasureResult("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
+        MeasureResult(CONTRIBUTION, "", contribution_of(case)),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)
@@ -158,51 +162,51 @@ def measured(case: Example) -> dict[Key, Measurement]:
 def contribution_of(case: Example) -> Measurement:
     """Of an arm in which the model was right before, if any of its records are labelled."""
     counting = case.counting
-    numbers = counting.reading.task is Task.REGRESSION
+    numbers = counting.reading.task is ModelTask.REGRESSION
     whole, now = (mean_of(counting, labels) for labels in (case.labels, case.arms["control"]))
     then = SegmentMean(whole.n, 0.0 if numbers else 1.0)
     mean = BY_NAME["mean_absolute_error" if numbers else "accuracy"]
     found = segment_contribution(mean, {"arm=control": now}, {"arm=control": then}, (whole, then))
-    return found or Measurement.absent(Reason.NO_LABELS, n=0)
+    return found or Measurement.without_value(Reason.NO_LABELS, n=0)
 
 
-def going_on(case: Example, n: int) -> list[Result]:
+def going_on(case: Example, n: int) -> list[MeasureResult]:
     counting, arms = case.counting, [case.arms[name] for name in ("control", "treatment")]
     found = list(ratio_results(n // 2, n - n // 2, planned=0.5, most=0.0, level=0.95))
-    if counting.reading.task is Task.REGRESSION:
-        means = [mean_of_arm(counting.errors(arm)) for arm in arms]
+    if counting.reading.task is ModelTask.REGRESSION:
+        means = [mean_of_arm(counting.errors_view(arm)) for arm in arms]
         found += outcome_results(means[0], means[1], detect=0.5, most=0.0, level=0.95)
         return found
     classes = counting.reading.classes
-    rates = [rates_of(counting.histogram(arm, "label"), len(classes)) for arm in arms]
-    for at, subject in outcomes(classes):
+    rates = [rates_of(counting.histogram_view(arm, "label"), len(classes)) for arm in arms]
+    for at, subject in compared_classes(classes):
         pair = rates[0][at], rates[1][at]
         found += outcome_results(*pair, detect=0.02, most=0.0, level=0.95, subject=subject)
-    return [*found, *evidence_results(agreement(case.labels), 0.0)]
+    return [*found, *evidence_results(agreement_view(case.labels), 0.0)]
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_what_is_measured_is_what_the_catalogue_lists_for_the_task(task: Task) -> None:
+def test_what_is_measured_is_what_the_catalogue_lists_for_the_task(task: ModelTask) -> None:
     names = {name for name, _ in measured(example(task))}
 
-    of_windows = [one for one in CATALOGUE if one.family not in (Family.LOG, Family.DAILY)]
+    of_windows = [one for one in CATALOGUE if one.family not in (MeasureFamily.LOG, MeasureFamily.DAILY)]
     assert names == {measure.name for measure in of_windows if task in measure.tasks}
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_values_are_plain_numbers_within_the_range_of_their_unit(task: Task) -> None:
+def test_values_are_plain_numbers_within_the_range_of_their_unit(task: ModelTask) -> None:
     for (name, subject), measurement in measured(example(task)).items():
         value = measurement.value
         assert type(value) is float, (name, subject, measurement)
         assert type(measurement.n) is int
         assert type(measurement.resolution) is float
         assert math.isfinite(value)
-        if BY_NAME[name].unit is Unit.RATIO and "difference" not in name:
+        if BY_NAME[name].unit is MeasureUnit.RATIO and "difference" not in name:
             assert 0 <= value <= 1
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_intervals_are_where_the_catalogue_says_and_hold_the_value(task: Task) -> None:
+def test_intervals_are_where_the_catalogue_says_and_hold_the_value(task: ModelTask) -> None:
     for (name, subject), measurement in measured(example(task)).items():
         assert (measurement.interval is not None) == BY_NAME[name].has_interval, (name, subject)
         if measurement.interval is not None:
@@ -212,7 +216,7 @@ def test_intervals_are_where_the_catalogue_says_and_hold_the_value(task: Task) -
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_order_of_the_records_changes_nothing(task: Task) -> None:
+def test_the_order_of_the_records_changes_nothing(task: ModelTask) -> None:
     case = example(task)
     order = np.random.default_rng(0).permutation(case.rows.num_rows)
 
@@ -222,30 +226,30 @@ def test_the_order_of_the_records_changes_nothing(task: Task) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_equal_states_have_equal_results_however_they_were_merged(task: Task) -> None:
+def test_equal_states_have_equal_results_however_they_were_merged(task: ModelTask) -> None:
     case = example(task)
     half = case.rows.num_rows // 2
     parts = [counted(case.reference, case.rows.slice(*bounds)) for bounds in ((half, None), (0, half))]
     merged = Example(
         case.reference,
         case.rows,
-        parts[0].records.merge(parts[1].records),
-        parts[0].labels.merge(parts[1].labels),
-        {arm: parts[0].arms[arm].merge(parts[1].arms[arm]) for arm in case.arms},
+        parts[0].records.merge_with(parts[1].records),
+        parts[0].labels.merge_with(parts[1].labels),
+        {arm: parts[0].arms[arm].merge_with(parts[1].arms[arm]) for arm in case.arms},
     )
 
     assert measured(merged) == measured(case)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> None:
+def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: ModelTask) -> None:
     case = example(task)
     doubled = Example(
         case.reference,
         case.rows,
-        case.records.merge(case.records),
-        case.labels.merge(case.labels),
-        {arm: counters.merge(counters) for arm, counters in case.arms.items()},
+        case.records.merge_with(case.records),
+        case.labels.merge_with(case.labels),
+        {arm: counters.merge_with(counters) for arm, counters in case.arms.items()},
     )
     moved = {
         "profit",
@@ -271,9 +275,9 @@ def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> Non
     once, twice = measured(case), measured(doubled)
 
     for (name, subject), measurement in once.items():
-        if name in moved or name.endswith("_critical") or BY_NAME[name].family is Family.DISTANCES:
+        if name in moved or name.endswith("_critical") or BY_NAME[name].family is MeasureFamily.DISTANCES:
             continue
-        factor = 2 if BY_NAME[name].unit is Unit.RECORDS else 1
+        factor = 2 if BY_NAME[name].unit is MeasureUnit.RECORDS else 1
         other = twice[name, subject]
         assert measurement.value is not None
         assert other.value == pytest.approx(factor * measurement.value, rel=1e-12), name
@@ -281,9 +285,9 @@ def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> Non
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_nothing_counted_is_a_reason_or_a_count_of_zero(task: Task) -> None:
+def test_nothing_counted_is_a_reason_or_a_count_of_zero(task: ModelTask) -> None:
     counting = example(task).counting
-    labels, records = Counters.empty(counting.labels), Counters.empty(counting.records)
+    labels, records = Counters.make_empty(counting.labels), Counters.make_empty(counting.records)
     empty = Example(
         example(task).reference,
         pa.table({}),
@@ -293,20 +297,23 @@ def test_nothing_counted_is_a_reason_or_a_count_of_zero(task: Task) -> None:
     )
 
     for (name, _), measurement in measured(empty).items():
-        if BY_NAME[name].unit is Unit.RECORDS:
+        if BY_NAME[name].unit is MeasureUnit.RECORDS:
             assert measurement == Measurement(value=0.0, n=0), name
         else:
             assert measurement.reason in {Reason.NO_LABELS, Reason.NO_RECORDS, Reason.NOT_COUNTED}, name
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_without_resamples_only_bootstraps_and_of_a_part_only_headlines_are_there(task: Task) -> None:
+def test_without_resamples_only_bootstraps_and_of_a_part_only_headlines_are_there(task: ModelTask) -> None:
     case = example(task)
-    options = Options(resamples=60, profit=profit_of(case.counting))
-    whole = {(r.measure, r.subject): r.measurement for r in performance(case.counting, case.labels, options)}
+    options = MeasureOptions(resamples=60, profit=profit_of(case.counting))
+    whole = {
+        (r.measure, r.subject): r.measurement
+        for r in measure_performance(case.counting, case.labels, options)
+    }
 
-    closed = performance(case.counting, case.labels, replace(options, resamples=0))
-    of_part = performance(case.counting, case.labels, replace(options, resamples=0, whole=False))
+    closed = measure_performance(case.counting, case.labels, replace(options, resamples=0))
+    of_part = measure_performance(case.counting, case.labels, replace(options, resamples=0, whole=False))
 
     asked, wanted = ({(r.measure, r.subject) for r in results} for results in (closed, of_part))
     drawn = {
@@ -316,7 +323,7 @@ def test_without_resamples_only_bootstraps_and_of_a_part_only_headlines_are_ther
     of_classes = {("roc_auc", f"class:{name}") for name in case.counting.probable}
     headlines = {name for name, subject in set(whole) - of_classes if BY_NAME[name].headline}
     assert headlines <= {name for name, _ in wanted}
-    assert task is Task.REGRESSION or wanted < asked
+    assert task is ModelTask.REGRESSION or wanted < asked
     for one in (*closed, *of_part):
         full = whole[one.measure, one.subject]
         expected = replace(full, interval=None) if BY_NAME[one.measure].bootstrap else full
@@ -324,13 +331,13 @@ def test_without_resamples_only_bootstraps_and_of_a_part_only_headlines_are_ther
 
 
 def test_wider_levels_have_wider_intervals() -> None:
-    case = example(Task.BINARY)
+    case = example(ModelTask.BINARY)
     narrow, wide = (
         {
             (r.measure, r.subject): r.measurement.interval
-            for r in performance(case.counting, case.labels, options)
+            for r in measure_performance(case.counting, case.labels, options)
         }
-        for options in (Options(level=0.8), Options(level=0.99))
+        for options in (MeasureOptions(level=0.8), MeasureOptions(level=0.99))
     )
 
     for key, interval in narrow.items():
@@ -343,12 +350,16 @@ def test_wider_levels_have_wider_intervals() -> None:
 
 def test_names_are_unique_and_say_their_direction() -> None:
     assert len(BY_NAME) == len(CATALOGUE)
-    endings = {"_error": Direction.LOWER, "_loss": Direction.LOWER, "_distance": Direction.LOWER}
+    endings = {
+        "_error": BetterDirection.LOWER,
+        "_loss": BetterDirection.LOWER,
+        "_distance": BetterDirection.LOWER,
+    }
     for measure in CATALOGUE:
         for ending, direction in endings.items():
             assert not measure.name.endswith(ending) or measure.direction is direction, measure.name
         if measure.name.endswith("_score") and measure.name != "brier_score":
-            assert measure.direction is Direction.HIGHER
+            assert measure.direction is BetterDirection.HIGHER
         assert measure.definition.endswith((".", "`"))
 
 
@@ -356,23 +367,29 @@ def test_a_critical_value_is_that_of_one_measure_and_what_stands_beside_a_value_
     critical = [measure.critical for measure in CATALOGUE if measure.critical is not None]
     beside = {measure.beside for measure in CATALOGUE if measure.beside is not None}
 
-    yardsticks = [measure.name for measure in CATALOGUE if measure.yardstick is Yardstick.CRITICAL]
+    yardsticks = [measure.name for measure in CATALOGUE if measure.yardstick is ChanceYardstick.CRITICAL]
     assert sorted(critical) == sorted(yardsticks)
     assert beside <= BY_NAME.keys()
     assert all(measure.interval is None for measure in CATALOGUE if measure.beside is not None)
 
 
 def test_an_estimate_and_its_error_name_what_they_estimate() -> None:
-    estimates = {measure.name: measure for measure in CATALOGUE if measure.family is Family.ESTIMATE}
+    estimates = {measure.name: measure for measure in CATALOGUE if measure.family is MeasureFamily.ESTIMATE}
 
     assert {f"estimated_{measure.estimates}" for measure in estimates.values()} < estimates.keys()
     for measure in CATALOGUE:
-        assert (measure.family is Family.ESTIMATE) == (measure.estimates in BY_NAME)
+        assert (measure.family is MeasureFamily.ESTIMATE) == (measure.estimates in BY_NAME)
         assert measure.estimates == "" or BY_NAME[measure.estimates].tasks >= measure.tasks
 
 
 def test_every_family_but_those_for_a_closer_look_has_a_headline_measure() -> None:
     headlines = {measure.family for measure in CATALOGUE if measure.headline}
 
-    closer = {Family.DISTANCES, Family.AVERAGES, Family.CALIBRATION, Family.GAINS, Family.DAILY}
-    assert headlines == set(Family) - closer
+    closer = {
+        MeasureFamily.DISTANCES,
+        MeasureFamily.AVERAGES,
+        MeasureFamily.CALIBRATION,
+        MeasureFamily.GAINS,
+        MeasureFamily.DAILY,
+    }
+    assert headlines == set(MeasureFamily) - closer

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from scipy import special, stats
 from sklearn.metrics import roc_auc_score
 
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.measurement import Reason
-from monitor.core.typing import Bools, Floats, Ints
 from monitor.measures.comparison.challenger import (
     accuracy_difference,
     auc_difference,
+    challenger_results,
     discordant_evidence,
     evidence_results,
-    results,
     sign_test,
     sign_test_one_sided,
     signed_rank,
 )
-from monitor.states.pairs import Agreement, PairedLosses, PairedScores
+from monitor.states.pairs import PairedAgreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
 EDGES = np.exp(np.arange(-14.0, 4.2, math.log(1.01)))
@@ -61,7 +61,7 @@ def losses(differences: Floats) -> PairedLosses:
 
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(1, 100))
 def test_the_sign_test_is_scipys_binomial_test(b: int, c: int, others: int) -> None:
-    agreement = Agreement(others, b, c, 0)
+    agreement = PairedAgreement(others, b, c, 0)
 
     if b + c:
         assert sign_test(agreement).value == pytest.approx(stats.binomtest(c, b + c).pvalue)
@@ -72,7 +72,7 @@ def test_the_sign_test_is_scipys_binomial_test(b: int, c: int, others: int) -> N
 
 
 def test_without_records_nothing_is_compared() -> None:
-    nothing = Agreement(0, 0, 0, 0)
+    nothing = PairedAgreement(0, 0, 0, 0)
     empty = PairedScores(
         *(ScoreTable(np.zeros(3, np.int64), np.zeros(3, np.int64)),) * 2, np.zeros((2, 3, 3), np.int64)
     )
@@ -85,7 +85,7 @@ def test_without_records_nothing_is_compared() -> None:
 
 
 def test_the_difference_of_accuracies_is_that_of_the_records_that_only_one_predicts_right() -> None:
-    measured = accuracy_difference(Agreement(50, 9, 11, 30))
+    measured = accuracy_difference(PairedAgreement(50, 9, 11, 30))
 
     assert measured.value == pytest.approx(0.61 - 0.59)
     assert measured.n == 100
@@ -104,7 +104,7 @@ def test_the_interval_of_the_accuracies_difference_holds_the_true_one(
     shares = np.array([both, b, c, neither]) / (b + c + both + neither)
     drawn = np.random.default_rng(1).multinomial(b + c + both + neither, shares, 2_000)
 
-    intervals = [accuracy_difference(Agreement(*row)).interval for row in drawn.tolist()]
+    intervals = [accuracy_difference(PairedAgreement(*row)).interval for row in drawn.tolist()]
 
     truth = shares[2] - shares[1]
     held = [one is not None and one.lower <= truth <= one.upper for one in intervals]
@@ -128,11 +128,15 @@ def test_the_expected_evidence_between_equals_is_1_at_any_look() -> None:
 
 
 def test_a_p_value_that_is_always_valid_stays_a_probability() -> None:
-    found = {one.measure: one.measurement.value for one in evidence_results(Agreement(200, 9, 11, 280), 0.0)}
+    found = {
+        one.measure: one.measurement.value for one in evidence_results(PairedAgreement(200, 9, 11, 280), 0.0)
+    }
 
     assert found["challenger_p_value_always_valid"] == 1.0
     assert (found["challenger_log_evidence"] or 0.0) < 0
-    far = {one.measure: one.measurement.value for one in evidence_results(Agreement(0, 0, 10**6, 0), 7e5)}
+    far = {
+        one.measure: one.measurement.value for one in evidence_results(PairedAgreement(0, 0, 10**6, 0), 7e5)
+    }
     assert far["challenger_p_value_always_valid"] == 0.0
 
 
@@ -265,7 +269,9 @@ def test_all_that_is_told_of_two_models_has_its_records_and_its_level() -> None:
     first, second = special.expit(rng.normal(actual, 1.0)), special.expit(rng.normal(actual * 1.2, 1.0))
     differences = rng.normal(size=300)
 
-    found = results(Agreement(150, 40, 60, 50), paired(actual, first, second), losses(differences), 0.8)
+    found = challenger_results(
+        PairedAgreement(150, 40, 60, 50), paired(actual, first, second), losses(differences), 0.8
+    )
 
     told = {one.measure: one for one in found}
     assert {one.subject for one in told.values()} == {""}
@@ -276,7 +282,7 @@ def test_all_that_is_told_of_two_models_has_its_records_and_its_level() -> None:
     }
     intervals = [one.measurement.interval for one in told.values() if one.measurement.interval is not None]
     assert [one.level for one in intervals] == [0.8, 0.8]
-    evidence = list(evidence_results(Agreement(150, 40, 60, 50), 3.0))
+    evidence = list(evidence_results(PairedAgreement(150, 40, 60, 50), 3.0))
     assert [(one.measure, one.subject) for one in evidence] == [
         ("challenger_log_evidence", ""),
         ("challenger_p_value_always_valid", ""),
@@ -285,7 +291,7 @@ def test_all_that_is_told_of_two_models_has_its_records_and_its_level() -> None:
 
 
 def test_the_interval_of_a_difference_of_accuracies_ends_at_1() -> None:
-    certain = (Agreement(0, 0, 4, 0), Agreement(0, 4, 0, 0))
+    certain = (PairedAgreement(0, 0, 4, 0), PairedAgreement(0, 4, 0, 0))
     sure, other = (accuracy_difference(agreement).interval for agreement in certain)
 
     assert sure is not None
@@ -294,7 +300,7 @@ def test_the_interval_of_a_difference_of_accuracies_ends_at_1() -> None:
 
 
 def test_without_records_there_are_none() -> None:
-    nothing = Agreement(0, 0, 0, 0)
+    nothing = PairedAgreement(0, 0, 0, 0)
 
     found = [accuracy_difference(nothing), sign_test(nothing), sign_test_one_sided(nothing)]
     found += [result.measurement for result in evidence_results(nothing, 0.0)]

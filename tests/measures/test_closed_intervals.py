@@ -14,19 +14,19 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.statistics.intervals import (
     clopper_pearson,
-    mean,
+    find_root,
+    mean_measurement,
     newcombe_difference,
-    normal,
-    percentiles,
-    rate,
-    root,
+    normal_interval,
+    percentile_intervals,
+    rate_measurement,
     score_bounds,
-    student,
-    welch,
-    wilson,
+    student_interval,
+    welch_interval,
+    wilson_interval,
 )
 from monitor.states import sums
-from monitor.states.views import Sums
+from monitor.states.views import ExactSums
 
 COUNTS = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 SHAPES: dict[str, Callable[[float], float]] = {
@@ -43,7 +43,7 @@ SHAPES: dict[str, Callable[[float], float]] = {
 def test_wilson_equals_scipy(counts: tuple[int, int], level: float) -> None:
     expected = stats.binomtest(*counts).proportion_ci(level, method="wilson")
 
-    interval = wilson(*counts, level)
+    interval = wilson_interval(*counts, level)
 
     assert interval.lower == pytest.approx(expected.low, rel=1e-9, abs=1e-12)
     assert interval.upper == pytest.approx(expected.high, rel=1e-9, abs=1e-12)
@@ -51,7 +51,7 @@ def test_wilson_equals_scipy(counts: tuple[int, int], level: float) -> None:
 
 @given(COUNTS)
 def test_wilson_holds_the_rate(counts: tuple[int, int]) -> None:
-    interval = wilson(*counts)
+    interval = wilson_interval(*counts)
 
     assert 0 <= interval.lower <= counts[0] / counts[1] <= interval.upper <= 1
 
@@ -68,8 +68,8 @@ def test_newcombe_changes_sign_with_the_order(first: tuple[int, int], second: tu
 
 @pytest.mark.parametrize("variance", [0.0, float("inf"), float("nan")])
 def test_without_variance_there_is_no_interval(variance: float) -> None:
-    assert normal(1.0, variance, 0.95) is None
-    assert student(1.0, variance, 4, 0.95) is None
+    assert normal_interval(1.0, variance, 0.95) is None
+    assert student_interval(1.0, variance, 4, 0.95) is None
 
 
 @given(COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
@@ -86,7 +86,7 @@ def test_clopper_pearson_equals_scipy(counts: tuple[int, int], level: float) -> 
 def test_percentiles_are_the_quantiles_of_each_row(level: float) -> None:
     draws = np.random.default_rng(4).normal(size=(3, 97))
 
-    intervals = percentiles(draws, level)
+    intervals = percentile_intervals(draws, level)
 
     expected = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1).T.tolist()
     assert [[one.lower, one.upper] for one in intervals if one is not None] == [
@@ -97,7 +97,7 @@ def test_percentiles_are_the_quantiles_of_each_row(level: float) -> None:
 def test_percentiles_leave_undefined_draws_out_until_they_are_half() -> None:
     rows = [[np.nan, 1.0, 2.0, 3.0], [np.nan, np.nan, 1.0, 2.0], [np.nan] * 4, [4.0, 3.0, 2.0, 1.0]]
 
-    intervals = percentiles(np.asarray(rows), 0.5)
+    intervals = percentile_intervals(np.asarray(rows), 0.5)
 
     assert intervals == [Interval(1.5, 2.5, 0.5), None, None, Interval(1.75, 3.25, 0.5)]
 
@@ -107,25 +107,25 @@ def test_a_root_is_scipys(shape: str, zero: float) -> None:
     def moved(x: float) -> float:
         return SHAPES[shape](x - zero)
 
-    assert root(moved, 0.0, 1.0) == pytest.approx(brentq(moved, 0.0, 1.0, xtol=1e-12), abs=3e-12)
+    assert find_root(moved, 0.0, 1.0) == pytest.approx(brentq(moved, 0.0, 1.0, xtol=1e-12), abs=3e-12)
 
 
 @pytest.mark.parametrize(("start", "end"), [(0.5, 2.0), (-1.0, 0.5), (2.0, 0.5)])
 def test_a_root_at_an_end_is_found(start: float, end: float) -> None:
-    assert root(lambda x: x - 0.5, start, end) == pytest.approx(0.5, abs=3e-12)
+    assert find_root(lambda x: x - 0.5, start, end) == pytest.approx(0.5, abs=3e-12)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_an_interval_says_at_which_level_it_is(level: float) -> None:
     intervals = [
-        wilson(3, 9, level),
+        wilson_interval(3, 9, level),
         clopper_pearson(3, 9, level),
         newcombe_difference((3, 9), (5, 8), level)[1],
-        normal(1.0, 2.0, level),
-        student(1.0, 2.0, 4.0, level),
-        welch((1.0, 2.0, 5), (1.5, 1.0, 7), level),
-        rate(3, 9, level, Reason.NO_LABELS).interval,
-        *percentiles(np.arange(40.0).reshape(2, 20), level),
+        normal_interval(1.0, 2.0, level),
+        student_interval(1.0, 2.0, 4.0, level),
+        welch_interval((1.0, 2.0, 5), (1.5, 1.0, 7), level),
+        rate_measurement(3, 9, level, Reason.NO_LABELS).interval,
+        *percentile_intervals(np.arange(40.0).reshape(2, 20), level),
     ]
 
     assert [None if found is None else found.level for found in intervals] == [level] * len(intervals)
@@ -143,9 +143,13 @@ def test_newcombe_equals_statsmodels(first: tuple[int, int], second: tuple[int, 
 
 
 def test_a_rate_has_its_share_its_records_and_the_interval_asked_for() -> None:
-    assert rate(3, 12, 0.8, Reason.NO_LABELS) == Measurement(0.25, n=12, interval=wilson(3, 12, 0.8))
-    assert rate(3, 12, 0.8, Reason.NO_LABELS, clopper_pearson).interval == clopper_pearson(3, 12, 0.8)
-    assert rate(0, 0, 0.8, Reason.NO_RECORDS) == Measurement.absent(Reason.NO_RECORDS, n=0)
+    assert rate_measurement(3, 12, 0.8, Reason.NO_LABELS) == Measurement(
+        0.25, n=12, interval=wilson_interval(3, 12, 0.8)
+    )
+    assert rate_measurement(3, 12, 0.8, Reason.NO_LABELS, clopper_pearson).interval == clopper_pearson(
+        3, 12, 0.8
+    )
+    assert rate_measurement(0, 0, 0.8, Reason.NO_RECORDS) == Measurement.without_value(Reason.NO_RECORDS, n=0)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -159,12 +163,12 @@ def test_bounds_of_a_share_stay_within_0_and_1(share: float) -> None:
 def test_students_interval_is_scipys_for_any_freedom_above_0() -> None:
     lower, upper = stats.t.interval(0.9, 0.5, loc=1.0, scale=2.0)
 
-    found = student(1.0, 4.0, 0.5, 0.9)
+    found = student_interval(1.0, 4.0, 0.5, 0.9)
 
     assert found is not None
     assert (found.lower, found.upper) == pytest.approx((lower, upper))
-    assert student(1.0, 4.0, 0.0, 0.9) is None
-    assert welch((1.0, 0.0, 5), (1.5, 0.0, 7)) is None
+    assert student_interval(1.0, 4.0, 0.0, 0.9) is None
+    assert welch_interval((1.0, 0.0, 5), (1.5, 0.0, 7)) is None
 
 
 @pytest.mark.parametrize("values", [[1.0, 3.0], [0.0, 0.5, 8.0, 2.25], [40.0]])
@@ -172,10 +176,10 @@ def test_a_mean_and_its_interval_are_numpys_whatever_the_scale(values: list[floa
     scale, n = 4.0, len(values)
     counts = np.zeros((4, 2), dtype=np.int64)
     for column, terms in enumerate((np.asarray(values) / scale, np.square(values) / scale**2)):
-        hi, lo, _ = sums.halves(terms)
+        hi, lo, _ = sums.split_halves(terms)
         counts[:, column] = n, 0, hi.sum(), lo.sum()
 
-    found = mean(Sums(counts, ("x", "x²"), (scale, scale**2)), "x", "x²", 0.9, lowest=0.25)
+    found = mean_measurement(ExactSums(counts, ("x", "x²"), (scale, scale**2)), "x", "x²", 0.9, lowest=0.25)
 
     assert (found.value, found.n) == (float(np.mean(values)), n)
     if n == 1:
@@ -190,9 +194,12 @@ def test_a_mean_of_nothing_or_of_too_much_has_a_reason() -> None:
     nothing = np.zeros((4, 2), dtype=np.int64)
     too_much = nothing + np.asarray([[3], [1], [0], [0]])
 
-    found = [mean(Sums(counts, ("x", "y"), (1.0, 1.0)), "x", "y", 0.9) for counts in (nothing, too_much)]
+    found = [
+        mean_measurement(ExactSums(counts, ("x", "y"), (1.0, 1.0)), "x", "y", 0.9)
+        for counts in (nothing, too_much)
+    ]
 
     assert found == [
-        Measurement.absent(Reason.NO_LABELS, n=0),
-        Measurement.absent(Reason.OUT_OF_RANGE, n=3),
+        Measurement.without_value(Reason.NO_LABELS, n=0),
+        Measurement.without_value(Reason.OUT_OF_RANGE, n=3),
     ]

@@ -17,13 +17,13 @@ from measure_states import (
 from scipy import stats
 
 from monitor.core.measurement import Reason
-from monitor.measures.evaluate import comparison
-from monitor.measures.options import Options
-from monitor.records.reading import Arms
+from monitor.measures.evaluate import compare_arms
+from monitor.measures.measure_options import MeasureOptions
+from monitor.records.reading import ComparedArms
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
 
-ARMS = Arms(column="arm", control="c", treatment="t")
+ARMS = ComparedArms(column="arm", control="c", treatment="t")
 
 
 def arm(positive: int, n: int) -> Counters:
@@ -43,7 +43,7 @@ def arm(positive: int, n: int) -> Counters:
 def test_difference_of_rates_has_the_published_interval(
     treatment: tuple[int, int], control: tuple[int, int], lower: float, upper: float
 ) -> None:
-    measured = by_name(comparison(binary_counting(), arm(*control), arm(*treatment), Options()))
+    measured = by_name(compare_arms(binary_counting(), arm(*control), arm(*treatment), MeasureOptions()))
 
     difference = measured["outcome_rate_difference"]
     assert difference.value == pytest.approx(treatment[0] / treatment[1] - control[0] / control[1])
@@ -57,7 +57,7 @@ def test_difference_of_means_has_welchs_interval() -> None:
     control, treatment = rng.normal(3, 1, 40), rng.normal(2, 3, 25)
     states = [numbered([0.0] * len(side), side.tolist(), counting) for side in (control, treatment)]
 
-    measured = by_name(comparison(counting, states[0], states[1], Options(level=0.9)))
+    measured = by_name(compare_arms(counting, states[0], states[1], MeasureOptions(level=0.9)))
 
     expected = stats.ttest_ind(treatment, control, equal_var=False).confidence_interval(0.9)
     difference = measured["outcome_mean_difference"]
@@ -75,7 +75,7 @@ def test_difference_of_means_has_welchs_interval() -> None:
 def test_an_arm_without_labels_leaves_the_other_measured() -> None:
     counting = counting_without_reference(replace(binary_reading(), arms=ARMS))
 
-    measured = by_name(comparison(counting, None, arm(3, 9), Options()))
+    measured = by_name(compare_arms(counting, None, arm(3, 9), MeasureOptions()))
 
     assert measured["control_outcome_rate"].reason is Reason.NO_LABELS
     assert measured["treatment_outcome_rate"].value == pytest.approx(1 / 3)
@@ -85,7 +85,7 @@ def test_an_arm_without_labels_leaves_the_other_measured() -> None:
 def test_an_arm_of_numbers_without_labels_leaves_the_other_measured() -> None:
     counting = number_counting()
 
-    measured = by_name(comparison(counting, None, numbered([0.0], [2.0], counting), Options()))
+    measured = by_name(compare_arms(counting, None, numbered([0.0], [2.0], counting), MeasureOptions()))
 
     assert measured["control_outcome_mean"].reason is Reason.NO_LABELS
     assert measured["treatment_outcome_mean"].value == 2
@@ -97,7 +97,9 @@ def test_one_record_an_arm_has_a_difference_without_interval() -> None:
     counting = number_counting()
     arms = [numbered([0.0], [label], counting) for label in (2.0, 5.0)]
 
-    difference = by_name(comparison(counting, arms[0], arms[1], Options()))["outcome_mean_difference"]
+    difference = by_name(compare_arms(counting, arms[0], arms[1], MeasureOptions()))[
+        "outcome_mean_difference"
+    ]
 
     assert (difference.value, difference.interval) == (3, None)
 
@@ -106,7 +108,9 @@ def test_equal_labels_have_a_difference_without_interval() -> None:
     counting = number_counting()
     arms = [numbered([0.0] * 3, [label] * 3, counting) for label in (2.0, 5.0)]
 
-    difference = by_name(comparison(counting, arms[0], arms[1], Options()))["outcome_mean_difference"]
+    difference = by_name(compare_arms(counting, arms[0], arms[1], MeasureOptions()))[
+        "outcome_mean_difference"
+    ]
 
     assert (difference.value, difference.interval) == (3, None)
 
@@ -115,7 +119,7 @@ def test_labels_out_of_range_are_a_reason() -> None:
     counting = number_counting()
     arms = [numbered([0.0, 0.0], [1.0, label], counting) for label in (2.0, 1e13)]
 
-    measured = by_name(comparison(counting, arms[0], arms[1], Options()))
+    measured = by_name(compare_arms(counting, arms[0], arms[1], MeasureOptions()))
 
     assert measured["control_outcome_mean"].value == 1.5
     assert measured["treatment_outcome_mean"].reason is Reason.OUT_OF_RANGE
@@ -127,7 +131,7 @@ def test_of_several_classes_each_is_compared_with_the_others() -> None:
     labels = [["a"] * 5 + ["b"] * 15 + ["c"] * 20 + ["unseen"] * 3, ["a"] * 2 + ["b"] * 8 + ["c"] * 40]
     control, treatment = (classified(arm, arm, counting) for arm in labels)
 
-    found = comparison(counting, control, treatment, Options())
+    found = compare_arms(counting, control, treatment, MeasureOptions())
 
     assert len(found) == 12
     measured = {(one.measure, one.subject): one.measurement for one in found}
@@ -147,4 +151,4 @@ def test_of_several_classes_each_is_compared_with_the_others() -> None:
 
 
 def test_models_without_arms_are_not_compared() -> None:
-    assert comparison(binary_counting(), None, None, Options()) == []
+    assert compare_arms(binary_counting(), None, None, MeasureOptions()) == []

@@ -19,24 +19,26 @@ from scipy.special import expit
 
 from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.days import FEWEST, by_days, day_interval, without
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options, Result
-from monitor.measures.statistics.intervals import wilson
+from monitor.measures.day_intervals import FEWEST, by_days, day_interval, without_day
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.statistics.intervals import wilson_interval
 from monitor.records.counting import Counting
 from monitor.states.counters import Counters
 
-VALUES = Options(resamples=0)
+VALUES = MeasureOptions(resamples=0)
 MAE = BY_NAME["mean_absolute_error"]
 ACCURACY = BY_NAME["accuracy"]
 
 
-def measured(counting: Counting, days: Sequence[Counters]) -> tuple[list[Result], dict[str, Measurement]]:
+def measured(
+    counting: Counting, days: Sequence[Counters]
+) -> tuple[list[MeasureResult], dict[str, Measurement]]:
     """Everything about the sum of the days, and what has another interval by them."""
     whole = Counters.merge_all(counting.labels, days)
-    found = performance(counting, whole, Options())
-    changed = by_days(found, [performance(counting, without(whole, day), VALUES) for day in days])
-    return found, by_name([Result(*key, one) for key, one in changed.items()])
+    found = measure_performance(counting, whole, MeasureOptions())
+    changed = by_days(found, [measure_performance(counting, without_day(whole, day), VALUES) for day in days])
+    return found, by_name([MeasureResult(*key, one) for key, one in changed.items()])
 
 
 def number_days(errors: Sequence[Sequence[float]]) -> tuple[Counting, list[Counters]]:
@@ -54,7 +56,7 @@ def test_a_day_less_is_the_sum_of_the_others() -> None:
     rng = np.random.default_rng(1)
     counting, days = number_days(rng.normal(size=(5, 40)).tolist())
 
-    left = without(Counters.merge_all(counting.labels, days), days[2])
+    left = without_day(Counters.merge_all(counting.labels, days), days[2])
 
     assert left == Counters.merge_all(counting.labels, [*days[:2], *days[3:]])
 
@@ -116,9 +118,11 @@ def test_a_total_is_taken_per_record() -> None:
     days = [classified(actual, predicted, counting) for actual, predicted in drawn]
     whole = Counters.merge_all(counting.labels, days)
     options = replace(VALUES, profit={("1", "1"): 3.0, ("0", "1"): -1.0})
-    found = performance(counting, whole, replace(options, resamples=50))
+    found = measure_performance(counting, whole, replace(options, resamples=50))
 
-    changed = by_days(found, [performance(counting, without(whole, day), options) for day in days])
+    changed = by_days(
+        found, [measure_performance(counting, without_day(whole, day), options) for day in days]
+    )
 
     total, mean = (interval_of(changed[name, ""]) for name in ("profit", "profit_per_record"))
     assert (total.lower, total.upper) == pytest.approx((840 * mean.lower, 840 * mean.upper))
@@ -158,7 +162,10 @@ def test_no_value_without_one_of_the_days_gives_no_interval() -> None:
     others = [Measurement(0.5 + day / 1000, 95) for day in range(24)]
 
     assert day_interval(ACCURACY, whole, others) is not None
-    assert day_interval(ACCURACY, whole, [*others[1:], Measurement.absent(Reason.ONE_CLASS, n=90)]) is None
+    assert (
+        day_interval(ACCURACY, whole, [*others[1:], Measurement.without_value(Reason.ONE_CLASS, n=90)])
+        is None
+    )
 
 
 def test_an_error_does_not_reach_below_0() -> None:
@@ -212,7 +219,7 @@ def simulated(
     total, n = counts.sum(axis=1), days * per_day
     held, width = np.zeros((runs, 2)), np.zeros((runs, 2))
     for run in range(runs):
-        plain = wilson(int(total[run]), n)
+        plain = wilson_interval(int(total[run]), n)
         left = [Measurement(one / (n - per_day), n - per_day) for one in (total[run] - counts[run]).tolist()]
         by_day = day_interval(ACCURACY, Measurement(total[run] / n, n, None, plain), left)
         assert by_day is not None
@@ -247,8 +254,8 @@ def test_few_positive_days_are_held_too() -> None:
 def test_as_many_days_as_are_needed_are_enough_and_the_level_is_that_which_is_asked_for() -> None:
     counting, days = number_days(np.random.default_rng(12).normal(size=(FEWEST, 10)).tolist())
     whole = Counters.merge_all(counting.labels, days)
-    left_out = [performance(counting, without(whole, day), VALUES) for day in days]
-    changed = by_days(performance(counting, whole, Options()), left_out, 0.8)
+    left_out = [measure_performance(counting, without_day(whole, day), VALUES) for day in days]
+    changed = by_days(measure_performance(counting, whole, MeasureOptions()), left_out, 0.8)
 
     assert changed["mean_absolute_error", ""].interval is not None
     assert {one.interval.level for one in changed.values() if one.interval is not None} == {0.8}

@@ -11,7 +11,7 @@ from measure_states import binary_reading, by_name, records_part, table
 
 from monitor.core.clock import HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import quality
+from monitor.measures.evaluate import measure_quality
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
@@ -33,7 +33,7 @@ def measured(logged: list[int | None], event: list[int] | None = None) -> dict[s
         logged_at=pa.array(logged, pa.int64()),
         event_time=pa.array(event or [0] * len(logged)),
     )
-    return by_name(quality(grids, records_part(rows, grids)))
+    return by_name(measure_quality(grids, records_part(rows, grids)))
 
 
 @example(list(range(10, 1_010, 10)))
@@ -63,14 +63,14 @@ def test_rows_that_do_not_say_when_they_were_logged_are_left_out() -> None:
 
 def test_without_a_column_that_says_when_it_is_not_counted() -> None:
     grids = counting_without_reference(binary_reading())
-    found = by_name(quality(grids, records_part(table(score=pa.array([0.5])), grids)))
+    found = by_name(measure_quality(grids, records_part(table(score=pa.array([0.5])), grids)))
 
     assert [found[name].reason for name in SHARES] == [Reason.NOT_COUNTED] * 2
 
 
 def test_a_window_without_records_has_none_and_says_so() -> None:
     grids = counting()
-    found = by_name(quality(grids, Counters.empty(grids.records)))
+    found = by_name(measure_quality(grids, Counters.make_empty(grids.records)))
 
     assert [found[name].reason for name in SHARES] == [Reason.NO_RECORDS] * 2
 
@@ -79,4 +79,4 @@ def test_strata_do_not_have_it() -> None:
     grids = counting()
     part = records_part(table(score=pa.array([0.5]), logged_at=pa.array([SECOND])), grids)
 
-    assert not SHARES.keys() & by_name(quality(grids, part, features=False)).keys()
+    assert not SHARES.keys() & by_name(measure_quality(grids, part, features=False)).keys()

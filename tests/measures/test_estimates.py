@@ -19,16 +19,16 @@ from measure_states import (
 )
 from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_auc_score
 
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Bools, Floats, Ints
-from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
-from monitor.measures.estimates import Calibration, error_results
-from monitor.measures.evaluate import estimates, learned, performance
-from monitor.measures.options import Options
+from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, MeasureFamily
+from monitor.measures.evaluate import learn_from_labels, measure_estimates, measure_performance
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.score_estimates import ScoreCalibration, error_results
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference
 
-ASK = Options(resamples=0)
+ASK = MeasureOptions(resamples=0)
 
 
 def rows_of(scores: Floats, labels: Ints | None = None, predictions: Ints | Bools | None = None) -> pa.Table:
@@ -47,10 +47,10 @@ def drawn(rng: np.random.Generator, n: int, a: float = 2, b: float = 3) -> tuple
 
 
 def estimated(
-    counting: Counting, taught: pa.Table, window: pa.Table, options: Options = ASK
+    counting: Counting, taught: pa.Table, window: pa.Table, options: MeasureOptions = ASK
 ) -> Mapping[str, Measurement]:
-    known = learned(counting, labels_part(taught, counting))
-    return by_name(estimates(counting, known, records_part(window, counting), options))
+    known = learn_from_labels(counting, labels_part(taught, counting))
+    return by_name(measure_estimates(counting, known, records_part(window, counting), options))
 
 
 def test_an_exact_map_gives_the_mean_of_the_larger_probability() -> None:
@@ -110,10 +110,10 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs(shape: tuple[floa
     """60 runs: by chance fewer than 51 in 0.1 % of the cases. Larger simulations are in the docs."""
     counting, rng, held = binary_counting(), np.random.default_rng(8), dict.fromkeys(range(4), 0)
     for _ in range(60):
-        known = learned(counting, labels_part(rows_of(*drawn(rng, 2000)), counting))
+        known = learn_from_labels(counting, labels_part(rows_of(*drawn(rng, 2000)), counting))
         window = rows_of(*drawn(rng, 800, *shape))
-        found = estimates(counting, known, records_part(window, counting), ASK)
-        errors = list(error_results(found, performance(counting, labels_part(window, counting), ASK)))
+        found = measure_estimates(counting, known, records_part(window, counting), ASK)
+        errors = list(error_results(found, measure_performance(counting, labels_part(window, counting), ASK)))
         assert len(errors) == 4
         for at, error in enumerate(errors):
             interval = error.measurement.interval
@@ -126,13 +126,15 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs(shape: tuple[floa
 def test_labels_that_no_longer_follow_the_scores_show_in_the_error() -> None:
     """Concept drift: the estimate cannot see it, the settled error does."""
     rng, counting = np.random.default_rng(4), binary_counting()
-    known = learned(counting, labels_part(rows_of(*drawn(rng, 3000)), counting))
+    known = learn_from_labels(counting, labels_part(rows_of(*drawn(rng, 3000)), counting))
     scores, _ = drawn(rng, 2000)
     labels = (rng.random(2000) < 0.4).astype(np.int64)
     window = rows_of(scores, labels)
 
-    found = estimates(counting, known, records_part(window, counting), ASK)
-    errors = by_name(list(error_results(found, performance(counting, labels_part(window, counting), ASK))))
+    found = measure_estimates(counting, known, records_part(window, counting), ASK)
+    errors = by_name(
+        list(error_results(found, measure_performance(counting, labels_part(window, counting), ASK)))
+    )
 
     interval = errors["estimated_roc_auc_error"].interval
     assert interval is not None
@@ -199,7 +201,7 @@ def test_no_estimate_where_the_family_is_left_out() -> None:
     scores, labels = drawn(np.random.default_rng(1), 500)
     rows = rows_of(scores, labels)
 
-    left_out = replace(ASK, families=OPTIONAL_FAMILIES - {Family.ESTIMATE})
+    left_out = replace(ASK, families=OPTIONAL_FAMILIES - {MeasureFamily.ESTIMATE})
 
     assert estimated(binary_counting(), rows, rows, left_out) == {}
 
@@ -233,18 +235,18 @@ def test_expected_errors_follow_the_predictions() -> None:
     rng, held = np.random.default_rng(2), 0
     reading = number_counting().reading
     made = reference_of_rows(regression_rows(rng, 6000, 1, 10)[0], reading)
-    known = learned(made.counting, made.labels)
+    known = learn_from_labels(made.counting, made.labels)
     for _ in range(40):
         window, actual = regression_rows(rng, 1500, 6, 10)
-        found = estimates(made.counting, known, records_part(window, made.counting), ASK)
+        found = measure_estimates(made.counting, known, records_part(window, made.counting), ASK)
         (one,) = [result.measurement for result in found]
         assert one.value == pytest.approx(8 * np.sqrt(2 / np.pi), rel=0.06)
         assert one.interval is not None
         held += one.interval.lower <= actual.mean() <= one.interval.upper
 
     assert held >= 32
-    whole = estimates(made.counting, known, made.records, ASK)[0].measurement.value
-    realised = by_name(performance(made.counting, made.labels, ASK))["mean_absolute_error"].value
+    whole = measure_estimates(made.counting, known, made.records, ASK)[0].measurement.value
+    realised = by_name(measure_performance(made.counting, made.labels, ASK))["mean_absolute_error"].value
     assert whole == pytest.approx(realised, rel=1e-9)
 
 
@@ -261,9 +263,9 @@ def test_every_group_of_scores_holds_labels_and_groups_ascend() -> None:
     scores, labels = drawn(np.random.default_rng(11), 50_000, 0.3, 6)
     counting = binary_counting(threshold=0.3)
 
-    known = learned(counting, labels_part(rows_of(scores, labels), counting))
+    known = learn_from_labels(counting, labels_part(rows_of(scores, labels), counting))
 
-    assert isinstance(known, Calibration)
+    assert isinstance(known, ScoreCalibration)
     assert known.records.min() > 0
     assert (np.diff(known.group) >= 0).all()
     assert len(known.rate) <= 61
@@ -274,11 +276,11 @@ def test_every_group_of_scores_holds_labels_and_groups_ascend() -> None:
 def test_where_labels_come_for_some_predictions_estimates_are_those_of_these_records(only: str) -> None:
     rng, counting = np.random.default_rng(8), binary_counting(threshold=0.5)  # an edge of the score's cells
     rows, (window, _) = rows_of(*drawn(rng, 3000)), drawn(rng, 900)
-    taught = learned(counting, labels_part(rows, counting))
+    taught = learn_from_labels(counting, labels_part(rows, counting))
     some = replace(counting, reading=replace(counting.reading, only_for=(only,)))
 
     found, expected = (
-        by_name(estimates(how, taught, records_part(rows_of(scores), how), ASK))
+        by_name(measure_estimates(how, taught, records_part(rows_of(scores), how), ASK))
         for how, scores in ((some, window), (counting, window[(window >= 0.5) == (only == "1")]))
     )
 

@@ -7,35 +7,35 @@ from typing import Any
 import numpy as np
 import pytest
 
+from monitor.core.array_types import Floats
 from monitor.core.measurement import Interval, Measurement, Reason
-from monitor.core.typing import Floats
-from monitor.measures.classification.discrimination import logit
-from monitor.measures.estimates import (
-    Calibration,
+from monitor.measures.classification.discrimination import logit_interval
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.score_estimates import (
     ClassCalibrations,
-    Estimate,
+    EstimatedValue,
     ExpectedErrors,
-    Scores,
-    accuracy,
+    GroupedScores,
+    ScoreCalibration,
     binary_results,
     error_results,
-    measured,
+    estimate_accuracy,
+    estimate_precision,
+    estimate_recall,
+    measure_estimate,
     number_results,
-    precision,
-    recall,
     roc_auc,
 )
-from monitor.measures.options import Result
-from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.intervals import normal_interval
 from monitor.states.grids import CategoryGrid, NumericGrid
-from monitor.states.views import Confusion, Histogram, ScoreTable
+from monitor.states.views import CellHistogram, ConfusionCounts, ScoreTable
 
 RATE = np.asarray([0.1, 0.25, 0.6, 0.9])
 RECORDS = np.asarray([40.0, 25.0, 30.0, 50.0])
 NOISE = np.asarray([0.1, 0.19, 0.23, 0.1])
-LEARNED = Calibration(np.arange(4), RECORDS, RATE, NOISE, decided=True)
+LEARNED = ScoreCalibration(np.arange(4), RECORDS, RATE, NOISE, decided=True)
 MINUS, PLUS = np.asarray([30.0, 20.0, 5.0, 0.0]), np.asarray([0.0, 4.0, 15.0, 10.0])
-WINDOW = Scores(LEARNED, PLUS, MINUS)
+WINDOW = GroupedScores(LEARNED, PLUS, MINUS)
 
 
 def right(of_plus: Floats, of_minus: Floats) -> float:
@@ -62,10 +62,11 @@ def area(of_plus: Floats, of_minus: Floats) -> float:
 
 
 @pytest.mark.parametrize(
-    ("estimate", "statistic"), [(accuracy, right), (precision, precise), (recall, found), (roc_auc, area)]
+    ("estimate", "statistic"),
+    [(estimate_accuracy, right), (estimate_precision, precise), (estimate_recall, found), (roc_auc, area)],
 )
 def test_an_estimate_spreads_by_the_labels_to_come_and_by_those_that_taught(
-    estimate: Callable[[Scores], Estimate | None], statistic: Callable[[Floats, Floats], float]
+    estimate: Callable[[GroupedScores], EstimatedValue | None], statistic: Callable[[Floats, Floats], float]
 ) -> None:
     got = estimate(WINDOW)
 
@@ -90,37 +91,48 @@ def test_an_estimate_spreads_by_the_labels_to_come_and_by_those_that_taught(
 
 
 def test_of_nothing_nothing_is_estimated() -> None:
-    nothing, no_plus = Scores(LEARNED, np.zeros(4), np.zeros(4)), Scores(LEARNED, np.zeros(4), MINUS)
-    sure = Calibration(np.arange(2), np.ones(2), np.asarray([0.0, 1.0]), np.asarray([0.1, 0.1]), decided=True)
+    nothing, no_plus = (
+        GroupedScores(LEARNED, np.zeros(4), np.zeros(4)),
+        GroupedScores(LEARNED, np.zeros(4), MINUS),
+    )
+    sure = ScoreCalibration(
+        np.arange(2), np.ones(2), np.asarray([0.0, 1.0]), np.asarray([0.1, 0.1]), decided=True
+    )
 
-    assert [one(nothing) for one in (accuracy, precision, recall, roc_auc)] == [None] * 4
-    assert precision(no_plus) is None
-    assert roc_auc(Scores(sure, np.asarray([0.0, 5.0]), np.zeros(2))) is None  # all are positive
-    assert roc_auc(Scores(sure, np.zeros(2), np.asarray([5.0, 0.0]))) is None
-    some = roc_auc(Scores(sure, np.asarray([0.0, 0.4]), np.asarray([0.5, 0.0])))
+    assert [one(nothing) for one in (estimate_accuracy, estimate_precision, estimate_recall, roc_auc)] == [
+        None
+    ] * 4
+    assert estimate_precision(no_plus) is None
+    assert roc_auc(GroupedScores(sure, np.asarray([0.0, 5.0]), np.zeros(2))) is None  # all are positive
+    assert roc_auc(GroupedScores(sure, np.zeros(2), np.asarray([5.0, 0.0]))) is None
+    some = roc_auc(GroupedScores(sure, np.asarray([0.0, 0.4]), np.asarray([0.5, 0.0])))
     assert some is not None
     assert (some.value, some.resolution) == (1.0, 0.0)
-    half = accuracy(Scores(sure, np.zeros(2), np.asarray([0.3, 0.3])))
+    half = estimate_accuracy(GroupedScores(sure, np.zeros(2), np.asarray([0.3, 0.3])))
     assert half is not None
     assert half.value == pytest.approx(0.5)
 
 
 def test_an_estimate_is_measured_with_an_interval_on_its_scale() -> None:
-    plain = measured(Estimate(0.9, 0.01, 0.02, 0.003), 40, 0.9)
-    on_logits = measured(Estimate(0.9, 0.01, 0.02), 40, 0.9, logistic=True)
+    plain = measure_estimate(EstimatedValue(0.9, 0.01, 0.02, 0.003), 40, 0.9)
+    on_logits = measure_estimate(EstimatedValue(0.9, 0.01, 0.02), 40, 0.9, logistic=True)
 
-    assert plain == Measurement(0.9, 40, None, normal(0.9, 0.01, 0.9, lowest=0.0, highest=1.0), 0.003)
+    assert plain == Measurement(
+        0.9, 40, None, normal_interval(0.9, 0.01, 0.9, lowest=0.0, highest=1.0), 0.003
+    )
     assert plain.interval is not None
     assert plain.interval.upper == 1.0
-    assert on_logits == Measurement(0.9, 40, None, logit(0.9, 0.01, 0.9))
+    assert on_logits == Measurement(0.9, 40, None, logit_interval(0.9, 0.01, 0.9))
     for value, variance in ((0.0, 0.1), (1.0, 0.1), (0.5, 0.0), (0.5, math.inf)):
-        assert measured(Estimate(value, variance, variance), 7, 0.9, logistic=True) == Measurement(value, 7)
-    low = measured(Estimate(0.05, 0.01, 0.01), 40, 0.9).interval
+        assert measure_estimate(
+            EstimatedValue(value, variance, variance), 7, 0.9, logistic=True
+        ) == Measurement(value, 7)
+    low = measure_estimate(EstimatedValue(0.05, 0.01, 0.01), 40, 0.9).interval
     assert low is not None
     assert low.lower == 0.0
-    assert measured(None, 7, 0.9) == Measurement.absent(Reason.UNDEFINED, n=7)
-    assert measured(None, 0, 0.9) == Measurement.absent(Reason.NO_RECORDS, n=0)
-    assert measured(Reason.TOO_FEW, 7, 0.9) == Measurement.absent(Reason.TOO_FEW, n=7)
+    assert measure_estimate(None, 7, 0.9) == Measurement.without_value(Reason.UNDEFINED, n=7)
+    assert measure_estimate(None, 0, 0.9) == Measurement.without_value(Reason.NO_RECORDS, n=0)
+    assert measure_estimate(Reason.TOO_FEW, 7, 0.9) == Measurement.without_value(Reason.TOO_FEW, n=7)
 
 
 def test_the_map_has_groups_of_equal_parts_of_both_classes_and_a_border_at_the_threshold() -> None:
@@ -128,23 +140,23 @@ def test_the_map_has_groups_of_equal_parts_of_both_classes_and_a_border_at_the_t
     cells = np.full(12, 5)
     table = ScoreTable(cells, cells)
 
-    even = Calibration.of_table(table, 0, decided=True)
-    split = Calibration.of_table(table, 30, decided=True)
-    undecided = Calibration.of_table(table, 30, decided=False)
+    even = ScoreCalibration.of_table(table, 0, decided=True)
+    split = ScoreCalibration.of_table(table, 30, decided=True)
+    undecided = ScoreCalibration.of_table(table, 30, decided=False)
 
     for one in (even, split, undecided):
-        assert isinstance(one, Calibration)
-    assert isinstance(even, Calibration)
-    assert isinstance(split, Calibration)
-    assert isinstance(undecided, Calibration)
+        assert isinstance(one, ScoreCalibration)
+    assert isinstance(even, ScoreCalibration)
+    assert isinstance(split, ScoreCalibration)
+    assert isinstance(undecided, ScoreCalibration)
     assert even.group.tolist() == list(range(12))  # min(60, 60 // 5)
     assert even.records.tolist() == [10.0] * 12
     drawn = (0.5 * 10 + 0.5) / 11
     assert even.noise.tolist() == pytest.approx([drawn * (1 - drawn)] * 12)
     few = ScoreTable(np.asarray([6, 3, 2, 1]), np.asarray([1, 2, 3, 6]))  # 12 and 12: 2 groups
-    two, border = (Calibration.of_table(few, said, decided=True) for said in (0, 7))
-    assert isinstance(two, Calibration)
-    assert isinstance(border, Calibration)
+    two, border = (ScoreCalibration.of_table(few, said, decided=True) for said in (0, 7))
+    assert isinstance(two, ScoreCalibration)
+    assert isinstance(border, ScoreCalibration)
     assert two.group.tolist() == [0, 0, 1, 1]
     assert two.rate.tolist() == pytest.approx([3 / 12, 9 / 12])
     assert border.group.tolist() == [0, 0, 1, 2]
@@ -156,17 +168,18 @@ def test_the_map_has_groups_of_equal_parts_of_both_classes_and_a_border_at_the_t
 def test_cells_without_labels_belong_to_a_group_beside_them_and_a_small_log_has_one() -> None:
     table = ScoreTable(np.asarray([0, 10, 0, 1, 0]), np.asarray([0, 1, 0, 10, 0]))
 
-    got = Calibration.of_table(table, 0, decided=True)
-    ten = Calibration.of_table(ScoreTable(np.asarray([10]), np.asarray([10])), 0, decided=True)
+    got = ScoreCalibration.of_table(table, 0, decided=True)
+    ten = ScoreCalibration.of_table(ScoreTable(np.asarray([10]), np.asarray([10])), 0, decided=True)
 
-    assert isinstance(got, Calibration)
+    assert isinstance(got, ScoreCalibration)
     assert got.group.tolist() == [0, 0, 1, 1, 1]
-    assert isinstance(ten, Calibration)
+    assert isinstance(ten, ScoreCalibration)
     assert (
-        Calibration.of_table(ScoreTable(np.asarray([9]), np.asarray([99])), 0, decided=True) is Reason.TOO_FEW
+        ScoreCalibration.of_table(ScoreTable(np.asarray([9]), np.asarray([99])), 0, decided=True)
+        is Reason.TOO_FEW
     )
     assert (
-        Calibration.of_table(ScoreTable(np.zeros(1, int), np.zeros(1, int)), 0, decided=True)
+        ScoreCalibration.of_table(ScoreTable(np.zeros(1, int), np.zeros(1, int)), 0, decided=True)
         is Reason.NO_LABELS
     )
 
@@ -192,9 +205,9 @@ def test_predictions_are_those_of_the_highest_scores_as_far_as_labels_can_tell(
     padded = np.zeros((3, 3), dtype=np.int64)
     padded[:2, :2] = counts
 
-    got = Calibration.of(table, Confusion(("0", "1"), padded))
+    got = ScoreCalibration.from_labels(table, ConfusionCounts(("0", "1"), padded))
 
-    assert isinstance(got, Calibration)
+    assert isinstance(got, ScoreCalibration)
     assert got.decided is decided
 
 
@@ -205,14 +218,14 @@ def test_a_cell_that_predictions_split_may_give_its_positives_or_its_negatives()
     for right, decided in ((29, False), (30, True), (33, True), (36, True), (37, False)):
         padded = np.zeros((3, 3), dtype=np.int64)
         padded[:2, :2] = [[80 - 38 - (40 - right), 38 - right], [40 - right, right]]
-        got = Calibration.of(table, Confusion(("0", "1"), padded))
-        assert isinstance(got, Calibration)
+        got = ScoreCalibration.from_labels(table, ConfusionCounts(("0", "1"), padded))
+        assert isinstance(got, ScoreCalibration)
         assert got.decided is decided, right
     for right, decided in ((33, False), (34, True), (36, True)):  # 14 of it: at least 4 are positive
         padded = np.zeros((3, 3), dtype=np.int64)
         padded[:2, :2] = [[80 - 44 - (40 - right), 44 - right], [40 - right, right]]
-        got = Calibration.of(table, Confusion(("0", "1"), padded))
-        assert isinstance(got, Calibration)
+        got = ScoreCalibration.from_labels(table, ConfusionCounts(("0", "1"), padded))
+        assert isinstance(got, ScoreCalibration)
         assert got.decided is decided, right
 
 
@@ -224,7 +237,7 @@ def test_of_several_classes_the_most_probable_must_be_right_as_often_as_the_pred
     def learned(right: int) -> ClassCalibrations:
         padded = np.zeros((4, 4), dtype=np.int64)
         padded[0, 0], padded[0, 1] = right, 100 - right
-        got = ClassCalibrations.of(largest, Confusion(names, padded), names, tables)
+        got = ClassCalibrations.from_labels(largest, ConfusionCounts(names, padded), names, tables)
         assert isinstance(got, ClassCalibrations)
         return got
 
@@ -236,28 +249,31 @@ def test_of_several_classes_the_most_probable_must_be_right_as_often_as_the_pred
     # 65 are predicted as a: the highest are 20 and 30, the others lie below the border
     assert of_class["a"].group.tolist() == _group(tables[0], 65)
     assert of_class["b"].group.tolist() == _group(tables[1], 35)
-    few = ClassCalibrations.of(
-        ScoreTable(np.asarray([9]), np.asarray([9])), Confusion(names, np.zeros((4, 4), int)), names, tables
+    few = ClassCalibrations.from_labels(
+        ScoreTable(np.asarray([9]), np.asarray([9])),
+        ConfusionCounts(names, np.zeros((4, 4), int)),
+        names,
+        tables,
     )
     assert few is Reason.TOO_FEW
 
 
 def _group(table: Any, predicted: int) -> list[int]:
-    got = Calibration.of_table(ScoreTable(*table), predicted, decided=True)
-    assert isinstance(got, Calibration)
+    got = ScoreCalibration.of_table(ScoreTable(*table), predicted, decided=True)
+    assert isinstance(got, ScoreCalibration)
     return [int(group) for group in got.group]
 
 
-def histogram(counts: list[int]) -> Histogram:
+def histogram(counts: list[int]) -> CellHistogram:
     """Of a number, without missing or invalid ones."""
     edges = tuple(float(at) for at in range(1, len(counts)))
     grid = NumericGrid(edges, (), lower=-math.inf, upper=math.inf, centre=0.0, scale=0.0)
-    return Histogram(grid, np.pad(np.asarray(counts), (0, grid.size - len(counts))))
+    return CellHistogram(grid, np.pad(np.asarray(counts), (0, grid.size - len(counts))))
 
 
-def predicted(negative: int, positive: int) -> Histogram:
+def predicted(negative: int, positive: int) -> CellHistogram:
     grid = CategoryGrid(("0", "1"), frozenset())
-    return Histogram(grid, np.pad(np.asarray([negative, positive]), (0, grid.size - 2)))
+    return CellHistogram(grid, np.pad(np.asarray([negative, positive]), (0, grid.size - 2)))
 
 
 def test_a_regression_is_estimated_by_the_mean_of_expected_errors() -> None:
@@ -276,8 +292,10 @@ def test_a_regression_is_estimated_by_the_mean_of_expected_errors() -> None:
     )
     assert (one.measure, one.subject) == ("estimated_mean_absolute_error", "")
     assert (one.measurement.n, one.measurement.value) == (45, value)
-    assert one.measurement.interval == normal(value, float(variance), 0.9, lowest=0.0)
-    assert none == Result("estimated_mean_absolute_error", "", Measurement.absent(Reason.NO_RECORDS, n=0))
+    assert one.measurement.interval == normal_interval(value, float(variance), 0.9, lowest=0.0)
+    assert none == MeasureResult(
+        "estimated_mean_absolute_error", "", Measurement.without_value(Reason.NO_RECORDS, n=0)
+    )
     assert single.measurement.value == 1.0
     assert single.measurement.interval is not None
     assert single.measurement.interval.lower == 0.0
@@ -288,11 +306,13 @@ def test_the_error_is_the_estimate_less_the_truth_with_the_interval_moved_likewi
         Measurement(0.8, 50, None, Interval(0.7, 0.85, 0.9), 0.01),
         Measurement(0.75, 40, resolution=0.002),
     )
-    lost = Measurement.absent(Reason.NOT_CONFIGURED, n=50)
-    unlabelled = Measurement.absent(Reason.NO_LABELS, n=0)
+    lost = Measurement.without_value(Reason.NOT_CONFIGURED, n=50)
+    unlabelled = Measurement.without_value(Reason.NO_LABELS, n=0)
 
     def error(estimate: Measurement, actual: Measurement) -> Measurement:
-        (one,) = error_results([Result("estimated_roc_auc", "", estimate)], [Result("roc_auc", "", actual)])
+        (one,) = error_results(
+            [MeasureResult("estimated_roc_auc", "", estimate)], [MeasureResult("roc_auc", "", actual)]
+        )
         assert (one.measure, one.subject) == ("estimated_roc_auc_error", "")
         return one.measurement
 
@@ -305,10 +325,17 @@ def test_the_error_is_the_estimate_less_the_truth_with_the_interval_moved_likewi
         [-0.05, 0.1, 0.9]
     )
     assert error(Measurement(0.8, 50), then) == Measurement(0.8 - 0.75, 40, resolution=0.002)
-    assert error(lost, then) == Measurement.absent(Reason.NOT_CONFIGURED, n=40)
-    assert error(now, unlabelled) == Measurement.absent(Reason.NO_LABELS, n=0)
-    assert error(lost, unlabelled) == Measurement.absent(Reason.NO_LABELS, n=0)
-    assert list(error_results([Result("estimated_roc_auc", "", now)], [Result("accuracy", "", then)])) == []
+    assert error(lost, then) == Measurement.without_value(Reason.NOT_CONFIGURED, n=40)
+    assert error(now, unlabelled) == Measurement.without_value(Reason.NO_LABELS, n=0)
+    assert error(lost, unlabelled) == Measurement.without_value(Reason.NO_LABELS, n=0)
+    assert (
+        list(
+            error_results(
+                [MeasureResult("estimated_roc_auc", "", now)], [MeasureResult("accuracy", "", then)]
+            )
+        )
+        == []
+    )
 
 
 def test_a_binary_model_is_estimated_of_the_records_whose_labels_come() -> None:
@@ -317,15 +344,21 @@ def test_a_binary_model_is_estimated_of_the_records_whose_labels_come() -> None:
 
     # 29 highest: 10 of the last cell, 19 of the one before
     plus = np.asarray([0.0, 0.0, 19.0, 10.0])
-    window = Scores(LEARNED, plus, np.asarray([30.0, 24.0, 1.0, 0.0]))
-    assert found["estimated_roc_auc"] == measured(roc_auc(window), 84, 0.9, logistic=True)
-    for name, estimate in (("accuracy", accuracy), ("precision", precision), ("recall", recall)):
-        assert found[f"estimated_{name}"] == measured(estimate(window), 84, 0.9), name
+    window = GroupedScores(LEARNED, plus, np.asarray([30.0, 24.0, 1.0, 0.0]))
+    assert found["estimated_roc_auc"] == measure_estimate(roc_auc(window), 84, 0.9, logistic=True)
+    for name, estimate in (
+        ("accuracy", estimate_accuracy),
+        ("precision", estimate_precision),
+        ("recall", estimate_recall),
+    ):
+        assert found[f"estimated_{name}"] == measure_estimate(estimate(window), 84, 0.9), name
     some = {
         one.measure: one.measurement
         for one in binary_results(LEARNED, scores, predictions, 0.9, come_for=(False, True))
     }
-    assert some["estimated_accuracy"] == measured(accuracy(Scores(LEARNED, plus, np.zeros(4))), 29, 0.9)
+    assert some["estimated_accuracy"] == measure_estimate(
+        estimate_accuracy(GroupedScores(LEARNED, plus, np.zeros(4))), 29, 0.9
+    )
     apart = {one.measure: one.measurement for one in binary_results(LEARNED, scores, predicted(40, 20), 0.9)}
     lost = apart["estimated_accuracy"]
     assert (lost.value, lost.reason, lost.n) == (None, Reason.NOT_COUNTED, 84)

@@ -15,15 +15,15 @@ from measure_states import (
 )
 from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats, Ints
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.estimates import error_results
-from monitor.measures.evaluate import estimates, learned, performance
-from monitor.measures.options import Options
-from monitor.sentences.reasons import why_absent
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.evaluate import learn_from_labels, measure_estimates, measure_performance
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.score_estimates import error_results
+from monitor.sentences.reason_words import why_absent
 
-ASK = Options(resamples=0, families=frozenset(Family))
+ASK = MeasureOptions(resamples=0, families=frozenset(MeasureFamily))
 CLASSES = ("ant", "bee", "cat")
 COUNTING = probability_counting(CLASSES)
 MEASURES = ("roc_auc", "precision", "recall")
@@ -48,8 +48,8 @@ def drawn(rng: np.random.Generator, n: int, alpha: tuple[float, ...] = (1, 1, 1)
 
 
 def estimated(taught: pa.Table, window: pa.Table) -> Mapping[tuple[str, str], Measurement]:
-    known = learned(COUNTING, labels_part(taught, COUNTING))
-    found = estimates(COUNTING, known, records_part(window, COUNTING), ASK)
+    known = learn_from_labels(COUNTING, labels_part(taught, COUNTING))
+    found = measure_estimates(COUNTING, known, records_part(window, COUNTING), ASK)
     return {(one.measure, one.subject): one.measurement for one in found}
 
 
@@ -117,10 +117,10 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs() -> None:
     """40 runs: by chance fewer than 33 in 1 % of the cases; of macro means they are upper bounds."""
     rng, of, held = np.random.default_rng(8), COUNTING, dict.fromkeys(MEASURES, 0)
     for _ in range(40):
-        known = learned(of, labels_part(rows_of(*drawn(rng, 3000)), of))
+        known = learn_from_labels(of, labels_part(rows_of(*drawn(rng, 3000)), of))
         window = rows_of(*drawn(rng, 800))
-        found = estimates(of, known, records_part(window, of), ASK)
-        errors = list(error_results(found, performance(of, labels_part(window, of), ASK)))
+        found = measure_estimates(of, known, records_part(window, of), ASK)
+        errors = list(error_results(found, measure_performance(of, labels_part(window, of), ASK)))
         by_key = {(one.measure, one.subject): one.measurement for one in errors}
         assert len(by_key) == 1 + 3 * 4
         for name in MEASURES:
@@ -133,12 +133,12 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs() -> None:
 
 def test_the_error_of_a_class_is_its_estimate_less_what_its_labels_gave() -> None:
     rng, of = np.random.default_rng(2), COUNTING
-    known = learned(of, labels_part(rows_of(*drawn(rng, 3000)), of))
+    known = learn_from_labels(of, labels_part(rows_of(*drawn(rng, 3000)), of))
     shares, labels = drawn(rng, 1000)
     window = rows_of(shares, labels)
 
-    found = estimates(of, known, records_part(window, of), ASK)
-    errors = list(error_results(found, performance(of, labels_part(window, of), ASK)))
+    found = measure_estimates(of, known, records_part(window, of), ASK)
+    errors = list(error_results(found, measure_performance(of, labels_part(window, of), ASK)))
 
     by_key = {(one.measure, one.subject): one.measurement.value for one in (*found, *errors)}
     actual = recall_score(labels, shares.argmax(axis=1), average=None)[1]

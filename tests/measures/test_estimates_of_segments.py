@@ -16,33 +16,35 @@ from measure_states import (
     table,
 )
 
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import estimates, learned
-from monitor.measures.options import Options
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.evaluate import learn_from_labels, measure_estimates
+from monitor.measures.measure_options import MeasureOptions
 from monitor.records.count_records import count_records
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.states.strata import Stratum, segments_of
 
-ASK = Options(resamples=0, families=frozenset(Family))
+ASK = MeasureOptions(resamples=0, families=frozenset(MeasureFamily))
 CLASSES = ("ant", "bee", "cat")
 B = Stratum(segment="town=b")
 BINARY = replace(binary_reading(), segments=("town",))
-SEVERAL = replace(BINARY, task=Task.MULTICLASS, classes=CLASSES, probabilities=CLASSES, threshold=None)
-NUMBERS = Reading(task=Task.REGRESSION, labelled=True, segments=("town",), time_units=BINARY.time_units)
+SEVERAL = replace(BINARY, task=ModelTask.MULTICLASS, classes=CLASSES, probabilities=CLASSES, threshold=None)
+NUMBERS = ReadingOptions(
+    task=ModelTask.REGRESSION, labelled=True, segments=("town",), time_units=BINARY.time_units
+)
 
 
-def rows_of(reading: Reading, n: int, seed: int) -> pa.Table:
+def rows_of(reading: ReadingOptions, n: int, seed: int) -> pa.Table:
     """Rows of two towns; in b labels are not what the outputs say."""
     rng = np.random.default_rng(seed)
     town = rng.choice(["a", "b"], n)
     columns: dict[str, object] = {"town": pa.array(town.tolist())}
-    if reading.task is Task.BINARY:
+    if reading.task is ModelTask.BINARY:
         score = rng.random(n)
         columns |= {
             "score": score,
             "label": np.where(rng.random(n) < score * np.where(town == "a", 1, 0.5), "1", "0"),
         }
-    elif reading.task is Task.MULTICLASS:
+    elif reading.task is ModelTask.MULTICLASS:
         shares = rng.dirichlet((1, 1, 1), n)
         right = np.asarray(CLASSES)[shares.argmax(axis=1)]
         columns |= {f"probability:{name}": one for name, one in zip(CLASSES, shares.T, strict=True)}
@@ -55,19 +57,19 @@ def rows_of(reading: Reading, n: int, seed: int) -> pa.Table:
 
 
 @pytest.mark.parametrize("reading", [BINARY, SEVERAL, NUMBERS], ids=["binary", "classes", "numbers"])
-def test_a_segment_is_estimated_as_a_model_of_its_rows_alone(reading: Reading) -> None:
+def test_a_segment_is_estimated_as_a_model_of_its_rows_alone(reading: ReadingOptions) -> None:
     reference, window = rows_of(reading, 3_000, 1), rows_of(reading, 500, 2)
     made = reference_of_rows(reference, reading)
     records = count_records(window, made.counting, panes=PANE, as_of=LATER)[0].strata
-    lesson = learned(made.counting, made.label_segments[B], whole=False)
+    lesson = learn_from_labels(made.counting, made.label_segments[B], whole=False)
 
-    found = by_name(estimates(made.counting, lesson, records[B], ASK, whole=False))
+    found = by_name(measure_estimates(made.counting, lesson, records[B], ASK, whole=False))
 
     alone, now = (
         rows.filter(pa.array(np.asarray(rows["segment:town"]) == "b")) for rows in (reference, window)
     )
-    taught = learned(made.counting, labels_part(alone, made.counting))
-    of_rows = by_name(estimates(made.counting, taught, records_part(now, made.counting), ASK))
+    taught = learn_from_labels(made.counting, labels_part(alone, made.counting))
+    of_rows = by_name(measure_estimates(made.counting, taught, records_part(now, made.counting), ASK))
     assert found
     assert found == {name: of_rows[name] for name in found}
     assert all(one.value is not None and one.interval is not None for one in found.values())

@@ -22,8 +22,15 @@ from measure_states import (
 )
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import estimates, label_quality, mean_of, performance, quality, shift
-from monitor.measures.options import Options
+from monitor.measures.evaluate import (
+    label_quality,
+    mean_of,
+    measure_estimates,
+    measure_performance,
+    measure_quality,
+    measure_shift,
+)
+from monitor.measures.measure_options import MeasureOptions
 from monitor.records.counting import Counting
 from monitor.states.counters import Counters
 
@@ -42,8 +49,8 @@ def grids() -> Counting:
 def test_equal_records_have_equal_intervals_whatever_their_order() -> None:
     order = RNG.permutation(300)
 
-    first = measures_of_scores(SCORES, LABELS, Options(resamples=100))
-    again = measures_of_scores(SCORES[order], LABELS[order], Options(resamples=100))
+    first = measures_of_scores(SCORES, LABELS, MeasureOptions(resamples=100))
+    again = measures_of_scores(SCORES[order], LABELS[order], MeasureOptions(resamples=100))
 
     assert first == again
 
@@ -53,13 +60,18 @@ def test_equal_matrices_have_equal_intervals_and_another_seed_would_not() -> Non
     actual, predicted = RNG.choice(CLASSES, 200).tolist(), RNG.choice(CLASSES, 200).tolist()
     counters = classified(actual, predicted, counting)
 
-    found = [by_name(performance(counting, counters, Options(resamples=100))) for _ in range(3)]
+    found = [
+        by_name(measure_performance(counting, counters, MeasureOptions(resamples=100))) for _ in range(3)
+    ]
 
     assert found[0] == found[1] == found[2]
     resampled = found[0]["f1_macro"].interval
     assert resampled is not None
     other = classified([*actual, "ant"], [*predicted, "ant"], counting)
-    assert by_name(performance(counting, other, Options(resamples=100)))["f1_macro"].interval != resampled
+    assert (
+        by_name(measure_performance(counting, other, MeasureOptions(resamples=100)))["f1_macro"].interval
+        != resampled
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,19 +92,19 @@ def test_equal_matrices_have_equal_intervals_and_another_seed_would_not() -> Non
 def test_without_anything_learned_each_estimate_is_absent_by_its_name(
     counting: Counting, names: list[str], *, whole: bool
 ) -> None:
-    records = Counters.empty(counting.records)
+    records = Counters.make_empty(counting.records)
 
-    found = estimates(counting, Reason.NO_REFERENCE, records, Options(), whole=whole)
+    found = measure_estimates(counting, Reason.NO_REFERENCE, records, MeasureOptions(), whole=whole)
 
     assert [(one.measure, one.subject) for one in found] == [(f"estimated_{name}", "") for name in names]
-    assert {one.measurement for one in found} <= {Measurement.absent(Reason.NO_RECORDS, n=0)}
+    assert {one.measurement for one in found} <= {Measurement.without_value(Reason.NO_RECORDS, n=0)}
 
 
 def test_without_a_reference_the_outputs_say_so_and_features_are_left_out() -> None:
     counting = grids()
     records = records_part(table(score=[0.2, 0.7, 0.8], feature_x=[1.0, 2.0, 3.0]), counting)
 
-    found = shift(counting, None, records, Options())
+    found = measure_shift(counting, None, records, MeasureOptions())
 
     assert {one.subject for one in found} == {"score", "prediction"}
     assert {(one.measurement.reason, one.measurement.n) for one in found} == {(Reason.NO_REFERENCE, 3)}
@@ -102,27 +114,27 @@ def test_rates_of_quality_have_the_level_that_is_asked_for_and_a_reason_without_
     counting = grids()
     records = records_part(table(score=[0.2, None], feature_x=[1.0, 2.0], feature_c=["red", None]), counting)
 
-    found = by_name(quality(counting, records, level=0.8))
-    nothing = by_name(quality(counting, Counters.empty(counting.records)))
+    found = by_name(measure_quality(counting, records, level=0.8))
+    nothing = by_name(measure_quality(counting, Counters.make_empty(counting.records)))
 
     intervals = {name: one.interval for name, one in found.items() if one.interval is not None}
     assert {"missing_rate score", "missing_rate feature:c", "unseen_rate feature:c"} <= intervals.keys()
     assert {one.level for one in intervals.values()} == {0.8}
-    assert nothing["missing_rate score"] == Measurement.absent(Reason.NO_RECORDS, n=0)
+    assert nothing["missing_rate score"] == Measurement.without_value(Reason.NO_RECORDS, n=0)
     assert (nothing["unusual_names"].value, nothing["unusual_names"].n) == (0.0, 0)
 
 
 def test_names_that_are_unusual_are_counted_of_the_whole_alone() -> None:
     counting = grids()
     records = records_part(table(score=[0.2], feature_x=[1.0], feature_c=["red"]), counting)
-    at = counting.records.slice("unusual_names").start
-    dense = records.dense()
+    at = counting.records.block_slice("unusual_names").start
+    dense = records.dense_counts()
     dense[at] = 7
 
-    named = Counters.of(counting.records, dense)
+    named = Counters.from_dense(counting.records, dense)
 
-    assert by_name(quality(counting, named))["unusual_names"].value == 7.0
-    assert "unusual_names" not in by_name(quality(counting, named, features=False))
+    assert by_name(measure_quality(counting, named))["unusual_names"].value == 7.0
+    assert "unusual_names" not in by_name(measure_quality(counting, named, features=False))
 
 
 def test_coverage_by_class_is_told_of_those_that_labels_come_for() -> None:
@@ -133,7 +145,7 @@ def test_coverage_by_class_is_told_of_those_that_labels_come_for() -> None:
     of_all, of_one, without = (
         {
             one.subject
-            for one in label_quality(each, counters, Options(), delays=delays)
+            for one in label_quality(each, counters, MeasureOptions(), delays=delays)
             if one.measure == "coverage"
         }
         for each, delays in ((counting, True), (some, True), (counting, False))
@@ -150,8 +162,8 @@ def test_the_mean_of_a_part_is_its_main_measure_and_its_records() -> None:
 
     assert (mean_of(classes, right).value, mean_of(classes, right).n) == (0.75, 4)
     assert (mean_of(numbers, errors).value, mean_of(numbers, errors).n) == (2.0, 2)
-    assert mean_of(classes, Counters.empty(classes.labels)).n == 0
-    assert mean_of(numbers, Counters.empty(numbers.labels)).n == 0
+    assert mean_of(classes, Counters.make_empty(classes.labels)).n == 0
+    assert mean_of(numbers, Counters.make_empty(numbers.labels)).n == 0
 
 
 def test_probabilities_without_labels_have_no_calibration_of_the_whole_where_it_is_not_asked_for() -> None:
@@ -161,7 +173,10 @@ def test_probabilities_without_labels_have_no_calibration_of_the_whole_where_it_
     counters = labels_part(rows, counting)
 
     whole, headlines = (
-        {one.measure for one in performance(counting, counters, Options(resamples=0, whole=whole))}
+        {
+            one.measure
+            for one in measure_performance(counting, counters, MeasureOptions(resamples=0, whole=whole))
+        }
         for whole in (True, False)
     )
 

@@ -5,8 +5,8 @@ import pytest
 from measure_states import measures_of_scores
 
 from monitor.core.measurement import Reason
-from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
-from monitor.measures.options import Options
+from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, MeasureFamily
+from monitor.measures.measure_options import MeasureOptions
 
 RNG = np.random.default_rng(13)
 SCORES = RNG.beta(2, 3, 500)
@@ -18,15 +18,15 @@ OF_CALIBRATION = {
     *("expected_calibration_error", "maximum_calibration_error", "squared_calibration_error"),
     *("calibration_slope", "calibration_intercept", "calibration_in_the_large"),
 }
-FAMILIES = {Family.GAINS: OF_GAINS, Family.CALIBRATION: OF_CALIBRATION}
+FAMILIES = {MeasureFamily.GAINS: OF_GAINS, MeasureFamily.CALIBRATION: OF_CALIBRATION}
 
 
-@pytest.mark.parametrize("families", [set(), {Family.GAINS}, {Family.CALIBRATION}, {*FAMILIES}])
+@pytest.mark.parametrize("families", [set(), {MeasureFamily.GAINS}, {MeasureFamily.CALIBRATION}, {*FAMILIES}])
 def test_measures_of_a_family_are_there_with_their_intervals_where_it_is_asked_for(
-    families: set[Family],
+    families: set[MeasureFamily],
 ) -> None:
     left = OPTIONAL_FAMILIES - FAMILIES.keys()
-    options = Options(resamples=100, profit=PROFIT, families=frozenset(left | families), threshold=0.3)
+    options = MeasureOptions(resamples=100, profit=PROFIT, families=frozenset(left | families), threshold=0.3)
 
     found = {name.split(" ")[0]: one for name, one in measures_of_scores(SCORES, LABELS, options).items()}
 
@@ -39,7 +39,7 @@ def test_measures_of_a_family_are_there_with_their_intervals_where_it_is_asked_f
 
 @pytest.mark.parametrize("labels", [[], [0] * 30, [1] * 30])
 def test_without_both_classes_each_measure_says_why_it_has_no_value(labels: list[int]) -> None:
-    options = Options(resamples=50, profit=PROFIT)
+    options = MeasureOptions(resamples=50, profit=PROFIT)
 
     found = measures_of_scores(SCORES[: len(labels)], labels, options)
 
@@ -53,13 +53,13 @@ def test_without_both_classes_each_measure_says_why_it_has_no_value(labels: list
 
 
 def test_scores_that_were_clipped_are_told_of_all_that_have_a_loss() -> None:
-    found = measures_of_scores([0.0, 1.0, 0.4, 0.6], [0, 1, 0, 1], Options(resamples=0))
+    found = measures_of_scores([0.0, 1.0, 0.4, 0.6], [0, 1, 0, 1], MeasureOptions(resamples=0))
 
     assert (found["clipped_records"].value, found["clipped_records"].n) == (2.0, 4)
 
 
 def test_the_profit_at_a_threshold_has_the_level_that_is_asked_for() -> None:
-    options = Options(resamples=50, profit=PROFIT, threshold=0.4, level=0.8)
+    options = MeasureOptions(resamples=50, profit=PROFIT, threshold=0.4, level=0.8)
 
     found = measures_of_scores(SCORES, LABELS, options)["reference_threshold_profit"]
 

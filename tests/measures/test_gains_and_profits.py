@@ -12,32 +12,32 @@ from scipy import stats
 from scipy.special import expit, logit
 from sklearn import metrics
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats, Ints
 from monitor.measures.classification.gains import (
     amounts_of,
     average_precision,
     best_threshold,
-    deciles,
+    decile_table,
     found_at,
+    gain_statistics,
     least_profit,
     profit_at,
+    profit_curve,
     profit_statistics,
-    profits,
-    statistics,
     whole_precision_curve,
     whole_profit_curve,
 )
 from monitor.measures.evaluate import best_threshold as chosen_threshold
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options
-from monitor.measures.statistics.ranked import Ranked, Resamples
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.statistics.ranked_scores import RankedScores, ScoreResamples
 from monitor.states.views import ScoreTable
 
 SLACK = 1e-9
 PROFIT = {("1", "1"): 14.0, ("1", "0"): -14.0, ("0", "1"): -3.0, ("0", "0"): 0.5}
 AMOUNTS = amounts_of(("0", "1"), PROFIT)
-ASK = Options(resamples=20, profit=PROFIT)
+ASK = MeasureOptions(resamples=20, profit=PROFIT)
 measured = partial(measures_of_scores, options=ASK)
 RECORDS = st.lists(
     st.tuples(
@@ -49,9 +49,11 @@ RECORDS = st.lists(
 )
 
 
-def ranked_of(scores: list[float], labels: list[int]) -> Ranked:
+def ranked_of(scores: list[float], labels: list[int]) -> RankedScores:
     counting = binary_counting()
-    return Ranked.of(counting.score_table(scored(scores, labels, counting)), counting.score_bounds)
+    return RankedScores.from_table(
+        counting.score_table(scored(scores, labels, counting)), counting.score_bounds
+    )
 
 
 def found_in_raw(scores: Floats, labels: Ints, share: float) -> float:
@@ -150,7 +152,7 @@ def test_shares_of_the_highest_scores_are_chosen() -> None:
     scores, labels = np.linspace(0, 1, 1_000).round(3), (np.arange(1_000) % 3 == 0).astype(int)
     counters = scored(scores.tolist(), labels.tolist(), binary_counting())
 
-    found = performance(binary_counting(), counters, Options(tops=(0.002, 0.3), resamples=50))
+    found = measure_performance(binary_counting(), counters, MeasureOptions(tops=(0.002, 0.3), resamples=50))
 
     named = {(one.measure, one.subject): one.measurement for one in found}
     assert {subject for _, subject in named if subject.startswith("top:")} == {"top:0.2%", "top:30%"}
@@ -163,7 +165,7 @@ def test_shares_of_the_highest_scores_are_chosen() -> None:
 
 
 def test_deciles_add_up_and_split_a_tie_in_proportion() -> None:
-    detail = deciles(ranked_of([0.5] * 30 + [0.1] * 10, [1] * 15 + [0] * 15 + [0] * 10))
+    detail = decile_table(ranked_of([0.5] * 30 + [0.1] * 10, [1] * 15 + [0] * 15 + [0] * 10))
     columns = dict(zip(detail.columns, zip(*detail.rows, strict=True), strict=True))
 
     assert columns["records"] == (4.0,) * 10
@@ -178,7 +180,7 @@ def test_ten_positives_of_ten_thousand_have_intervals() -> None:
     labels[:10] = 1
     scores = np.clip(rng.beta(1, 60, 10_000) + 0.05 * labels, 0, 1)
 
-    found = measured(scores, labels, options=Options(resamples=200, profit=PROFIT))
+    found = measured(scores, labels, options=MeasureOptions(resamples=200, profit=PROFIT))
 
     for name in ("average_precision", "recall_at_top top:1%", "lift_top_decile", "best_profit"):
         interval = found[name].interval
@@ -193,7 +195,7 @@ def test_the_bounds_of_a_few_positives_at_the_top_end_where_shares_end() -> None
     rng, bounds = np.random.default_rng(13), []
     for _ in range(40):
         scores, labels = rng.random(150), (rng.random(150) < 0.1).astype(int)
-        found = measured(scores, labels, options=Options(resamples=400))
+        found = measured(scores, labels, options=MeasureOptions(resamples=400))
         tops = [one for name, one in found.items() if "_at_top" in name or name == "gain_top_decile"]
         bounds += [
             bound for one in tops if one.interval for bound in (one.interval.lower, one.interval.upper)
@@ -230,7 +232,7 @@ def test_the_interval_of_the_best_profit_is_not_below_what_none_or_all_gives_for
     rng, lowest = np.random.default_rng(14), []
     for _ in range(40):
         scores, labels = rng.random(80), (rng.random(80) < 0.3).astype(int)
-        found = measured(scores, labels, options=Options(resamples=100, profit=profit))["best_profit"]
+        found = measured(scores, labels, options=MeasureOptions(resamples=100, profit=profit))["best_profit"]
         assert found.interval is not None
         assert found.value is not None
         assert found.interval.lower <= found.value
@@ -286,7 +288,7 @@ def test_the_best_threshold_is_none_the_worse_than_any(records: list[tuple[float
     assert value is not None
     others = [profit_at(table, edge, AMOUNTS).value for edge in (-np.inf, 0.25, 0.5, 0.75, np.inf)]
     assert all(other is not None and other <= value + SLACK for other in others)
-    assert value == pytest.approx(profits(table, AMOUNTS).max())
+    assert value == pytest.approx(profit_curve(table, AMOUNTS).max())
     found = measured(scores, labels)["best_profit"]
     assert found.reason is Reason.ONE_CLASS or found.value == pytest.approx(value)
 
@@ -296,19 +298,25 @@ def test_to_say_positive_of_nobody_may_be_best() -> None:
 
     assert best_threshold(table, AMOUNTS) == np.inf
     assert profit_at(table, np.inf, AMOUNTS).value == 1.0
-    cheap = measured([0.1, 0.9] * 10, [1, 0] * 10, options=Options(resamples=5, profit={("0", "1"): -1.0}))
+    cheap = measured(
+        [0.1, 0.9] * 10, [1, 0] * 10, options=MeasureOptions(resamples=5, profit={("0", "1"): -1.0})
+    )
     assert cheap["best_profit_threshold"].reason is Reason.UNDEFINED
 
 
 def test_nothing_counted_has_no_profit() -> None:
-    nothing = Ranked.of(ScoreTable(np.zeros(2, np.int64), np.zeros(2, np.int64)), np.asarray([0, 0.5, 1]))
+    nothing = RankedScores.from_table(
+        ScoreTable(np.zeros(2, np.int64), np.zeros(2, np.int64)), np.asarray([0, 0.5, 1])
+    )
 
     assert best_threshold(nothing, AMOUNTS) is None
-    assert profit_at(nothing, 0.5, AMOUNTS) == Measurement.absent(Reason.NO_LABELS, n=0)
+    assert profit_at(nothing, 0.5, AMOUNTS) == Measurement.without_value(Reason.NO_LABELS, n=0)
 
 
 def test_open_cells_have_no_finite_threshold() -> None:
-    table = Ranked.of(ScoreTable(np.asarray([5, 5]), np.asarray([5, 50])), np.asarray([-np.inf, 3.0, np.inf]))
+    table = RankedScores.from_table(
+        ScoreTable(np.asarray([5, 5]), np.asarray([5, 50])), np.asarray([-np.inf, 3.0, np.inf])
+    )
 
     assert best_threshold(table, amounts_of(("0", "1"), {("1", "1"): 1.0})) == -np.inf
     assert best_threshold(table, AMOUNTS) == -np.inf
@@ -370,7 +378,7 @@ def test_the_largest_profit_of_each_resample_is_the_best_of_its_shares(
     rng = np.random.default_rng(15)
     scores = rng.random(300).round(2)
     table = ranked_of(scores.tolist(), (rng.random(300) < scores).astype(int).tolist())
-    resamples = Resamples.of(table, 9, rng)
+    resamples = ScoreResamples.from_ranked(table, 9, rng)
 
     found = profit_statistics(resamples, 300, np.asarray(amounts))["best_profit"]
 
@@ -388,7 +396,7 @@ def test_the_largest_profit_of_each_resample_is_the_best_of_its_shares(
 
 
 def test_the_best_profit_is_told_with_its_curve_and_its_threshold() -> None:
-    asked = Options(resamples=0, profit=PROFIT)
+    asked = MeasureOptions(resamples=0, profit=PROFIT)
 
     found = measured([0.1, 0.4, 0.6, 0.9, 0.9], [0, 1, 0, 1, 1], options=asked)
 
@@ -404,13 +412,13 @@ def test_the_best_profit_is_told_with_its_curve_and_its_threshold() -> None:
 
 
 def test_without_both_classes_there_is_no_best_profit_and_no_threshold_of_it() -> None:
-    found = measured([0.1, 0.4], [0, 0], options=Options(resamples=0, profit=PROFIT))
+    found = measured([0.1, 0.4], [0, 0], options=MeasureOptions(resamples=0, profit=PROFIT))
 
     for name in ("best_profit", "best_profit_threshold"):
-        assert found[name] == Measurement.absent(Reason.ONE_CLASS, n=2)
-    nobody = Options(resamples=0, profit={("0", "1"): -1.0})
+        assert found[name] == Measurement.without_value(Reason.ONE_CLASS, n=2)
+    nobody = MeasureOptions(resamples=0, profit={("0", "1"): -1.0})
     cheap = measured([0.1, 0.9] * 10, [1, 0] * 10, options=nobody)
-    assert cheap["best_profit_threshold"] == Measurement.absent(Reason.UNDEFINED, n=20)
+    assert cheap["best_profit_threshold"] == Measurement.without_value(Reason.UNDEFINED, n=20)
 
 
 def test_the_least_profit_of_small_amounts_is_between_none_and_all() -> None:
@@ -429,7 +437,7 @@ def test_whole_curves_begin_at_nobody_and_hold_the_threshold_that_decides() -> N
     assert profit.columns == ("threshold", "profit", "predicted_rate")
     edge = pytest.approx(float(table.lower[said - 1]))
     assert [sum(row[0] == edge for row in curve.rows) for curve in (precision, profit)] == [1, 1]
-    assert list(profit.rows[0]) == [None, pytest.approx(profits(table, AMOUNTS)[0]), 0.0]
+    assert list(profit.rows[0]) == [None, pytest.approx(profit_curve(table, AMOUNTS)[0]), 0.0]
 
 
 def test_the_gain_and_lift_of_a_tie_across_the_border_have_their_resolution() -> None:
@@ -437,7 +445,7 @@ def test_the_gain_and_lift_of_a_tie_across_the_border_have_their_resolution() ->
     scores = [0.9, 0.9, 0.9, *(0.8 - 0.04 * at for at in range(17))]
     labels = [1, 0, 1, 1, 1, 1, *[0] * 14]
 
-    found = measured(scores, labels, options=Options(resamples=0))
+    found = measured(scores, labels, options=MeasureOptions(resamples=0))
 
     gain, lift = found["gain_top_decile"], found["lift_top_decile"]
     assert (gain.value, gain.resolution) == pytest.approx((4 / 3 / 5, 2 / 3 / 5))
@@ -449,7 +457,7 @@ def test_the_bounds_of_a_lift_are_those_of_its_gain() -> None:
     rng = np.random.default_rng(17)
     scores = rng.random(400)
 
-    found = measured(scores, (rng.random(400) < scores).astype(int), options=Options(resamples=60))
+    found = measured(scores, (rng.random(400) < scores).astype(int), options=MeasureOptions(resamples=60))
 
     gain, lift = found["gain_top_decile"].interval, found["lift_top_decile"].interval
     assert gain is not None
@@ -481,9 +489,9 @@ def test_of_each_resample_the_highest_scores_are_counted() -> None:
     rng = np.random.default_rng(18)
     scores = rng.random(500).round(2)
     table = ranked_of(scores.tolist(), (rng.random(500) < scores).astype(int).tolist())
-    resamples = Resamples.of(table, 9, rng)
+    resamples = ScoreResamples.from_ranked(table, 9, rng)
 
-    found = statistics(resamples, (0.05,))
+    found = gain_statistics(resamples, (0.05,))
 
     for share, name in ((0.05, "5%"), (0.1, "10%")):
         hits = []

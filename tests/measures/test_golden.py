@@ -26,20 +26,20 @@ from measure_states import (
 )
 
 from monitor.core.measurement import RateMethod
-from monitor.measures.evaluate import challenge, comparison, performance
-from monitor.measures.options import Options
+from monitor.measures.evaluate import compare_arms, compare_challenger, measure_performance
+from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.statistics.intervals import RATE_INTERVALS
-from monitor.records.reading import Challenger
+from monitor.records.reading import ChallengerOutput
 from monitor.records.reference import counting_without_reference
 from monitor.states.grids import EXTRA_CELLS, category_grid
-from monitor.states.views import Histogram
+from monitor.states.views import CellHistogram
 
 HERE = Path(__file__).parents[1] / "golden"
 CASES: dict[str, dict[str, Any]] = {
     case["id"]: case for case in json.loads((HERE / "golden.json").read_text(encoding="utf-8"))
 }
 WITHOUT_A_TEST: dict[str, str] = {}
-QUICK = Options(resamples=2)
+QUICK = MeasureOptions(resamples=2)
 CLASS_NAMES = {  # the source's names and ours
     "accuracy": "accuracy",
     "TPR": "recall",
@@ -81,7 +81,7 @@ def spam(threshold: float) -> dict[str, Any]:
     counting = binary_counting(threshold=threshold)
     labels = [int(row["target"] == "spam") for row in rows]
     return by_name(
-        performance(counting, scored([float(row["score"]) for row in rows], labels, counting), QUICK)
+        measure_performance(counting, scored([float(row["score"]) for row in rows], labels, counting), QUICK)
     )
 
 
@@ -110,8 +110,8 @@ def accuracy_intervals(
     intervals: dict[RateMethod, tuple[float, float]] = {}
     counting, counters = of_matrix(classes, matrix)
     for method in RATE_INTERVALS:
-        options = Options(resamples=0, rate_interval=method)
-        interval = by_name(performance(counting, counters, options))["accuracy"].interval
+        options = MeasureOptions(resamples=0, rate_interval=method)
+        interval = by_name(measure_performance(counting, counters, options))["accuracy"].interval
         assert interval is not None
         intervals[method] = (interval.lower, interval.upper)
     return intervals
@@ -154,7 +154,9 @@ def test_measures_of_a_confusion_matrix(case: dict[str, Any]) -> None:
     pairs = [(actual, predicted) for actual in classes for predicted in classes]
     profit = dict(zip(pairs, np.ravel(amounts).tolist(), strict=True)) if amounts else {}
 
-    measured = by_name(performance(*of_matrix(classes, matrix), Options(resamples=2, profit=profit)))
+    measured = by_name(
+        measure_performance(*of_matrix(classes, matrix), MeasureOptions(resamples=2, profit=profit))
+    )
 
     expected = {
         ours: case["expected"][theirs]
@@ -176,9 +178,9 @@ def test_recalls_and_precisions_of_several_classes(case: dict[str, Any]) -> None
     counting = class_counting(levels)
 
     counters = classified([row["target"] for row in rows], [row["prediction"] for row in rows], counting)
-    measured = by_name(performance(counting, counters, QUICK))
+    measured = by_name(measure_performance(counting, counters, QUICK))
 
-    assert counting.confusion(counters).counts[:-1, :-1].tolist() == case["expected"]["confusion"]
+    assert counting.confusion_view(counters).counts[:-1, :-1].tolist() == case["expected"]["confusion"]
     for measure in ("recall", "precision"):
         values = [measured[f"{measure} class:{level}"].value for level in levels]
         assert values == close(case["expected"][measure])
@@ -251,7 +253,7 @@ def test_area_under_the_curve_with_ties(case: dict[str, Any]) -> None:
     counting = binary_counting()
 
     counters = scored(case["inputs"]["scores"], case["inputs"]["y"], counting)
-    measured = by_name(performance(counting, counters, QUICK))
+    measured = by_name(measure_performance(counting, counters, QUICK))
 
     assert measured["roc_auc"].value == close(case["expected"]["auc_ties_half"])
     detail = measured["roc_auc"].detail
@@ -281,7 +283,7 @@ def test_intervals_of_the_breast_cancer_classifier(case: dict[str, Any]) -> None
 
 @golden("dummy_majority")
 def test_majority_baseline(case: dict[str, Any]) -> None:
-    measured = by_name(performance(*of_matrix(*matrix_of(case)), QUICK))
+    measured = by_name(measure_performance(*of_matrix(*matrix_of(case)), QUICK))
 
     assert measured["majority_accuracy"].value == case["expected"]["accuracy"]
     assert measured["recall"].value == 0
@@ -308,7 +310,7 @@ NOT_OURS = {"R2_squared_pearson", "R2_explained_variance", "R2_sst_n_minus_1", "
 def errors_of(model: str) -> dict[str, Any]:
     rows, counting = rows_of("regression.csv"), number_counting()
     counters = numbered([float(row[model]) for row in rows], [float(row["target"]) for row in rows], counting)
-    return by_name(performance(counting, counters, QUICK))
+    return by_name(measure_performance(counting, counters, QUICK))
 
 
 def check_errors(measured: dict[str, Any], expected: dict[str, float]) -> None:
@@ -337,19 +339,19 @@ def test_error_relative_to_the_means(case: dict[str, Any]) -> None:
 
     counters = numbered([model - dummy, dummy - model], [-dummy, dummy], counting)
 
-    check_errors(by_name(performance(counting, counters, QUICK)), case["expected"])
+    check_errors(by_name(measure_performance(counting, counters, QUICK)), case["expected"])
 
 
-def histograms(original: list[int], new: list[int]) -> tuple[Histogram, Histogram]:
+def histograms(original: list[int], new: list[int]) -> tuple[CellHistogram, CellHistogram]:
     grid = category_grid([f"level{position}" for position in range(len(original))], [10] * len(original))
     extra = [0] * (EXTRA_CELLS + 1)
-    return Histogram(grid, np.asarray(original + extra)), Histogram(grid, np.asarray(new + extra))
+    return CellHistogram(grid, np.asarray(original + extra)), CellHistogram(grid, np.asarray(new + extra))
 
 
 @golden("si_new_sample_1", "si_new_sample_2")
 def test_stability_index_without_pseudocounts(case: dict[str, Any]) -> None:
     sides = histograms(case["inputs"]["original"], case["inputs"]["new"])
-    measured = compare(*sides, Options(pseudocount=0, min_per_cell=0))["stability_index"]
+    measured = compare(*sides, MeasureOptions(pseudocount=0, min_per_cell=0))["stability_index"]
 
     assert measured.value == close(case["expected"]["si"])
 
@@ -361,7 +363,7 @@ def test_the_page_of_the_stability_index_has_the_textbooks_figures_and_ours(case
     shares = [[(n + 0.5) / (sum(counts) + 2) for n in counts] for counts in (original, new)]
     by_hand = sum((p - q) * np.log(p / q) for q, p in zip(*shares, strict=True))
 
-    measured = compare(*histograms(original, new), Options())
+    measured = compare(*histograms(original, new), MeasureOptions())
 
     index, critical = (measured[name].value for name in ("stability_index", "stability_index_critical"))
     assert index == close(by_hand)
@@ -372,7 +374,7 @@ def test_the_page_of_the_stability_index_has_the_textbooks_figures_and_ours(case
 @golden("own_si_zero_level")
 def test_stability_index_of_a_new_level(case: dict[str, Any]) -> None:
     sides = histograms(case["inputs"]["original"], case["inputs"]["new"])
-    measured = compare(*sides, Options())["stability_index"]
+    measured = compare(*sides, MeasureOptions())["stability_index"]
 
     assert measured.value == close(case["expected"]["si_plus_half_count"])
 
@@ -386,7 +388,9 @@ def test_means_of_a_control_group(case: dict[str, Any]) -> None:
         for arm in ("control", "treatment")
     ]
 
-    measured = by_name(comparison(counting, arms[0], arms[1], Options(level=1 - expected["welch_p"])))
+    measured = by_name(
+        compare_arms(counting, arms[0], arms[1], MeasureOptions(level=1 - expected["welch_p"]))
+    )
 
     assert measured["control_outcome_mean"].value == close(expected["mean_control"])
     assert measured["treatment_outcome_mean"].value == close(expected["mean_treatment"])
@@ -403,14 +407,14 @@ def test_two_models_on_the_same_records(case: dict[str, Any]) -> None:
     kinds = {"both_correct": (1, 1), "only_m1": (1, 0), "only_m2": (0, 1), "both_wrong": (0, 0)}
     right = np.repeat(list(kinds.values()), [inputs[kind] for kind in kinds], axis=0).astype(float)
     counting = counting_without_reference(
-        replace(binary_reading(), challenger=Challenger(column="m2", threshold=0.5))
+        replace(binary_reading(), challenger=ChallengerOutput(column="m2", threshold=0.5))
     )
     champion, challenger = right.T
 
     rows = table(
         label=pa.array(["1"] * len(right)), score=pa.array(champion), challenger=pa.array(challenger)
     )
-    measured = by_name(challenge(counting, labels_part(rows, counting), QUICK))
+    measured = by_name(compare_challenger(counting, labels_part(rows, counting), QUICK))
 
     assert case["inputs"]["alternative"] == "M2 > M1"
     assert measured["sign_test_p_value_one_sided"].value == close(expected["p_one_sided"])

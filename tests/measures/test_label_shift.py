@@ -7,26 +7,26 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.options import Options
-from monitor.measures.shift.label_shift import expected_labels, results
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.shift.label_shift import expected_labels, label_shift_results
 from monitor.states.grids import CategoryGrid, NumericGrid
-from monitor.states.views import Histogram
+from monitor.states.views import CellHistogram
 
 CLASSES = CategoryGrid(("0", "1"))
-ASK = Options(families=frozenset({Family.SHIFT}))
+ASK = MeasureOptions(families=frozenset({MeasureFamily.SHIFT}))
 NUMBERS = NumericGrid((0.0, 1.0, 2.0), (0, 1, 2))
 
 
-def labels(*counts: int, unlabelled: int = 0, invalid: int = 0) -> Histogram:
+def labels(*counts: int, unlabelled: int = 0, invalid: int = 0) -> CellHistogram:
     grid = CLASSES if len(counts) == 2 else NUMBERS
     other = [0] * (grid.regular - len(counts))
-    return Histogram(grid, np.asarray([*counts, *other, 0, unlabelled, invalid]))
+    return CellHistogram(grid, np.asarray([*counts, *other, 0, unlabelled, invalid]))
 
 
-def shifted(now: Histogram, *references: tuple[float, Histogram]) -> dict[str, Measurement]:
+def shifted(now: CellHistogram, *references: tuple[float, CellHistogram]) -> dict[str, Measurement]:
     expected = expected_labels(references) if references else None
-    return {one.measure: one.measurement for one in results(expected, now, ASK)}
+    return {one.measure: one.measurement for one in label_shift_results(expected, now, ASK)}
 
 
 def index(reference: list[int], current: list[int]) -> float:
@@ -82,7 +82,7 @@ def test_of_several_references_each_has_its_share() -> None:
     ],
 )
 def test_without_labels_on_either_side_there_is_a_reason(
-    now: Histogram, references: list[tuple[float, Histogram]], reason: Reason
+    now: CellHistogram, references: list[tuple[float, CellHistogram]], reason: Reason
 ) -> None:
     found = shifted(now, *references)
 

@@ -7,8 +7,8 @@ import pytest
 from measure_states import by_name, measures_of_scores, number_counting, numbered, of_matrix
 
 from monitor.core.measurement import Measurement
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
 
 RNG = np.random.default_rng(11)
 SCORES = RNG.beta(2, 3, 600)
@@ -19,17 +19,20 @@ COUNTING = number_counting()
 NUMBERED = numbered(NUMBERS, TRUE, COUNTING)
 MATRIX = [[60, 9, 3], [8, 55, 6], [2, 7, 50]]
 
-MEASURED: dict[str, tuple[int, Callable[[Options], dict[str, Measurement]]]] = {
+MEASURED: dict[str, tuple[int, Callable[[MeasureOptions], dict[str, Measurement]]]] = {
     "scores": (20, lambda options: measures_of_scores(SCORES, LABELS, options)),
-    "numbers": (14, lambda options: by_name(performance(COUNTING, NUMBERED, options))),
-    "classes": (25, lambda options: by_name(performance(*of_matrix(("ant", "bee", "cat"), MATRIX), options))),
+    "numbers": (14, lambda options: by_name(measure_performance(COUNTING, NUMBERED, options))),
+    "classes": (
+        25,
+        lambda options: by_name(measure_performance(*of_matrix(("ant", "bee", "cat"), MATRIX), options)),
+    ),
 }
 
 
 @pytest.mark.parametrize("what", MEASURED)
 def test_intervals_are_of_the_level_that_is_asked_for_and_narrower_than_those_of_more(what: str) -> None:
     least, measured = MEASURED[what]
-    usual, narrow = (measured(Options(resamples=200, level=level)) for level in (0.95, 0.8))
+    usual, narrow = (measured(MeasureOptions(resamples=200, level=level)) for level in (0.95, 0.8))
     found = {name: one.interval for name, one in narrow.items() if one.interval is not None}
 
     assert len(found) >= least, sorted(found)

@@ -11,13 +11,13 @@ from sklearn import metrics
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats, Ints
-from monitor.measures.classification.recalibration import recalibration
-from monitor.measures.options import Options
-from monitor.measures.statistics.ranked import GROUPS, Ranked
+from monitor.measures.classification.recalibration import fit_recalibration
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.statistics.ranked_scores import GROUPS, RankedScores
 
-measured = partial(measures_of_scores, options=Options(resamples=200))
+measured = partial(measures_of_scores, options=MeasureOptions(resamples=200))
 CLIP = 2.0**-12
 HALF = 1 / 4096  # of the width of a cell without a reference
 
@@ -108,9 +108,9 @@ def test_overlapping_classes_have_a_fit_that_solves_the_score_equations(
     labels = (rng.random(n) < 0.2).astype(np.int64)
     counting = binary_counting()
     counters = scored(scores.tolist(), labels.tolist(), counting)
-    ranked = Ranked.of(counting.score_table(counters), counting.score_bounds)
+    ranked = RankedScores.from_table(counting.score_table(counters), counting.score_bounds)
 
-    fit = recalibration(ranked)
+    fit = fit_recalibration(ranked)
 
     positive, negative = np.flatnonzero(ranked.positive), np.flatnonzero(ranked.negative)
     overlap = len(positive) and len(negative)
@@ -180,7 +180,9 @@ def test_the_squared_error_of_a_calibrated_model_is_zero_on_average() -> None:
     values = []
     for _ in range(100):
         scores = rng.random(300)
-        found = measured(scores, (rng.random(300) < scores).astype(np.int64), options=Options(resamples=5))
+        found = measured(
+            scores, (rng.random(300) < scores).astype(np.int64), options=MeasureOptions(resamples=5)
+        )
         values.append(value_of(found, "squared_calibration_error"))
 
     assert abs(np.mean(values)) < 3 * np.std(values) / np.sqrt(100)

@@ -14,19 +14,19 @@ from measure_states import by_name, class_counting, classified, of_matrix
 from scipy import stats
 from sklearn import metrics
 
+from monitor.core.array_types import Ints
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Ints
-from monitor.measures.catalogue.confusion import CONFUSION_ROWS
+from monitor.measures.catalogue.confusion_measures import CONFUSION_ROWS
 from monitor.measures.classification import confusion_statistics as statistics
-from monitor.measures.classification.confusion import results
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options
-from monitor.measures.statistics.intervals import percentiles
-from monitor.records.reading import Task
+from monitor.measures.classification.confusion import confusion_results
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.statistics.intervals import percentile_intervals
+from monitor.records.reading import ModelTask
 from monitor.states.counters import Counters
-from monitor.states.views import Confusion
+from monitor.states.views import ConfusionCounts
 
-QUICK = Options(resamples=2)
+QUICK = MeasureOptions(resamples=2)
 CLASSES = ("ant", "bee", "cat")
 NAMES = tuple(f"c{at:03}" for at in range(100))
 PAIRS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=60)
@@ -36,11 +36,11 @@ BINARY_PAIRS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_siz
 COUNTS = st.sampled_from([0, 0, 1, 2, 7, 10, 9_990, 10**9])
 
 
-def direct(matrix: Sequence[Sequence[int]] | Ints, options: Options = QUICK) -> dict[str, Measurement]:
+def direct(matrix: Sequence[Sequence[int]] | Ints, options: MeasureOptions = QUICK) -> dict[str, Measurement]:
     """Measures of counts by actual and predicted class, the last row and column unseen."""
     counts = np.asarray(matrix, dtype=np.int64)
-    confusion = Confusion(NAMES[: len(counts) - 1], counts)
-    return by_name(list(results(confusion, options, np.random.default_rng(1))))
+    confusion = ConfusionCounts(NAMES[: len(counts) - 1], counts)
+    return by_name(list(confusion_results(confusion, options, np.random.default_rng(1))))
 
 
 def square(k: int) -> st.SearchStrategy[list[list[int]]]:
@@ -137,7 +137,7 @@ def test_a_hundred_classes_equal_scikit_learn() -> None:
     counts = np.zeros((k + 1, k + 1), dtype=np.int64)
     np.add.at(counts, (actual, predicted), 1)
 
-    measured = direct(counts, Options())
+    measured = direct(counts, MeasureOptions())
 
     expected = metrics.precision_recall_fscore_support(actual, predicted, average="macro", zero_division=0)
     assert [measured[f"{name}_macro"].value for name in ("precision", "recall", "f1")] == pytest.approx(
@@ -162,7 +162,7 @@ def test_many_cells_are_resampled_with_the_spread_of_records() -> None:
         "profit": [worth[at].sum() for at in picked],
     }
 
-    measured = direct(counts, Options(resamples=2_000, profit=amounts))
+    measured = direct(counts, MeasureOptions(resamples=2_000, profit=amounts))
 
     assert np.count_nonzero(counts) > 256
     for name, draws in spread.items():
@@ -173,7 +173,7 @@ def test_many_cells_are_resampled_with_the_spread_of_records() -> None:
 
 
 def test_ten_positives_in_ten_thousand() -> None:
-    measured = direct([[9_980, 10, 0], [4, 6, 0], [0, 0, 0]], Options())
+    measured = direct([[9_980, 10, 0], [4, 6, 0], [0, 0, 0]], MeasureOptions())
 
     assert measured["false_positive_rate"].value == pytest.approx(10 / 9_990)
     assert measured["false_negative_rate"].value == 0.4
@@ -186,7 +186,7 @@ def test_ten_positives_in_ten_thousand() -> None:
 
 
 def test_one_record_has_values_where_they_are_defined() -> None:
-    measured = direct([[0, 0, 0], [0, 1, 0], [0, 0, 0]], Options())
+    measured = direct([[0, 0, 0], [0, 1, 0], [0, 0, 0]], MeasureOptions())
 
     assert measured["f1_macro"].value == measured["precision_weighted"].value == 1
     assert measured["error_rate"].value == 0
@@ -198,18 +198,18 @@ def test_one_record_has_values_where_they_are_defined() -> None:
 def test_strata_have_the_headlines_and_no_more() -> None:
     matrix = [[50, 9, 3, 0], [8, 40, 2, 0], [6, 6, 20, 0], [0, 0, 0, 0]]
 
-    measured = direct(matrix, Options(resamples=0, whole=False, profit={("c000", "c000"): 1.0}))
+    measured = direct(matrix, MeasureOptions(resamples=0, whole=False, profit={("c000", "c000"): 1.0}))
 
-    headlines = {row.name for row in CONFUSION_ROWS if row.headline and Task.MULTICLASS in row.tasks}
+    headlines = {row.name for row in CONFUSION_ROWS if row.headline and ModelTask.MULTICLASS in row.tasks}
     assert {name.partition(" ")[0] for name in measured} == headlines
-    whole = direct(matrix, Options(profit={("c000", "c000"): 1.0}))
+    whole = direct(matrix, MeasureOptions(profit={("c000", "c000"): 1.0}))
     assert {name: one.value for name, one in measured.items()} == {
         name: whole[name].value for name in measured
     }
 
 
 def test_rates_have_clopper_pearson_intervals_on_request() -> None:
-    options = Options(resamples=0, rate_interval="clopper-pearson")
+    options = MeasureOptions(resamples=0, rate_interval="clopper-pearson")
 
     measured = direct([[0, 9, 0], [0, 21, 0], [0, 0, 0]], options)["accuracy"].interval
 
@@ -223,7 +223,7 @@ def test_binary_measures_equal_scikit_learn(pairs: list[tuple[int, int]]) -> Non
     actual, predicted = ([str(side) for side in sides] for sides in zip(*pairs, strict=True))
     counting = class_counting(("0", "1"))
 
-    measured = by_name(performance(counting, classified(actual, predicted, counting), QUICK))
+    measured = by_name(measure_performance(counting, classified(actual, predicted, counting), QUICK))
 
     assert measured["accuracy"].value == pytest.approx(metrics.accuracy_score(actual, predicted))
     for name, score, reason in (
@@ -243,7 +243,7 @@ def test_multi_class_measures_equal_scikit_learn(pairs: list[tuple[int, int]]) -
     actual, predicted = ([CLASSES[side] for side in sides] for sides in zip(*pairs, strict=True))
     counting = class_counting(CLASSES)
 
-    measured = by_name(performance(counting, classified(actual, predicted, counting), QUICK))
+    measured = by_name(measure_performance(counting, classified(actual, predicted, counting), QUICK))
 
     for name, score in (("precision", metrics.precision_score), ("recall", metrics.recall_score)):
         values = score(actual, predicted, labels=CLASSES, average=None, zero_division=np.nan)
@@ -263,14 +263,14 @@ def test_multi_class_measures_equal_scikit_learn(pairs: list[tuple[int, int]]) -
 
 
 def test_a_class_without_recall_makes_the_harmonic_mean_zero() -> None:
-    measured = by_name(performance(*of_matrix(CLASSES, [[5, 0, 0], [3, 0, 0], [0, 0, 2]]), QUICK))
+    measured = by_name(measure_performance(*of_matrix(CLASSES, [[5, 0, 0], [3, 0, 0], [0, 0, 2]]), QUICK))
 
     assert measured["harmonic_class_accuracy"].value == 0
     assert measured["average_class_accuracy"].value == pytest.approx(2 / 3)
 
 
 def test_a_class_without_labels_is_left_out_of_averages_and_counted() -> None:
-    measured = by_name(performance(*of_matrix(CLASSES, [[4, 4, 0], [0, 4, 0], [0, 0, 0]]), QUICK))
+    measured = by_name(measure_performance(*of_matrix(CLASSES, [[4, 4, 0], [0, 4, 0], [0, 0, 0]]), QUICK))
 
     assert measured["average_class_accuracy"].value == 0.75
     assert measured["harmonic_class_accuracy"].value == pytest.approx(2 / 3)
@@ -283,7 +283,7 @@ def test_an_unseen_class_is_an_error_wherever_it_stands() -> None:
     counting = class_counting(CLASSES)
     counters = classified(["ant", "dog", "dog", "bee"], ["ant", "dog", "ant", "eel"], counting)
 
-    measured = by_name(performance(counting, counters, QUICK))
+    measured = by_name(measure_performance(counting, counters, QUICK))
 
     assert measured["accuracy"].value == 0.25
     assert measured["precision class:ant"].value == 0.5
@@ -297,16 +297,18 @@ def test_an_unseen_class_is_an_error_wherever_it_stands() -> None:
 def test_without_labels_everything_is_absent_for_that_reason() -> None:
     counting = class_counting(("0", "1"))
 
-    measured = performance(counting, Counters.empty(counting.labels), Options(profit={("1", "1"): 2.0}))
+    measured = measure_performance(
+        counting, Counters.make_empty(counting.labels), MeasureOptions(profit={("1", "1"): 2.0})
+    )
 
     reasons = {r.measurement.reason for r in measured if r.measure != "confusion_records"}
     assert reasons == {Reason.NO_LABELS}
 
 
 def test_profit_counts_left_out_pairs_as_nothing() -> None:
-    options = Options(resamples=0, profit={("1", "1"): 10.0, ("0", "1"): -4.0})
+    options = MeasureOptions(resamples=0, profit={("1", "1"): 10.0, ("0", "1"): -4.0})
 
-    measured = by_name(performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), options))
+    measured = by_name(measure_performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), options))
 
     assert measured["profit"].value == 50
     assert measured["profit_per_record"].value == pytest.approx(50 / 64)
@@ -315,9 +317,11 @@ def test_profit_counts_left_out_pairs_as_nothing() -> None:
 def test_bootstrap_of_the_profit_has_the_spread_of_theory() -> None:
     matrix = np.asarray([[500, 50], [20, 70]])
     amounts = np.asarray([[0.0, -4.0], [0.0, 10.0]])
-    options = Options(resamples=4000, profit={("1", "1"): 10.0, ("0", "1"): -4.0})
+    options = MeasureOptions(resamples=4000, profit={("1", "1"): 10.0, ("0", "1"): -4.0})
 
-    measured = by_name(performance(*of_matrix(("0", "1"), matrix.tolist()), options))["profit_per_record"]
+    measured = by_name(measure_performance(*of_matrix(("0", "1"), matrix.tolist()), options))[
+        "profit_per_record"
+    ]
 
     n, mean = matrix.sum(), (matrix * amounts).sum() / matrix.sum()
     deviation = np.sqrt(((matrix * amounts**2).sum() / n - mean**2) / n)
@@ -326,9 +330,11 @@ def test_bootstrap_of_the_profit_has_the_spread_of_theory() -> None:
 
 
 def test_bootstrap_intervals_hold_the_value() -> None:
-    options = Options(profit={("bee", "bee"): 1.0})
+    options = MeasureOptions(profit={("bee", "bee"): 1.0})
 
-    measured = by_name(performance(*of_matrix(CLASSES, [[50, 9, 3], [8, 40, 2], [6, 6, 20]]), options))
+    measured = by_name(
+        measure_performance(*of_matrix(CLASSES, [[50, 9, 3], [8, 40, 2], [6, 6, 20]]), options)
+    )
 
     for name in ("relative_accuracy", "average_class_accuracy", "harmonic_class_accuracy", "profit"):
         value, interval = measured[name].value, measured[name].interval
@@ -338,9 +344,9 @@ def test_bootstrap_intervals_hold_the_value() -> None:
 
 
 def test_amounts_of_classes_that_the_model_does_not_know_are_passed_over() -> None:
-    options = Options(resamples=0, profit={("1", "1"): 10.0, ("9", "1"): 1000.0})
+    options = MeasureOptions(resamples=0, profit={("1", "1"): 10.0, ("9", "1"): 1000.0})
 
-    measured = by_name(performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), options))
+    measured = by_name(measure_performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), options))
 
     assert measured["profit"].value == 70
 
@@ -354,7 +360,7 @@ def test_many_classes_are_resampled_within_bounds() -> None:
     counters = classified(names[actual].tolist(), names[predicted].tolist(), counting)
 
     tracemalloc.start()
-    measured = by_name(performance(counting, counters, Options()))
+    measured = by_name(measure_performance(counting, counters, MeasureOptions()))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
@@ -383,7 +389,9 @@ def test_cells_that_are_drawn_as_one_have_the_spread_of_cells_that_are_drawn_apa
     }
 
     measured = by_name(
-        performance(*of_matrix(CLASSES, matrix.tolist()), Options(resamples=20_000, profit=profit))
+        measure_performance(
+            *of_matrix(CLASSES, matrix.tolist()), MeasureOptions(resamples=20_000, profit=profit)
+        )
     )
 
     for name, draws in expected.items():
@@ -443,14 +451,16 @@ def test_without_a_record_the_reason_is_the_labels_and_n_is_nothing() -> None:
 
 def test_intervals_are_of_the_resamples_and_not_of_the_counts() -> None:
     counts = np.array([[40, 10, 0], [5, 45, 0], [0, 0, 0]])
-    confusion = Confusion(NAMES[:2], counts)
-    sums = statistics.draws(confusion, None, 50, np.random.default_rng(3))
-    found = by_name(list(results(confusion, Options(resamples=50), np.random.default_rng(3))))
-    kappas = statistics.kappas(sums)
+    confusion = ConfusionCounts(NAMES[:2], counts)
+    sums = statistics.resample_sums(confusion, None, 50, np.random.default_rng(3))
+    found = by_name(
+        list(confusion_results(confusion, MeasureOptions(resamples=50), np.random.default_rng(3)))
+    )
+    kappas = statistics.kappa_values(sums)
 
-    (expected,) = percentiles(kappas[None, 1:], 0.95)
+    (expected,) = percentile_intervals(kappas[None, 1:], 0.95)
     assert found["cohen_kappa_score"].interval == expected
     assert found["cohen_kappa_score"].value == kappas[0]
-    without = by_name(list(results(confusion, Options(resamples=50), None)))
+    without = by_name(list(confusion_results(confusion, MeasureOptions(resamples=50), None)))
     assert without["cohen_kappa_score"].interval is None
     assert "profit" not in found

@@ -12,14 +12,14 @@ from measure_states import by_name, labels_part, measures_of_numbers, number_cou
 from scipy import stats
 from sklearn import metrics
 
+from monitor.core.array_types import Floats
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.regression import QUANTILES, median_baseline
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.states.counters import Counters
 from monitor.states.error_tables import LabelErrors
@@ -120,7 +120,7 @@ def test_percentages_are_scikit_learns_or_undefined(records: list[tuple[float, f
     found = measures_of_numbers(predictions, labels)["mean_absolute_percentage_error"]
 
     if np.any(labels == 0):
-        assert found == Measurement.absent(Reason.UNDEFINED, n=len(labels))
+        assert found == Measurement.without_value(Reason.UNDEFINED, n=len(labels))
     elif found.value is None:
         assert found.reason is Reason.OUT_OF_RANGE
         assert np.abs(labels).min() < 1e-6
@@ -165,10 +165,10 @@ def test_the_median_of_labels_far_from_zero_needs_a_reference() -> None:
     assert referred.resolution < 0.001
 
 
-def counting_of(labels: Floats, arms: Arms | None = None) -> Counting:
+def counting_of(labels: Floats, arms: ComparedArms | None = None) -> Counting:
     """Counting with a reference of labels that are predicted right."""
     units = (("event_time", "us"), ("reported_at", "us"))
-    reading = Reading(task=Task.REGRESSION, labelled=True, time_units=units, arms=arms)
+    reading = ReadingOptions(task=ModelTask.REGRESSION, labelled=True, time_units=units, arms=arms)
     return reference_of(pa.table({"prediction": labels, "label": labels}), reading).counting
 
 
@@ -300,15 +300,15 @@ def test_squares_out_of_range_cost_the_interval_of_the_ratio_alone() -> None:
 
 def test_strata_have_no_errors_by_cell() -> None:
     labels = np.arange(1.0, 40.0)
-    counting = counting_of(labels, Arms(column="arm", control="a", treatment="b"))
+    counting = counting_of(labels, ComparedArms(column="arm", control="a", treatment="b"))
     rows = table(prediction=pa.array(labels + 1), label=pa.array(labels), arm=pa.array(["a", "b", "b"] * 13))
     strata = count_labels(rows, counting, panes=np.zeros(1, np.int64), as_of=10**15)[0].strata
 
-    arm = by_name(performance(counting, strata[Stratum(segment="arm=b")], Options()))
+    arm = by_name(measure_performance(counting, strata[Stratum(segment="arm=b")], MeasureOptions()))
 
     assert strata[WHOLE] == labels_part(rows, counting)
-    assert arm["error_p95"] == Measurement.absent(Reason.NOT_COUNTED, n=26)
-    assert arm["relative_absolute_error"] == Measurement.absent(Reason.NOT_COUNTED, n=26)
+    assert arm["error_p95"] == Measurement.without_value(Reason.NOT_COUNTED, n=26)
+    assert arm["relative_absolute_error"] == Measurement.without_value(Reason.NOT_COUNTED, n=26)
     assert arm["bias"].value == 1
     assert arm["mean_absolute_percentage_error"].value is not None
 
@@ -360,11 +360,11 @@ def test_what_is_absent_of_errors_by_cell_has_its_records() -> None:
     nothing = measures_of_numbers(labels[:0], labels[:0])
 
     names = ("relative_absolute_error", "relative_squared_error")
-    assert [equal[name] for name in names] == [Measurement.absent(Reason.UNDEFINED, n=4)] * 2
-    assert beyond["relative_absolute_error"] == Measurement.absent(Reason.OUT_OF_RANGE, n=4)
-    assert beyond["max_error"] == Measurement.absent(Reason.OUT_OF_RANGE, n=4)
+    assert [equal[name] for name in names] == [Measurement.without_value(Reason.UNDEFINED, n=4)] * 2
+    assert beyond["relative_absolute_error"] == Measurement.without_value(Reason.OUT_OF_RANGE, n=4)
+    assert beyond["max_error"] == Measurement.without_value(Reason.OUT_OF_RANGE, n=4)
     for name in (*names, *QUANTILES, "median_absolute_error", "max_error"):
-        assert nothing[name] == Measurement.absent(Reason.NO_LABELS, n=0), name
+        assert nothing[name] == Measurement.without_value(Reason.NO_LABELS, n=0), name
     found = measures_of_numbers(labels + 1, labels)
     for name in (*names, *QUANTILES, "median_absolute_error", "max_error"):
         assert found[name].n == 4, name
@@ -384,11 +384,13 @@ def test_ratios_of_errors_are_not_below_0() -> None:
 def test_strata_name_what_is_not_counted_by_cell() -> None:
     counting = number_counting()
     whole = numbered([1.0, 2.0], [1.5, 2.5], counting)
-    dense = whole.dense()
+    dense = whole.dense_counts()
     for block in ("error_cells", "label_cells"):
-        dense[counting.labels.slice(block)] = 0
+        dense[counting.labels.block_slice(block)] = 0
 
-    found = by_name(performance(counting, Counters.of(counting.labels, dense), Options()))
+    found = by_name(
+        measure_performance(counting, Counters.from_dense(counting.labels, dense), MeasureOptions())
+    )
 
     names = (
         *QUANTILES,
@@ -397,4 +399,6 @@ def test_strata_name_what_is_not_counted_by_cell() -> None:
         "relative_absolute_error",
         "d2_absolute_error_score",
     )
-    assert [found[name] for name in names] == [Measurement.absent(Reason.NOT_COUNTED, n=2)] * len(names)
+    assert [found[name] for name in names] == [Measurement.without_value(Reason.NOT_COUNTED, n=2)] * len(
+        names
+    )

@@ -11,10 +11,10 @@ from measure_states import binary_counting, binary_reading, by_name, labels_part
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import label_quality, performance
-from monitor.measures.labels import TALLY_MEASURES, class_coverage, preferred_classes, results
-from monitor.measures.options import Options
-from monitor.measures.statistics.delays import within
+from monitor.measures.evaluate import label_quality, measure_performance
+from monitor.measures.label_arrival import TALLY_MEASURES, class_coverage, label_results, preferred_classes
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.statistics.label_delays import delay_quantile
 from monitor.records.counting import DELAY_EDGES, TALLY
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
@@ -30,7 +30,7 @@ def measured(labels: list[str | None], reported: list[int | None]) -> dict[str, 
         label=pa.array(labels, pa.string()),
         reported_at=pa.array(reported, pa.int64()),
     )
-    return by_name(label_quality(counting, labels_part(rows, counting), Options()))
+    return by_name(label_quality(counting, labels_part(rows, counting), MeasureOptions()))
 
 
 def test_coverage_and_oddities() -> None:
@@ -67,7 +67,7 @@ def test_early_labels_count_as_one_second() -> None:
         reported_at=pa.array([HOUR // 4]),
     )
 
-    found = by_name(label_quality(counting, labels_part(rows, counting), Options()))
+    found = by_name(label_quality(counting, labels_part(rows, counting), MeasureOptions()))
 
     assert found["early_labels"].value == 1
     assert found["label_delay_median"].value == 1
@@ -82,16 +82,18 @@ def test_a_delay_beyond_the_last_edge_is_out_of_range() -> None:
     counts = np.zeros(len(DELAY_EDGES) + 1, dtype=np.int64)
     counts[-1] = 3
 
-    assert within(DelayTable(DELAY_EDGES, counts), 0.5, Reason.NO_LABELS).reason is Reason.OUT_OF_RANGE
+    assert (
+        delay_quantile(DelayTable(DELAY_EDGES, counts), 0.5, Reason.NO_LABELS).reason is Reason.OUT_OF_RANGE
+    )
 
 
 def test_labels_whose_delays_were_not_counted_say_so() -> None:
     delays = DelayTable(DELAY_EDGES, np.zeros(len(DELAY_EDGES) + 1, dtype=np.int64))
     tally = np.asarray([9 if name in ("records", "labelled") else 0 for name in TALLY])
 
-    found = by_name(list(results(tally, delays, 0.95)))
+    found = by_name(list(label_results(tally, delays, 0.95)))
 
-    assert found["label_delay_median"] == Measurement.absent(Reason.NOT_COUNTED, n=9)
+    assert found["label_delay_median"] == Measurement.without_value(Reason.NOT_COUNTED, n=9)
 
 
 def test_strata_have_no_measures_of_delays() -> None:
@@ -99,7 +101,7 @@ def test_strata_have_no_measures_of_delays() -> None:
     counters = scored([0.2, 0.7], [0, 1], counting)
 
     whole, stratum = (
-        {result.measure for result in label_quality(counting, counters, Options(), delays=delays)}
+        {result.measure for result in label_quality(counting, counters, MeasureOptions(), delays=delays)}
         for delays in (True, False)
     )
 
@@ -109,16 +111,16 @@ def test_strata_have_no_measures_of_delays() -> None:
 
 def test_a_model_without_labels_has_no_measures_of_them() -> None:
     counting = counting_without_reference(replace(binary_reading(), labelled=False))
-    counters = Counters.empty(counting.labels)
+    counters = Counters.make_empty(counting.labels)
 
-    assert label_quality(counting, counters, Options()) == []
-    assert performance(counting, counters, Options()) == []
+    assert label_quality(counting, counters, MeasureOptions()) == []
+    assert measure_performance(counting, counters, MeasureOptions()) == []
 
 
 def test_empty_counters_have_no_records() -> None:
     counting = binary_counting()
 
-    found = by_name(label_quality(counting, Counters.empty(counting.labels), Options()))
+    found = by_name(label_quality(counting, Counters.make_empty(counting.labels), MeasureOptions()))
 
     assert found["coverage"].reason is Reason.NO_RECORDS
     assert found["labelled_records"].value == pytest.approx(0)
@@ -162,7 +164,7 @@ def test_every_measure_has_its_own_count_and_the_invalid_rate_is_of_all_labels_t
         "invalid": 20,
     }
 
-    found = by_name(list(results(np.asarray([counts[name] for name in TALLY]), None, 0.95)))
+    found = by_name(list(label_results(np.asarray([counts[name] for name in TALLY]), None, 0.95)))
 
     assert {(found[measure].value, found[measure].n) for measure in TALLY_MEASURES.values()} == {
         (float(counts[name]), 90) for name in TALLY_MEASURES
@@ -175,11 +177,13 @@ def test_every_measure_has_its_own_count_and_the_invalid_rate_is_of_all_labels_t
 def test_a_delay_is_the_upper_edge_of_its_cell_and_the_first_cell_begins_at_0() -> None:
     delays = [DelayTable((1.0, 10.0, 20.0), np.asarray(counts)) for counts in ([3, 0, 0, 0], [1, 2, 1, 0])]
 
-    first, second = (within(each, 0.5, Reason.NO_LABELS) for each in delays)
+    first, second = (delay_quantile(each, 0.5, Reason.NO_LABELS) for each in delays)
 
     assert (first.value, first.resolution, first.n) == (1.0, 1.0, 3)
     assert (second.value, second.resolution, second.n) == (10.0, 9.0, 4)
     nothing = DelayTable((1.0, 10.0, 20.0), np.zeros(4, dtype=np.int64))
     beyond = DelayTable((1.0, 10.0, 20.0), np.asarray([1, 0, 0, 3]))
-    assert within(nothing, 0.5, Reason.NO_LABELS) == Measurement.absent(Reason.NO_LABELS, n=0)
-    assert within(beyond, 0.5, Reason.NO_LABELS) == Measurement.absent(Reason.OUT_OF_RANGE, n=4)
+    assert delay_quantile(nothing, 0.5, Reason.NO_LABELS) == Measurement.without_value(Reason.NO_LABELS, n=0)
+    assert delay_quantile(beyond, 0.5, Reason.NO_LABELS) == Measurement.without_value(
+        Reason.OUT_OF_RANGE, n=4
+    )

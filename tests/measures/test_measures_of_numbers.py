@@ -9,8 +9,8 @@ from scipy import stats
 from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
 from monitor.states.counters import Counters
 
 VALUES = st.floats(-1000, 1000).map(lambda value: round(value, 6))
@@ -37,7 +37,7 @@ def test_r2_equals_scikit_learn_or_is_undefined(records: list[tuple[int, int]]) 
     found = measures_of_numbers(predictions, labels)["r2_score"]
 
     if len(set(labels)) == 1:
-        assert found == Measurement.absent(Reason.UNDEFINED, n=len(labels))
+        assert found == Measurement.without_value(Reason.UNDEFINED, n=len(labels))
     else:
         assert found.value == pytest.approx(metrics.r2_score(labels, predictions), rel=1e-9, abs=1e-9)
 
@@ -96,7 +96,7 @@ def test_error_intervals_are_those_of_means() -> None:
 def test_without_records_there_is_a_reason() -> None:
     counting = number_counting()
 
-    found = performance(counting, Counters.empty(counting.labels), Options())
+    found = measure_performance(counting, Counters.make_empty(counting.labels), MeasureOptions())
 
     assert {result.measurement.reason for result in found} == {Reason.NO_LABELS}
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from measure_states import by_name, labels_part, probability_columns, probability_counting, table
 from sklearn import metrics
 
-from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.core.typing import Floats, Ints
-from monitor.measures.classification.discrimination import logit, roc_auc
-from monitor.measures.classification.probabilities import Areas, roc_auc_macro, roc_auc_weighted
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options
+from monitor.core.array_types import Floats, Ints
+from monitor.core.measurement import DetailTable, Measurement, Reason
+from monitor.measures.classification.discrimination import logit_interval, roc_auc
+from monitor.measures.classification.multiclass_scores import RocAreas, roc_auc_macro, roc_auc_weighted
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
 from monitor.records.counting import Counting
 from monitor.records.probabilities import UNUSABLE
 from monitor.states.counters import Counters
@@ -35,12 +35,14 @@ def counted(actual: Ints, given: Floats, counting: Counting) -> Counters:
 
 def measured(actual: Ints, given: Floats, resamples: int = 20) -> dict[str, Measurement]:
     counting = counting_of(given.shape[1])
-    return by_name(performance(counting, counted(actual, given, counting), Options(resamples=resamples)))
+    return by_name(
+        measure_performance(counting, counted(actual, given, counting), MeasureOptions(resamples=resamples))
+    )
 
 
-def areas_of(actual: Ints, given: Floats) -> Areas:
+def areas_of(actual: Ints, given: Floats) -> RocAreas:
     counting = counting_of(given.shape[1])
-    return Areas.of(counting.class_tables(counted(actual, given, counting)))
+    return RocAreas.from_tables(counting.class_tables(counted(actual, given, counting)))
 
 
 def samples(seed: int, n: int, k: int, strength: float = 2.0) -> tuple[Ints, Floats]:
@@ -123,7 +125,7 @@ def test_the_area_of_a_class_is_that_of_its_scores() -> None:
         expected = roc_auc(ScoreTable(*tables.counts[at]))
         one = found[f"roc_auc class:{name}"]
         if expected.value is None:
-            assert one == Measurement.absent(Reason.UNDEFINED, n=400)
+            assert one == Measurement.without_value(Reason.UNDEFINED, n=400)
             continue
         assert one.interval is not None
         assert expected.interval is not None
@@ -154,7 +156,7 @@ def test_a_hundred_classes_are_bounded_and_exact_to_their_resolution() -> None:
     state = counted(actual, given, counting)
 
     assert len(state.index) <= 102_400 + 100 + 2000 + 500
-    found = by_name(performance(counting, state, Options(resamples=0)))
+    found = by_name(measure_performance(counting, state, MeasureOptions(resamples=0)))
     macro = found["roc_auc_macro"]
     assert macro.value == pytest.approx(np.mean(areas(actual, given)), abs=macro.resolution)
     assert macro.resolution < 2e-3
@@ -197,9 +199,12 @@ def test_perfect_separation_has_an_interval_below_one() -> None:
 def test_one_class_alone_or_no_label_has_no_area() -> None:
     given = np.full((5, 2), 0.5)
     counting = counting_of(2)
-    nothing = Counters.empty(counting.labels)
+    nothing = Counters.make_empty(counting.labels)
 
-    one, none = measured(np.zeros(5, np.int64), given), by_name(performance(counting, nothing, Options()))
+    one, none = (
+        measured(np.zeros(5, np.int64), given),
+        by_name(measure_performance(counting, nothing, MeasureOptions())),
+    )
 
     assert one["roc_auc class:c000"].reason is Reason.ONE_CLASS
     assert one["roc_auc class:c001"].reason is Reason.UNDEFINED
@@ -230,12 +235,14 @@ def test_records_that_are_left_out_change_nothing_else_and_are_told_by_cause() -
     def found(rows: int) -> dict[str, Measurement]:
         columns = {f"probability:c00{at}": pa.array(one[:rows]) for at, one in enumerate(given)}
         state = labels_part(table(label=pa.array(label[:rows]), **columns), counting)
-        return by_name(performance(counting, state, Options(resamples=0)))
+        return by_name(measure_performance(counting, state, MeasureOptions(resamples=0)))
 
     every, good = found(8), found(3)
 
     causes = tuple(zip(UNUSABLE, (1.0, 1.0, 2.0, 1.0), strict=True))
-    assert every["unusable_probabilities"] == Measurement(5.0, 8, detail=Detail(("cause", "records"), causes))
+    assert every["unusable_probabilities"] == Measurement(
+        5.0, 8, detail=DetailTable(("cause", "records"), causes)
+    )
     assert good["unusable_probabilities"] == Measurement(0.0, 3)
     for name in ("roc_auc_macro", "roc_auc_weighted", "log_loss", "brier_score"):
         assert every[name] == good[name]
@@ -308,7 +315,7 @@ def test_an_average_of_areas_has_the_bound_of_its_classes_variances(*, weighted:
     deviation = np.sqrt((weights**2 * positives).sum()) + (weights * np.sqrt(negatives)).sum()
     value = float(weights @ value_of)
     spread = float(weights @ (value_of - value) ** 2) / 600 if weighted else 0.0
-    expected = logit(value, float(deviation**2 + spread), 0.9)
+    expected = logit_interval(value, float(deviation**2 + spread), 0.9)
     assert found.value == pytest.approx(value, abs=2e-3)
     assert found.interval is not None
     assert found.interval.level == 0.9
@@ -370,10 +377,12 @@ def test_areas_of_classes_have_the_level_that_is_asked_for_and_say_of_how_many_t
     padded = np.concatenate([given * 0.9, np.full((300, 1), 0.1)], axis=1)
 
     found = by_name(
-        performance(counting, counted(actual, padded, counting), Options(resamples=20, level=0.8))
+        measure_performance(
+            counting, counted(actual, padded, counting), MeasureOptions(resamples=20, level=0.8)
+        )
     )
 
-    assert found["roc_auc class:c003"] == Measurement.absent(Reason.UNDEFINED, n=300)
+    assert found["roc_auc class:c003"] == Measurement.without_value(Reason.UNDEFINED, n=300)
     intervals = {name: one.interval for name, one in found.items() if one.interval is not None}
     assert {
         "roc_auc_macro",
@@ -383,10 +392,14 @@ def test_areas_of_classes_have_the_level_that_is_asked_for_and_say_of_how_many_t
         "roc_auc class:c000",
     } <= intervals.keys()
     assert {one.level for one in intervals.values()} == {0.8}
-    alone = by_name(performance(counting, counted(actual * 0, padded, counting), Options(resamples=0)))
-    assert alone["roc_auc class:c000"] == Measurement.absent(Reason.ONE_CLASS, n=300)
-    nothing = by_name(performance(counting, counted(actual[:0], padded[:0], counting), Options(resamples=0)))
-    assert nothing["roc_auc class:c000"] == Measurement.absent(Reason.NO_LABELS, n=0)
+    alone = by_name(
+        measure_performance(counting, counted(actual * 0, padded, counting), MeasureOptions(resamples=0))
+    )
+    assert alone["roc_auc class:c000"] == Measurement.without_value(Reason.ONE_CLASS, n=300)
+    nothing = by_name(
+        measure_performance(counting, counted(actual[:0], padded[:0], counting), MeasureOptions(resamples=0))
+    )
+    assert nothing["roc_auc class:c000"] == Measurement.without_value(Reason.NO_LABELS, n=0)
 
 
 def test_calibration_of_the_largest_probability_has_intervals_by_resamples() -> None:

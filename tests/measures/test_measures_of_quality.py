@@ -9,8 +9,8 @@ from scipy import stats
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
-from monitor.measures.evaluate import performance, quality
-from monitor.measures.options import Options
+from monitor.measures.evaluate import measure_performance, measure_quality
+from monitor.measures.measure_options import MeasureOptions
 from monitor.records.counting import Counting
 from monitor.states.counters import Counters
 
@@ -37,7 +37,7 @@ def window() -> pa.Table:
 def test_missing_invalid_and_unseen_values_are_told_apart() -> None:
     grids = counting()
 
-    measured = by_name(quality(grids, records_part(window(), grids)))
+    measured = by_name(measure_quality(grids, records_part(window(), grids)))
 
     rates = {
         name: [measured[f"{rate}_rate {name}"].value for rate in ("missing", "invalid")]
@@ -51,7 +51,9 @@ def test_missing_invalid_and_unseen_values_are_told_apart() -> None:
 def test_rates_have_wilson_intervals() -> None:
     grids = counting()
 
-    interval = by_name(quality(grids, records_part(window(), grids)))["missing_rate feature:x"].interval
+    interval = by_name(measure_quality(grids, records_part(window(), grids)))[
+        "missing_rate feature:x"
+    ].interval
 
     expected = stats.binomtest(2, 5).proportion_ci(method="wilson")
     assert interval is not None
@@ -62,7 +64,7 @@ def test_repeated_ids_are_counted_once_and_said() -> None:
     grids = counting()
     repeated = table(score=pa.array([0.1, 0.1, 0.3]), id=pa.array(["a", "a", "b"]))
 
-    measured = by_name(quality(grids, records_part(repeated, grids), features=False))
+    measured = by_name(measure_quality(grids, records_part(repeated, grids), features=False))
 
     assert measured["records"].value == 2
     assert measured["duplicate_records"].value == 1
@@ -72,7 +74,7 @@ def test_repeated_ids_are_counted_once_and_said() -> None:
 def test_a_dropped_column_is_not_counted() -> None:
     grids = counting()
 
-    measured = by_name(quality(grids, records_part(window().drop_columns(["feature:x"]), grids)))
+    measured = by_name(measure_quality(grids, records_part(window().drop_columns(["feature:x"]), grids)))
 
     assert measured["missing_rate feature:x"].reason is Reason.NOT_COUNTED
     assert measured["missing_rate feature:c"].value == 0.2
@@ -81,7 +83,7 @@ def test_a_dropped_column_is_not_counted() -> None:
 def test_strata_have_no_rates_of_features() -> None:
     grids = counting()
 
-    measured = quality(grids, records_part(window(), grids), features=False)
+    measured = measure_quality(grids, records_part(window(), grids), features=False)
 
     assert {result.subject for result in measured} == {"", "score", "prediction"}
 
@@ -90,6 +92,6 @@ def test_counters_of_other_grids_are_refused() -> None:
     grids = counting()
 
     with pytest.raises(GridMismatch, match="other grids"):
-        quality(grids, Counters.empty(binary_counting().records))
+        measure_quality(grids, Counters.make_empty(binary_counting().records))
     with pytest.raises(GridMismatch, match="other grids"):
-        performance(grids, Counters.empty(grids.records), Options())
+        measure_performance(grids, Counters.make_empty(grids.records), MeasureOptions())

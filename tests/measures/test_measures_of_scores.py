@@ -10,23 +10,23 @@ from measure_states import measures_of_scores, raw_distance
 from scipy import stats
 from sklearn import metrics
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats, Ints
 from monitor.measures.classification.discrimination import (
     FEW,
-    gini,
+    gini_coefficient,
     ks_critical,
     ks_results,
     ks_separation,
     newcombe_auc,
     roc_auc,
 )
-from monitor.measures.options import Options
-from monitor.measures.statistics.ranked import POINTS, Ranked
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.statistics.ranked_scores import POINTS, RankedScores
 from monitor.states.views import ScoreTable
 
-measured = partial(measures_of_scores, options=Options(resamples=0))
-HEADLINES = Options(resamples=0, whole=False)
+measured = partial(measures_of_scores, options=MeasureOptions(resamples=0))
+HEADLINES = MeasureOptions(resamples=0, whole=False)
 SLACK = 1e-12
 RECORDS = st.lists(
     st.tuples(
@@ -131,12 +131,12 @@ def test_no_labels_or_one_class_is_a_reason(sizes: tuple[int, int]) -> None:
 
     expected = Reason.ONE_CLASS if sum(sizes) else Reason.NO_LABELS
 
-    assert roc_auc(one) == Measurement.absent(expected, n=sum(sizes))
-    assert ks_separation(one) == Measurement.absent(expected, n=sum(sizes))
-    assert gini(roc_auc(one)) == Measurement.absent(expected, n=sum(sizes))
-    assert ks_critical(*sizes) == Measurement.absent(expected, n=sum(sizes))
-    for result in ks_results(Ranked.of(one, np.asarray([0, 0.5, 1])), None):
-        assert result.measurement == Measurement.absent(expected, n=sum(sizes))
+    assert roc_auc(one) == Measurement.without_value(expected, n=sum(sizes))
+    assert ks_separation(one) == Measurement.without_value(expected, n=sum(sizes))
+    assert gini_coefficient(roc_auc(one)) == Measurement.without_value(expected, n=sum(sizes))
+    assert ks_critical(*sizes) == Measurement.without_value(expected, n=sum(sizes))
+    for result in ks_results(RankedScores.from_table(one, np.asarray([0, 0.5, 1])), None):
+        assert result.measurement == Measurement.without_value(expected, n=sum(sizes))
 
 
 def test_billions_of_pairs_do_not_overflow() -> None:
@@ -158,7 +158,7 @@ def test_one_record_of_each_class_has_an_area() -> None:
 def test_separation_interval_lies_within_zero_and_one(seed: int) -> None:
     scores, labels = samples(seed, 60)
 
-    interval = measured(scores, labels, options=Options(resamples=50))["ks_separation"].interval
+    interval = measured(scores, labels, options=MeasureOptions(resamples=50))["ks_separation"].interval
 
     assert interval is None or 0 <= interval.lower <= interval.upper <= 1
 
@@ -175,7 +175,7 @@ def test_losses_have_the_normal_interval_of_their_mean() -> None:
 
 
 def test_clipped_probabilities_are_counted() -> None:
-    found = measured([0.0, 1.0, 0.0, 0.5], [1, 1, 0, 1], options=Options(resamples=10))
+    found = measured([0.0, 1.0, 0.0, 0.5], [1, 1, 0, 1], options=MeasureOptions(resamples=10))
 
     assert found["clipped_records"].value == 3
     assert found["log_loss"].value == pytest.approx(
@@ -187,7 +187,7 @@ def test_clipped_probabilities_are_counted() -> None:
 @given(RECORDS)
 def test_gini_is_twice_the_area_less_one(records: list[tuple[float, int]]) -> None:
     scores, labels = ([*column] for column in zip(*records, strict=True))
-    found = measured(scores, labels, options=Options(resamples=5))
+    found = measured(scores, labels, options=MeasureOptions(resamples=5))
     area, index = found["roc_auc"], found["gini"]
 
     if area.value is None or area.interval is None:
@@ -207,7 +207,7 @@ def test_separation_is_reached_where_scipy_says() -> None:
     scores = (np.floor(scores * 2048) + 0.5) / 2048
     told = stats.ks_2samp(scores[labels == 1], scores[labels == 0])
 
-    found = measured(scores, labels, options=Options(resamples=5))["ks_separation_threshold"]
+    found = measured(scores, labels, options=MeasureOptions(resamples=5))["ks_separation_threshold"]
 
     assert found.value is not None
     assert found.resolution == 1 / 2048
@@ -215,11 +215,11 @@ def test_separation_is_reached_where_scipy_says() -> None:
 
 
 def test_scores_that_tell_nothing_have_no_threshold() -> None:
-    constant = Ranked.of(ScoreTable(np.asarray([40]), np.asarray([30])), np.asarray([0.0, 1.0]))
+    constant = RankedScores.from_table(ScoreTable(np.asarray([40]), np.asarray([30])), np.asarray([0.0, 1.0]))
 
     _, threshold = ks_results(constant, None)
 
-    assert threshold.measurement == Measurement.absent(Reason.UNDEFINED, n=70)
+    assert threshold.measurement == Measurement.without_value(Reason.UNDEFINED, n=70)
 
 
 def test_critical_separation_is_kolmogorovs() -> None:
@@ -235,7 +235,7 @@ def test_critical_separation_is_kolmogorovs() -> None:
 def test_points_of_the_roc_curve_are_scikit_learns(records: list[tuple[float, int]]) -> None:
     scores = [(np.floor(min(score, 0.999) * 2048) + 0.5) / 2048 for score, _ in records]
     labels = [label for _, label in records]
-    detail = measured(scores, labels, options=Options(resamples=5))["roc_auc"].detail
+    detail = measured(scores, labels, options=MeasureOptions(resamples=5))["roc_auc"].detail
 
     if len(set(labels)) == 1:
         assert detail is None
@@ -257,7 +257,7 @@ def test_the_headlines_of_a_part_are_those_of_the_whole(records: list[tuple[floa
 
     part, full = (
         measured(scores, labels, options=HEADLINES),
-        measured(scores, labels, options=Options(resamples=5)),
+        measured(scores, labels, options=MeasureOptions(resamples=5)),
     )
 
     assert {"roc_auc", "ks_separation", "brier_score", "log_loss"} <= set(part) < set(full)

@@ -11,16 +11,16 @@ from measure_states import binary_reading, by_name, records_part, table
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
+from monitor.core.array_types import Floats
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import expectation, shift
-from monitor.measures.options import Options
-from monitor.measures.shift.cells import Expected
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.shift.distances import share_distances
+from monitor.measures.shift.shift_cells import ExpectedCells
 from monitor.records.reference import reference_of
 
-DISTANCES = frozenset({Family.SHIFT, Family.DISTANCES})
+DISTANCES = frozenset({MeasureFamily.SHIFT, MeasureFamily.DISTANCES})
 SAMPLE = st.lists(st.one_of(st.floats(-10, 10), st.integers(-3, 3).map(float)), min_size=2, max_size=100).map(
     lambda values: np.asarray(values, dtype=np.float64)
 )
@@ -31,7 +31,7 @@ def measured(
     current: Floats,
     *,
     missing: int = 0,
-    families: frozenset[Family] = frozenset({Family.SHIFT, Family.VALUES}),
+    families: frozenset[MeasureFamily] = frozenset({MeasureFamily.SHIFT, MeasureFamily.VALUES}),
 ) -> dict[str, Measurement]:
     """Measures of the feature x."""
     reading = replace(binary_reading(), numeric=("x",))
@@ -41,7 +41,12 @@ def measured(
         feature_x=pa.array([*current.tolist(), *[None] * missing], pa.float64()),
     )
     window = records_part(rows, made.counting)
-    found = shift(made.counting, expectation(made.counting, made.records), window, Options(families=families))
+    found = measure_shift(
+        made.counting,
+        make_expected_cells(made.counting, made.records),
+        window,
+        MeasureOptions(families=families),
+    )
     return by_name([result for result in found if result.subject == "feature:x"])
 
 
@@ -209,11 +214,11 @@ def test_the_cells_that_moved_most_are_told_with_both_shares() -> None:
 
 
 def test_one_subject_has_no_moments_without_a_reference() -> None:
-    assert Expected((), np.empty(0)).moments == {}
+    assert ExpectedCells((), np.empty(0)).moments == {}
 
 
 def test_a_number_that_is_all_missing_has_a_shift_and_a_reason_for_the_rest() -> None:
-    found = measured(np.arange(1_000.0), np.empty(0), missing=200, families=frozenset(Family))
+    found = measured(np.arange(1_000.0), np.empty(0), missing=200, families=frozenset(MeasureFamily))
 
     expected = np.asarray([100.5] * 10 + [0.5]) / 1_005.5
     actual = np.asarray([0.5] * 10 + [200.5]) / 205.5
@@ -239,8 +244,8 @@ def together(
         for name, values in current.items()
     }
     window = records_part(table(score=np.full(len(next(iter(current.values()))), 0.5), **now), made.counting)
-    options = Options(families=frozenset(Family), level=level)
-    found = shift(made.counting, expectation(made.counting, made.records), window, options)
+    options = MeasureOptions(families=frozenset(MeasureFamily), level=level)
+    found = measure_shift(made.counting, make_expected_cells(made.counting, made.records), window, options)
     return by_name([result for result in found if result.subject.startswith("feature:")])
 
 
@@ -304,7 +309,7 @@ def test_one_number_has_a_mean_and_no_spread() -> None:
     assert one["mean feature:x"].n == 1
     assert one["mean feature:x"].interval is None
     for name in ("standard_deviation", "standardized_mean_difference"):
-        assert one[f"{name} feature:x"] == Measurement.absent(Reason.UNDEFINED, n=1), name
+        assert one[f"{name} feature:x"] == Measurement.without_value(Reason.UNDEFINED, n=1), name
         assert two[f"{name} feature:x"].value is not None, name
     assert two["mean feature:x"].interval is not None
     assert two["standardized_mean_difference feature:x"].interval is not None

@@ -16,21 +16,21 @@ from measure_states import (
 from scipy import stats
 from sklearn import metrics
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats, Ints
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.evaluate import performance
-from monitor.measures.nowcast import absent, class_totals, results, weighed
-from monitor.measures.options import Options
-from monitor.measures.statistics.delays import depends
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.nowcast import absent_nowcasts, class_totals, nowcast_results, weight_labels
+from monitor.measures.statistics.label_delays import has_score_dependence
 from monitor.records.counting import DELAY_SUMS, Counting
-from monitor.records.reading import Task
+from monitor.records.reading import ModelTask
 from monitor.states import sums
 from monitor.states.counters import Counters
-from monitor.states.views import Sums
+from monitor.states.views import ExactSums
 
 AMOUNTS = {("1", "1"): 4.0, ("0", "1"): -1.0}
-ASK = Options(profit=AMOUNTS)
+ASK = MeasureOptions(profit=AMOUNTS)
 SHARE = np.asarray([[0.9, 0.3], [1.0, 0.5], [0.4, 0.25]])
 NONE = np.zeros((2, 2))
 
@@ -53,7 +53,7 @@ def test_weighed_counts_give_what_scikit_learn_gives_of_weighed_records() -> Non
     pieces, score, label, weight = pieces_of(counting)
     predicted = (score >= 0.5).astype(int)
 
-    found = by_name(list(results(weighed(counting, pieces, SHARE, NONE), ASK)))
+    found = by_name(list(nowcast_results(weight_labels(counting, pieces, SHARE, NONE), ASK)))
 
     profit = np.average(predicted * np.where(label == 1, 4.0, -1.0), weights=weight)
     recall = metrics.recall_score(label, predicted, sample_weight=weight, average=None)
@@ -83,8 +83,8 @@ def test_with_all_labels_in_values_are_those_of_the_counts_and_intervals_hardly_
     pieces, *_ = pieces_of(counting)
     whole = Counters.merge_all(counting.labels, pieces)
 
-    told = by_name(list(results(weighed(counting, pieces, np.ones_like(SHARE), NONE), ASK)))
-    raw = by_name(performance(counting, whole, ASK))
+    told = by_name(list(nowcast_results(weight_labels(counting, pieces, np.ones_like(SHARE), NONE), ASK)))
+    raw = by_name(measure_performance(counting, whole, ASK))
 
     for name, found in told.items():
         was, now = raw[name].interval, found.interval
@@ -100,8 +100,8 @@ def test_errors_of_the_classes_totals_widen_what_depends_on_their_mix_alone() ->
     pieces, *_ = pieces_of(counting)
     off = np.diag([0.0, 0.04])
 
-    sure = by_name(list(results(weighed(counting, pieces, SHARE, NONE), ASK)))
-    unsure = by_name(list(results(weighed(counting, pieces, SHARE, off), ASK)))
+    sure = by_name(list(nowcast_results(weight_labels(counting, pieces, SHARE, NONE), ASK)))
+    unsure = by_name(list(nowcast_results(weight_labels(counting, pieces, SHARE, off), ASK)))
 
     def width(found: dict[str, Measurement], name: str) -> float:
         interval = found[name].interval
@@ -129,7 +129,9 @@ def test_losses_of_several_classes_are_weighed_class_by_class() -> None:
     share = np.asarray([[0.5, 0.8, 1.0]])
     weight = 1 / share[0][actual]
 
-    found = by_name(list(results(weighed(counting, [part], share, np.zeros((3, 3))), Options())))
+    found = by_name(
+        list(nowcast_results(weight_labels(counting, [part], share, np.zeros((3, 3))), MeasureOptions()))
+    )
 
     loss = metrics.log_loss(actual, chances, sample_weight=weight)
     right = metrics.accuracy_score(actual, chances.argmax(axis=1), sample_weight=weight)
@@ -150,7 +152,9 @@ def test_errors_of_numbers_are_weighed_pane_by_pane() -> None:
         weights.append(np.full(200, 1 / each))
     error, weight = np.concatenate(errors), np.concatenate(weights)
 
-    found = by_name(list(results(weighed(counting, parts, share, np.zeros((1, 1))), Options())))
+    found = by_name(
+        list(nowcast_results(weight_labels(counting, parts, share, np.zeros((1, 1))), MeasureOptions()))
+    )
 
     oracle = {
         "mean_absolute_error": np.average(np.abs(error), weights=weight),
@@ -170,20 +174,24 @@ def test_what_is_absent_bears_every_name_that_a_nowcast_would_have() -> None:
     counting = binary_counting()
     pieces, *_ = pieces_of(counting)
 
-    names = [(result.measure, result.subject) for result in absent(counting, Reason.TOO_EARLY, ASK, n=7)]
-    told = list(results(weighed(counting, pieces, SHARE, NONE), ASK))
+    names = [
+        (result.measure, result.subject) for result in absent_nowcasts(counting, Reason.TOO_EARLY, ASK, n=7)
+    ]
+    told = list(nowcast_results(weight_labels(counting, pieces, SHARE, NONE), ASK))
 
     assert names == [(result.measure, result.subject) for result in told]
-    nowcasts = {measure.name for measure in CATALOGUE if Task.BINARY in measure.nowcast}
+    nowcasts = {measure.name for measure in CATALOGUE if ModelTask.BINARY in measure.nowcast}
     assert {result.measure for result in told} == nowcasts
 
 
 def test_no_labels_one_class_and_perfect_predictions_have_their_reasons_or_one_sided_intervals() -> None:
     counting = binary_counting()
-    nothing = by_name(list(results(weighed(counting, [], np.empty((0, 2)), NONE), ASK)))
-    one = by_name(list(results(weighed(counting, [scored([0.2], [0], counting)], SHARE[:1], NONE), ASK)))
+    nothing = by_name(list(nowcast_results(weight_labels(counting, [], np.empty((0, 2)), NONE), ASK)))
+    one = by_name(
+        list(nowcast_results(weight_labels(counting, [scored([0.2], [0], counting)], SHARE[:1], NONE), ASK))
+    )
     right = scored([0.1] * 20 + [0.9] * 20, [0] * 20 + [1] * 20, counting)
-    perfect = by_name(list(results(weighed(counting, [right], SHARE[:1], NONE), ASK)))
+    perfect = by_name(list(nowcast_results(weight_labels(counting, [right], SHARE[:1], NONE), ASK)))
 
     assert {found.reason for found in nothing.values()} == {Reason.NO_LABELS}
     assert one["roc_auc"].reason is Reason.ONE_CLASS
@@ -198,7 +206,7 @@ def test_one_answer_for_all_has_bounds_by_those_of_the_recalls_as_scipy_has_them
     counting = binary_counting()
     always = scored([0.1] * 100 + [0.2] * 15, [0] * 100 + [1] * 15, counting)
 
-    found = by_name(list(results(weighed(counting, [always], np.ones((1, 2)), NONE), ASK)))
+    found = by_name(list(nowcast_results(weight_labels(counting, [always], np.ones((1, 2)), NONE), ASK)))
 
     (_, most), (least, _) = (
         stats.binomtest(*of).proportion_ci(method="wilson") for of in ((0, 15), (100, 100))
@@ -219,7 +227,7 @@ def test_bounds_of_one_answer_for_all_hold_the_value_exactly(n: int) -> None:
     counting = binary_counting()
     always = scored([0.1] * 1_890 + [0.2] * n, [0] * 1_890 + [1] * n, counting)
 
-    found = by_name(list(results(weighed(counting, [always], SHARE[:1], NONE), ASK)))
+    found = by_name(list(nowcast_results(weight_labels(counting, [always], SHARE[:1], NONE), ASK)))
 
     for name in ("average_class_accuracy", "harmonic_class_accuracy", "f1"):
         value, interval = found[name].value, found[name].interval
@@ -243,24 +251,24 @@ def test_delays_that_depend_on_the_score_within_a_class_are_told(slope: float, *
     terms = (delay, delay**2, rank, rank**2, delay * rank)
     block = np.zeros((4, len(DELAY_SUMS)), dtype=np.int64)
     for at, term in enumerate(terms):
-        hi, lo, _ = sums.halves(term)
+        hi, lo, _ = sums.split_halves(term)
         block[:, at] = len(rank), 0, hi.sum(), lo.sum()
     independent = np.zeros_like(block)
 
-    views = [Sums(one, DELAY_SUMS, (1.0,) * len(DELAY_SUMS)) for one in (independent, block)]
+    views = [ExactSums(one, DELAY_SUMS, (1.0,) * len(DELAY_SUMS)) for one in (independent, block)]
 
-    assert depends(views) is told
+    assert has_score_dependence(views) is told
 
 
-def sums_with(r: float, n: int) -> Sums:
+def sums_with(r: float, n: int) -> ExactSums:
     """Sums of n delays and ranks of which half lie at 0, half at 1, with a correlation of r."""
     each = n / 2
     both = n * (1 + r) / 4
     block = np.zeros((4, len(DELAY_SUMS)), dtype=np.int64)
     for at, total in enumerate((each, each, each, each, both)):
-        hi, lo, _ = sums.halves(np.asarray(total))
+        hi, lo, _ = sums.split_halves(np.asarray(total))
         block[:, at] = n, 0, hi, lo
-    return Sums(block, DELAY_SUMS, (1.0,) * len(DELAY_SUMS))
+    return ExactSums(block, DELAY_SUMS, (1.0,) * len(DELAY_SUMS))
 
 
 @pytest.mark.parametrize(
@@ -278,11 +286,11 @@ def sums_with(r: float, n: int) -> Sums:
     ],
 )
 def test_delays_depend_where_the_correlation_is_large_and_sure(r: float, n: int, *, told: bool) -> None:
-    assert depends([sums_with(r, n)]) is told
+    assert has_score_dependence([sums_with(r, n)]) is told
 
 
 def test_delays_that_are_all_equal_depend_on_nothing() -> None:
     block = sums_with(0.5, 400).counts.copy()
     block[2:, :2] = 0  # every delay is 1 s
 
-    assert not depends([Sums(block, DELAY_SUMS, (1.0,) * len(DELAY_SUMS))])
+    assert not has_score_dependence([ExactSums(block, DELAY_SUMS, (1.0,) * len(DELAY_SUMS))])

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from measure_states import binary_counting, by_name, number_counting, numbered, scored
 
+from monitor.core.array_types import Floats
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats
 from monitor.measures.classification.discrimination import auc_interval
-from monitor.measures.nowcast import absent, class_totals, results, weighed
-from monitor.measures.options import Options
-from monitor.measures.statistics.intervals import normal, score_bounds
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.nowcast import absent_nowcasts, class_totals, nowcast_results, weight_labels
+from monitor.measures.statistics.intervals import normal_interval, score_bounds
 from monitor.records.labels.error_terms import ERRORS
 from monitor.states.counters import Counters
 
@@ -28,9 +28,9 @@ PIECES = [scored(score.tolist(), one.tolist(), COUNTING) for score, one in zip(S
 LEVEL = 0.9
 
 
-def measured(covariance: Floats, options: Options | None = None) -> dict[str, Measurement]:
-    asked = options or Options(level=LEVEL)
-    return by_name(list(results(weighed(COUNTING, PIECES, SHARE, covariance), asked)))
+def measured(covariance: Floats, options: MeasureOptions | None = None) -> dict[str, Measurement]:
+    asked = options or MeasureOptions(level=LEVEL)
+    return by_name(list(nowcast_results(weight_labels(COUNTING, PIECES, SHARE, covariance), asked)))
 
 
 def of_totals(pull: Floats, covariance: Floats) -> float:
@@ -50,7 +50,7 @@ def test_the_mean_of_a_loss_spreads_by_its_weights_and_by_the_classes_totals(cov
         n, value = WEIGHT.sum(), np.average(loss, weights=WEIGHT)
         noise = sum(weight**2 * (one - value) ** 2 for weight, one in zip(WEIGHT, loss, strict=True)) / n**2
         pull = np.asarray([(WEIGHT * (loss - value))[at == LABEL].sum() / n for at in (0, 1)])
-        expected = normal(value, noise + of_totals(pull, covariance), LEVEL, lowest=0.0)
+        expected = normal_interval(value, noise + of_totals(pull, covariance), LEVEL, lowest=0.0)
         assert expected is not None
         interval = found[name].interval
         assert interval is not None
@@ -89,7 +89,9 @@ def test_an_area_of_few_large_weights_is_of_as_many_records_as_they_are_worth() 
     pieces = [scored([0.2, 0.3, 0.9], [0, 0, 1], COUNTING), scored([0.1, 0.8], [0, 1], COUNTING)]
     share = np.asarray([[1.0, 0.25], [1.0, 1.0]])
 
-    found = by_name(list(results(weighed(COUNTING, pieces, share, np.zeros((2, 2))), Options())))["roc_auc"]
+    found = by_name(
+        list(nowcast_results(weight_labels(COUNTING, pieces, share, np.zeros((2, 2))), MeasureOptions()))
+    )["roc_auc"]
 
     expected = auc_interval(1.0, 0.0, (1, 3), 0.95)
     assert (found.value, found.n, found.interval) == (1.0, 5, expected)
@@ -123,7 +125,7 @@ def test_a_rate_is_worth_as_many_records_as_have_its_variance(name: str, covaria
 
 def test_f1_and_profit_spread_by_their_derivatives() -> None:
     profit = {("1", "1"): 7.0, ("0", "1"): -3.0, ("1", "0"): -1.0}
-    found = measured(COVARIANCE, Options(level=LEVEL, profit=profit))
+    found = measured(COVARIANCE, MeasureOptions(level=LEVEL, profit=profit))
 
     said = (SCORE >= 0.5).astype(int)
 
@@ -170,14 +172,14 @@ def test_means_of_numbers_are_in_the_labels_unit_and_only_the_bias_may_be_negati
     weight = np.repeat([1 / share for _, share in parts], 60)
     share = np.asarray([[each] for _, each in parts])
 
-    weights = weighed(counting, pieces, share, np.asarray([[covariance]]))
-    found = by_name(list(results(weights, Options(level=LEVEL))))
+    weights = weight_labels(counting, pieces, share, np.asarray([[covariance]]))
+    found = by_name(list(nowcast_results(weights, MeasureOptions(level=LEVEL))))
 
     n = weight.sum()
     for name, term in (("mean_absolute_error", np.abs(error)), ("bias", error), ("squared", error**2)):
         value = np.average(term, weights=weight)
         variance = float((weight**2 * (term - value) ** 2).sum()) / n**2  # the pull of one class is 0
-        expected = normal(value, variance, LEVEL, lowest=-math.inf if name == "bias" else 0.0)
+        expected = normal_interval(value, variance, LEVEL, lowest=-math.inf if name == "bias" else 0.0)
         assert expected is not None
         if name == "squared":
             one, half = found["root_mean_squared_error"], (expected.upper - value) / (2 * math.sqrt(value))
@@ -196,31 +198,35 @@ def test_means_of_numbers_are_in_the_labels_unit_and_only_the_bias_may_be_negati
 def test_a_square_that_cannot_be_summed_costs_the_interval_and_a_number_the_value() -> None:
     counting = number_counting()
     errors, share = [1.0, 2.0, 3.0], np.ones((1, 1))
-    block = counting.labels.slice("errors")
+    block = counting.labels.block_slice("errors")
 
     def with_out_of_range(term: str) -> dict[str, Measurement]:
-        dense = numbered([10.0 + one for one in errors], [10.0] * 3, counting).dense()
+        dense = numbered([10.0 + one for one in errors], [10.0] * 3, counting).dense_counts()
         dense[block.start + len(ERRORS) + list(ERRORS).index(term)] = 1
-        piece = Counters.of(counting.labels, dense)
-        return by_name(list(results(weighed(counting, [piece], share, np.zeros((1, 1))), Options())))
+        piece = Counters.from_dense(counting.labels, dense)
+        return by_name(
+            list(nowcast_results(weight_labels(counting, [piece], share, np.zeros((1, 1))), MeasureOptions()))
+        )
 
     squares = with_out_of_range("squared_error")
     assert (squares["mean_absolute_error"].value, squares["mean_absolute_error"].interval) == (2.0, None)
     assert squares["mean_absolute_error"].n == 3
-    assert squares["root_mean_squared_error"] == Measurement.absent(Reason.OUT_OF_RANGE, n=3)
-    assert with_out_of_range("absolute_error")["mean_absolute_error"] == Measurement.absent(
+    assert squares["root_mean_squared_error"] == Measurement.without_value(Reason.OUT_OF_RANGE, n=3)
+    assert with_out_of_range("absolute_error")["mean_absolute_error"] == Measurement.without_value(
         Reason.OUT_OF_RANGE, n=3
     )
 
 
 def test_an_absent_nowcast_has_its_names_the_reason_and_the_labels() -> None:
     for counting in (COUNTING, number_counting()):
-        found = absent(counting, Reason.TOO_EARLY, Options(), n=9)
+        found = absent_nowcasts(counting, Reason.TOO_EARLY, MeasureOptions(), n=9)
 
-        assert {one.measurement for one in found} == {Measurement.absent(Reason.TOO_EARLY, n=9)}
+        assert {one.measurement for one in found} == {Measurement.without_value(Reason.TOO_EARLY, n=9)}
         none = np.zeros((max(1, len(counting.reading.classes)),) * 2)
-        piece = Counters.empty(counting.labels)
-        there = results(weighed(counting, [piece], np.ones((1, len(none))), none), Options())
+        piece = Counters.make_empty(counting.labels)
+        there = nowcast_results(
+            weight_labels(counting, [piece], np.ones((1, len(none))), none), MeasureOptions()
+        )
         assert [one.measure for one in found] == [one.measure for one in there]
 
 
@@ -236,9 +242,11 @@ def test_labels_of_other_classes_than_the_models_belong_to_no_class() -> None:
 
 def test_a_class_that_is_all_right_has_an_interval_all_the_same() -> None:
     piece = scored([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], COUNTING)
-    options = replace(Options(), level=LEVEL)
+    options = replace(MeasureOptions(), level=LEVEL)
 
-    found = by_name(list(results(weighed(COUNTING, [piece], np.ones((1, 2)), np.zeros((2, 2))), options)))
+    found = by_name(
+        list(nowcast_results(weight_labels(COUNTING, [piece], np.ones((1, 2)), np.zeros((2, 2))), options))
+    )
 
     lower = score_bounds(1.0, 2.0, 1.6448536269514722)[0]
     for name in ("average_class_accuracy", "recall_macro", "harmonic_class_accuracy", "f1"):

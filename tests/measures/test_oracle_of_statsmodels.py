@@ -8,9 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measure_states import by_name, of_matrix
 
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options
-from monitor.measures.statistics.intervals import clopper_pearson, newcombe_difference, welch, wilson
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.statistics.intervals import (
+    clopper_pearson,
+    newcombe_difference,
+    welch_interval,
+    wilson_interval,
+)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -20,14 +25,14 @@ with warnings.catch_warnings():
     from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from monitor.measures.comparison.challenger import sign_test
-from monitor.states.pairs import Agreement
+from monitor.states.pairs import PairedAgreement
 
 RATE = st.integers(1, 20_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
 @given(RATE, st.sampled_from([0.8, 0.95, 0.999]))
 def test_intervals_of_rates(rate: tuple[int, int], level: float) -> None:
-    for found, method in ((wilson, "wilson"), (clopper_pearson, "beta")):
+    for found, method in ((wilson_interval, "wilson"), (clopper_pearson, "beta")):
         interval = found(*rate, level)
         lower, upper = proportion_confint(*rate, alpha=1 - level, method=method)
         assert interval.lower == pytest.approx(lower, abs=1e-9)
@@ -48,7 +53,7 @@ def test_welchs_interval_of_a_difference_of_means() -> None:
     first, second = rng.normal(1, 3, 60), rng.exponential(2, 35)
 
     sides = [(float(side.mean()), float(side.var(ddof=1)), len(side)) for side in (first, second)]
-    interval = welch(sides[0], sides[1])
+    interval = welch_interval(sides[0], sides[1])
 
     expected = CompareMeans(DescrStatsW(first), DescrStatsW(second)).tconfint_diff(usevar="unequal")
     assert interval is not None
@@ -59,7 +64,7 @@ def test_welchs_interval_of_a_difference_of_means() -> None:
 def test_the_exact_test_of_discordant_pairs(champion: int, challenger: int) -> None:
     table = [[10, champion], [challenger, 7]]
 
-    found = sign_test(Agreement(10, champion, challenger, 7))
+    found = sign_test(PairedAgreement(10, champion, challenger, 7))
 
     assert found.value == pytest.approx(float(mcnemar(table, exact=True).pvalue), abs=1e-12)
 
@@ -69,7 +74,7 @@ def test_agreement_beyond_chance(cells: list[int]) -> None:
     matrix = np.asarray(cells).reshape(3, 3)
     counting, counters = of_matrix(("a", "b", "c"), matrix.tolist())
 
-    found = by_name(performance(counting, counters, Options(resamples=5)))["cohen_kappa_score"]
+    found = by_name(measure_performance(counting, counters, MeasureOptions(resamples=5)))["cohen_kappa_score"]
 
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -10,18 +10,18 @@ from measure_states import binary_reading, labels_part, table
 from scipy import special, stats
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from monitor.measures.evaluate import challenge
-from monitor.measures.options import Options
+from monitor.measures.evaluate import compare_challenger
+from monitor.measures.measure_options import MeasureOptions
 from monitor.records.counting import Counting
-from monitor.records.labels import pairing
-from monitor.records.labels.pairing import merged_cells
-from monitor.records.reading import Challenger, Task
+from monitor.records.labels import paired_scores
+from monitor.records.labels.paired_scores import coarse_cells
+from monitor.records.reading import ChallengerOutput, ModelTask
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid
-from monitor.states.pairs import Agreement
+from monitor.states.pairs import PairedAgreement
 
-READING = replace(binary_reading(), challenger=Challenger(column="other", threshold=0.5))
+READING = replace(binary_reading(), challenger=ChallengerOutput(column="other", threshold=0.5))
 PLAIN = counting_without_reference(READING)
 
 
@@ -58,7 +58,9 @@ def test_all_measures_are_those_of_the_raw_scores(counting: Counting) -> None:
     actual, champion, challenger = simulated(4_000)
 
     counters = part(actual.astype(int).astype(str).tolist(), champion.tolist(), challenger.tolist(), counting)
-    measured = {one.measure: one.measurement for one in challenge(counting, counters, Options())}
+    measured = {
+        one.measure: one.measurement for one in compare_challenger(counting, counters, MeasureOptions())
+    }
 
     right = [(score >= 0.5) == actual for score in (champion, challenger)]
     b, c = int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())
@@ -83,17 +85,17 @@ def test_all_measures_are_those_of_the_raw_scores(counting: Counting) -> None:
 def test_the_sizes_of_differing_losses_are_counted_by_sign() -> None:
     counters = part(["1", "0", "1"], [0.5, 0.5, 0.9], [0.8, 0.8, 0.9])
 
-    losses = pairing.paired_losses(counters)
+    losses = paired_scores.paired_losses(counters)
 
     assert losses.zero == 1
     for counts, size in ((losses.larger, np.log(1.6)), (losses.smaller, np.log(2.5))):
         assert counts.sum() == 1
         cell = int(np.flatnonzero(counts)[0])
-        assert pairing.LOSS_EDGES[cell - 1] <= size < pairing.LOSS_EDGES[cell]
+        assert paired_scores.LOSS_EDGES[cell - 1] <= size < paired_scores.LOSS_EDGES[cell]
 
 
 def test_the_largest_difference_of_losses_has_a_cell() -> None:
-    losses = pairing.paired_losses(part(["1", "1"], [0.0, 1.0], [1.0, 0.0]))
+    losses = paired_scores.paired_losses(part(["1", "1"], [0.0, 1.0], [1.0, 0.0]))
 
     assert losses.larger.sum() == losses.smaller.sum() == 1
     assert losses.larger[-1] == 0
@@ -106,7 +108,7 @@ def test_records_that_one_of_the_models_does_not_score_are_no_pairs() -> None:
 
     counters = part(labels, champion, challenger)
 
-    agreement, scores = pairing.agreement(counters), pairing.paired_scores(counters)
+    agreement, scores = paired_scores.agreement_view(counters), paired_scores.paired_scores(counters)
     assert (agreement.both, agreement.champion_only, agreement.challenger_only, agreement.neither) == (
         1,
         1,
@@ -122,8 +124,10 @@ def test_without_probabilities_there_are_no_losses() -> None:
 
     counters = part(["1", "0"], [3.0, -1.0], [2.0, 4.0], counting)
 
-    assert "signed_rank_p_value" not in {one.measure for one in challenge(counting, counters, Options())}
-    assert pairing.agreement(counters).champion_only == 1
+    assert "signed_rank_p_value" not in {
+        one.measure for one in compare_challenger(counting, counters, MeasureOptions())
+    }
+    assert paired_scores.agreement_view(counters).champion_only == 1
 
 
 def test_a_challengers_column_or_threshold_that_changes_is_counted_again() -> None:
@@ -133,10 +137,10 @@ def test_a_challengers_column_or_threshold_that_changes_is_counted_again() -> No
             PLAIN,
             counting_without_reference(binary_reading()),
             counting_without_reference(
-                replace(READING, challenger=Challenger(column="third", threshold=0.5))
+                replace(READING, challenger=ChallengerOutput(column="third", threshold=0.5))
             ),
             counting_without_reference(
-                replace(READING, challenger=Challenger(column="other", threshold=0.4))
+                replace(READING, challenger=ChallengerOutput(column="other", threshold=0.4))
             ),
         )
     }
@@ -147,11 +151,11 @@ def test_a_challengers_column_or_threshold_that_changes_is_counted_again() -> No
 def test_several_classes_are_compared_by_who_was_right() -> None:
     reading = replace(
         binary_reading(),
-        task=Task.MULTICLASS,
+        task=ModelTask.MULTICLASS,
         classes=("a", "b", "c"),
         has_score=False,
         threshold=None,
-        challenger=Challenger(column="other"),
+        challenger=ChallengerOutput(column="other"),
     )
     counting = counting_without_reference(reading)
     rows = [  # label, champion, challenger
@@ -167,8 +171,10 @@ def test_several_classes_are_compared_by_who_was_right() -> None:
         table(**{name: pa.array(one, pa.string()) for name, one in columns.items()}), counting
     )
 
-    assert pairing.agreement(counters) == Agreement(3, 2, 5, 1)
-    measured = {one.measure: one.measurement for one in challenge(counting, counters, Options())}
+    assert paired_scores.agreement_view(counters) == PairedAgreement(3, 2, 5, 1)
+    measured = {
+        one.measure: one.measurement for one in compare_challenger(counting, counters, MeasureOptions())
+    }
     assert set(measured) == {
         "challenger_accuracy_difference",
         "sign_test_p_value",
@@ -181,14 +187,14 @@ def test_several_classes_are_compared_by_who_was_right() -> None:
 def test_models_without_a_challenger_are_not_compared() -> None:
     counting = counting_without_reference(binary_reading())
 
-    assert challenge(counting, Counters.empty(counting.labels), Options()) == []
+    assert compare_challenger(counting, Counters.make_empty(counting.labels), MeasureOptions()) == []
 
 
 @pytest.mark.parametrize(
     ("regular", "cells"), [(1, 64), (2, 64), (64, 64), (65, 64), (4_000, 1_024), (4_000, 2)]
 )
 def test_merged_cells_are_few_ascending_and_about_equal(regular: int, cells: int) -> None:
-    merged = merged_cells(regular, cells)
+    merged = coarse_cells(regular, cells)
 
     assert merged.tolist() == sorted(merged.tolist())
     sizes = np.bincount(merged)
@@ -198,9 +204,9 @@ def test_merged_cells_are_few_ascending_and_about_equal(regular: int, cells: int
 
 def test_a_score_on_a_kept_edge_lies_above_it_in_fine_and_merged_cells() -> None:
     grid = NumericGrid(edges=tuple(np.linspace(0, 1, 200).tolist()))
-    merged = merged_cells(grid.regular, 10)
+    merged = coarse_cells(grid.regular, 10)
     kept = np.asarray(grid.edges)[np.flatnonzero(np.diff(merged))]
 
-    cells = merged[grid.cells(kept, np.zeros(len(kept), dtype=bool))]
+    cells = merged[grid.value_cells(kept, np.zeros(len(kept), dtype=bool))]
 
     assert cells.tolist() == list(range(1, 10))

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 from measure_states import LATER, PANE, binary_reading, reference_of_rows, table
 
-from monitor.records.codec import encode
+from monitor.records.codec import encode_parts
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.reading import Challenger
+from monitor.records.reading import ChallengerOutput
 from monitor.records.reference import reference_of
 
 NUMERIC = tuple(f"x{at}" for at in range(20))
@@ -33,7 +33,7 @@ def test_a_pane_of_25_features_stays_around_4_kilobytes() -> None:
 
     parts = [count(pane, counting, panes=PANE, as_of=LATER)[0] for count in (count_records, count_labels)]
 
-    assert sum(len(blob) for part in parts for blob in encode([part])) < 4_500
+    assert sum(len(blob) for part in parts for blob in encode_parts([part])) < 4_500
 
 
 def test_the_largest_blocks_are_as_large_as_their_layouts_say() -> None:
@@ -44,7 +44,7 @@ def test_the_largest_blocks_are_as_large_as_their_layouts_say() -> None:
         feature_c=pa.array([f"{at % 400}" for at in range(20_000)]),
         label=pa.array([str(at % 2) for at in range(20_000)]),
     )
-    two = Challenger(column="challenger", threshold=0.3)
+    two = ChallengerOutput(column="challenger", threshold=0.3)
     reading = replace(binary_reading(), numeric=("x",), categorical=("c",), challenger=two)
     counting = reference_of(many, reading).counting
 

@@ -5,50 +5,50 @@ import math
 import numpy as np
 import pytest
 
-from monitor.measures.statistics.intervals import quantiles
-from monitor.measures.statistics.ranked import (
+from monitor.measures.statistics.intervals import row_quantiles
+from monitor.measures.statistics.ranked_scores import (
     FEW,
     NORMAL_FROM,
-    Ranked,
-    Resamples,
-    Spread,
-    merged,
-    resampled,
-    spreads,
+    RankedScores,
+    ResampleSpread,
+    ScoreResamples,
+    merge_score_cells,
+    resample_cells,
+    resample_spreads,
 )
 from monitor.states.views import ScoreTable
 
 RESAMPLES = 2_000
-SPREAD = Spread(merged=0.5, low=0.4, high=0.65, level=0.9)
+SPREAD = ResampleSpread(merged=0.5, low=0.4, high=0.65, level=0.9)
 
 
-def ranked(negative: list[int], positive: list[int]) -> Ranked:
+def ranked(negative: list[int], positive: list[int]) -> RankedScores:
     """Cells from the highest score down."""
     table = ScoreTable(np.asarray(negative[::-1]), np.asarray(positive[::-1]))
-    return Ranked.of(table, np.linspace(0, 1, len(negative) + 1))
+    return RankedScores.from_table(table, np.linspace(0, 1, len(negative) + 1))
 
 
 def test_a_percentile_interval_is_moved_to_the_value_of_all_cells() -> None:
-    found = SPREAD.percentile(0.52)
+    found = SPREAD.percentile_interval(0.52)
 
     assert [found.lower, found.upper, found.level] == pytest.approx([0.42, 0.67, 0.9])
 
 
 def test_a_basic_interval_is_turned_about_the_value_of_all_cells() -> None:
-    found = SPREAD.basic(0.52, lowest=0.0)
+    found = SPREAD.basic_interval(0.52, lowest=0.0)
 
     assert [found.lower, found.upper, found.level] == pytest.approx([0.37, 0.62, 0.9])
-    assert SPREAD.basic(0.52, lowest=0.45, highest=0.6).lower == 0.45
-    assert SPREAD.basic(0.52, lowest=0.45, highest=0.6).upper == 0.6
+    assert SPREAD.basic_interval(0.52, lowest=0.45, highest=0.6).lower == 0.45
+    assert SPREAD.basic_interval(0.52, lowest=0.45, highest=0.6).upper == 0.6
 
 
 def test_an_interval_holds_its_value_and_ends_at_the_border_that_single_precision_cannot_reach() -> None:
     near = 2.0**-21
-    touching = Spread(merged=0.5, low=near, high=1 - near, level=0.95).percentile(0.5)
+    touching = ResampleSpread(merged=0.5, low=near, high=1 - near, level=0.95).percentile_interval(0.5)
 
     assert (touching.lower, touching.upper) == (0.0, 1.0)
-    above = Spread(merged=0.5, low=0.55, high=0.6, level=0.95).percentile(0.5)
-    below = Spread(merged=0.5, low=0.4, high=0.45, level=0.95).percentile(0.5)
+    above = ResampleSpread(merged=0.5, low=0.55, high=0.6, level=0.95).percentile_interval(0.5)
+    below = ResampleSpread(merged=0.5, low=0.4, high=0.45, level=0.95).percentile_interval(0.5)
     assert (above.lower, below.upper) == (0.5, 0.5)
 
 
@@ -56,10 +56,10 @@ def test_a_spread_holds_the_middle_of_its_own_resamples() -> None:
     drawn = np.random.default_rng(1).permutation(np.arange(501.0))
     other = np.random.default_rng(2).permutation(np.arange(501.0)) / 10
 
-    found = spreads({"a": np.append(7.0, drawn), "b": np.append(8.0, other)}, 0.8)
+    found = resample_spreads({"a": np.append(7.0, drawn), "b": np.append(8.0, other)}, 0.8)
 
     ordered = np.arange(501.0)[None]
-    low, high = quantiles(ordered, 0.1)[0], quantiles(ordered, 0.9)[0]
+    low, high = row_quantiles(ordered, 0.1)[0], row_quantiles(ordered, 0.9)[0]
     assert (found["a"].merged, found["a"].level) == (7.0, 0.8)
     assert [found["a"].low, found["a"].high] == pytest.approx([low, high])
     assert found["b"].merged == 8.0
@@ -74,7 +74,7 @@ def test_resamples_have_the_means_and_the_spreads_of_the_multinomial(scale: int)
     counts = np.asarray([30, 18, 9, 3]) * scale
     n, share = int(counts.sum()), counts / counts.sum()
 
-    drawn = resampled(counts, RESAMPLES, 0)
+    drawn = resample_cells(counts, RESAMPLES, 0)
 
     assert drawn.dtype == np.float32
     assert drawn[:, 0] == pytest.approx(share)
@@ -87,7 +87,7 @@ def test_resamples_have_the_means_and_the_spreads_of_the_multinomial(scale: int)
 
 
 def test_resamples_of_nothing_are_nothing() -> None:
-    drawn = resampled(np.zeros(3, dtype=np.int64), 5, 0)
+    drawn = resample_cells(np.zeros(3, dtype=np.int64), 5, 0)
 
     assert (drawn.shape, drawn.dtype, drawn.any()) == ((3, 6), np.dtype(np.float32), np.False_)
 
@@ -99,7 +99,7 @@ def test_of_a_rare_class_each_resample_is_a_whole_and_its_share_spreads_as_a_bin
     cells = ranked(negative=[100, 200, 300], positive=[positives - 1, 1, 0])
     n = 600 + positives
 
-    found = Resamples.of(cells, RESAMPLES, np.random.default_rng(3))
+    found = ScoreResamples.from_ranked(cells, RESAMPLES, np.random.default_rng(3))
 
     whole = found.positive.sum(axis=0)
     assert whole + found.negative.sum(axis=0) == pytest.approx(1, abs=1e-5)
@@ -120,7 +120,7 @@ def test_of_a_rare_class_each_resample_is_a_whole_and_its_share_spreads_as_a_bin
 def test_few_records_of_both_classes_are_resampled_apart() -> None:
     cells = ranked(negative=[40, 50], positive=[40, 30])
 
-    found = Resamples.of(cells, RESAMPLES, np.random.default_rng(4))
+    found = ScoreResamples.from_ranked(cells, RESAMPLES, np.random.default_rng(4))
 
     within = [side[0, 1:] / side[:, 1:].sum(axis=0) for side in (found.positive, found.negative)]
     share = found.positive[:, 1:].sum(axis=0)
@@ -132,7 +132,7 @@ def test_many_records_of_both_classes_are_resampled_together() -> None:
     counts = np.asarray([[500, 300, 200], [900, 1_500, 600]])
     cells = ranked(negative=counts[1].tolist(), positive=counts[0].tolist())
 
-    found = Resamples.of(cells, RESAMPLES, np.random.default_rng(5))
+    found = ScoreResamples.from_ranked(cells, RESAMPLES, np.random.default_rng(5))
 
     share = counts / counts.sum()
     each = np.concatenate([found.positive, found.negative])
@@ -146,7 +146,7 @@ def test_many_records_of_both_classes_are_resampled_together() -> None:
 
 def test_a_cell_belongs_where_its_middle_record_is() -> None:
     """Of 300 records borders lie at 0, 3, 6, 10, 15, 20, 30, …; middles at 10, 24, 29.5, 35.5 and 170."""
-    first, group = merged(ranked(negative=[20, 8, 3, 9, 260], positive=[0] * 5))
+    first, group = merge_score_cells(ranked(negative=[20, 8, 3, 9, 260], positive=[0] * 5))
 
     assert first.tolist() == [0, 1, 3, 4]
     assert group.tolist() == [0, 1, 3]

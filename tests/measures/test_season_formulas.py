@@ -6,18 +6,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.core.measurement import BECAUSE, WHEN, Detail, Interval, Measurement, Reason
-from monitor.measures.against import FIGURES
-from monitor.measures.options import Result
-from monitor.measures.shift.season import Apart, beyond, expected_mean, p_value, results, too_short
-from monitor.measures.statistics.intervals import Moments
+from monitor.core.measurement import BECAUSE, WHEN, DetailTable, Interval, Measurement, Reason
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.measurement_comparison import FIGURES
+from monitor.measures.shift.seasonal_shift import (
+    PeriodDistances,
+    expected_mean,
+    p_value,
+    season_critical_addition,
+    season_results,
+    too_short,
+)
+from monitor.measures.statistics.intervals import SampleMoments
 from monitor.states.grids import CategoryGrid, NumericGrid
 
 GRID = NumericGrid(edges=(0.0, 1.0, 2.0), centre=10.0, scale=4.0)
 
 
-def moments(mean: float, variance: float, n: int, reason: Reason | None = None) -> Moments:
-    return Moments(n=n, mean=mean, variance=variance, reason=reason)
+def moments(mean: float, variance: float, n: int, reason: Reason | None = None) -> SampleMoments:
+    return SampleMoments(n=n, mean=mean, variance=variance, reason=reason)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.99])
@@ -25,8 +32,8 @@ def test_periods_add_the_quantile_of_f_times_their_mean_excess(level: float) -> 
     excess = [0.02, 0.05, 0.01, 0.04]
 
     expected = stats.f.ppf(level, 1, 3) * (1 - 1 / 16) * np.mean(excess)
-    assert beyond(excess, level) == pytest.approx(expected)
-    assert beyond([-0.02, 0.01, -0.01], level) == 0.0
+    assert season_critical_addition(excess, level) == pytest.approx(expected)
+    assert season_critical_addition([-0.02, 0.01, -0.01], level) == 0.0
 
 
 def test_a_distance_from_periods_is_as_rare_as_theirs_say() -> None:
@@ -69,23 +76,27 @@ def test_periods_without_a_mean_or_a_variance_are_left_out_and_three_are_needed(
     assert expected_mean(now, good[1:], GRID, 0.9, "later") == too_short(50, "later")
     assert expected_mean(now, good, CategoryGrid(("a",)), 0.9, "later") == too_short(50, "later")
     gone = moments(0.0, 0.0, 3, Reason.TOO_FEW)
-    assert expected_mean(gone, good, GRID, 0.9, "later") == Measurement.absent(Reason.TOO_FEW, n=3)
+    assert expected_mean(gone, good, GRID, 0.9, "later") == Measurement.without_value(Reason.TOO_FEW, n=3)
     single = moments(0.2, math.nan, 1)
     found = expected_mean(single, good, GRID, 0.9, "later").interval
     assert found is not None
     assert math.isfinite(found.upper)
 
 
-def result(measure: str, value: float | None, reason: Reason | None = None, subject: str = "a") -> Result:
-    return Result(measure, subject, Measurement(value, 70, reason))
+def result(
+    measure: str, value: float | None, reason: Reason | None = None, subject: str = "a"
+) -> MeasureResult:
+    return MeasureResult(measure, subject, Measurement(value, 70, reason))
 
 
-def told(apart: Apart, *shifted: Result, lost: frozenset[str] = frozenset()) -> list[Measurement]:
-    return [one.measurement for one in results(shifted, apart, lost, 0.9, "in a month")]
+def told(
+    apart: PeriodDistances, *shifted: MeasureResult, lost: frozenset[str] = frozenset()
+) -> list[Measurement]:
+    return [one.measurement for one in season_results(shifted, apart, lost, 0.9, "in a month")]
 
 
 def test_limits_and_p_values_are_those_of_chance_and_of_the_periods_together() -> None:
-    apart = Apart({"a": [0.02, 0.03, 0.01]}, {"a": [0.01, 0.02, 0.03]})
+    apart = PeriodDistances({"a": [0.02, 0.03, 0.01]}, {"a": [0.01, 0.02, 0.03]})
     shifted = (
         result("stability_index", 0.4),
         result("stability_index_critical", 0.05),
@@ -96,14 +107,17 @@ def test_limits_and_p_values_are_those_of_chance_and_of_the_periods_together() -
     index, limit, distance, rare = told(apart, *shifted)
 
     assert (index.value, distance.value) == (0.4, 0.3)
-    assert limit.value == pytest.approx(0.05 + beyond([0.02, 0.03, 0.01], 0.9))
+    assert limit.value == pytest.approx(0.05 + season_critical_addition([0.02, 0.03, 0.01], 0.9))
     assert rare.value == pytest.approx(max(0.001, p_value([0.01, 0.02, 0.03], 0.3)))
     assert told(apart, shifted[2], result("ks_p_value", 0.9))[1].value == 0.9
 
 
 def test_fewer_than_three_periods_and_numbers_beyond_the_range_are_not_judged() -> None:
-    few, enough = Apart({"a": [0.1, 0.2]}, {"a": [0.1, 0.2]}), Apart({"a": [0.1] * 3}, {"a": [0.1] * 3})
-    because = Detail(WHEN, (("in a month",),))
+    few, enough = (
+        PeriodDistances({"a": [0.1, 0.2]}, {"a": [0.1, 0.2]}),
+        PeriodDistances({"a": [0.1] * 3}, {"a": [0.1] * 3}),
+    )
+    because = DetailTable(WHEN, (("in a month",),))
 
     assert told(few, result("stability_index", 0.4)) == [
         Measurement(None, 70, Reason.TOO_SHORT, detail=because)
@@ -127,7 +141,7 @@ def test_a_new_period_is_called_moved_as_often_as_the_level_says() -> None:
     periods, new = places[:, :k], places[:, k]
     others = (periods.sum(axis=1, keepdims=True) - periods) / (k - 1)
     moved = [
-        (fresh - own.mean()) ** 2 > beyond(((own - of) ** 2).tolist(), level)
+        (fresh - own.mean()) ** 2 > season_critical_addition(((own - of) ** 2).tolist(), level)
         for own, of, fresh in zip(periods, others, new, strict=True)
     ]
 

@@ -22,19 +22,19 @@ from measure_states import (
 )
 from scipy import stats
 
+from monitor.core.array_types import Floats
 from monitor.core.errors import GridMismatch
-from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.core.typing import Floats
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import expectation, shift
-from monitor.measures.options import Options
-from monitor.measures.shift.cells import SIMULATIONS, mixed_cells, seeded
+from monitor.core.measurement import DetailTable, Measurement, Reason
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.shift.shift_cells import SIMULATIONS, mixed_cells, seeded_generator
 from monitor.measures.shift.stability_index import absent_results, simulated_critical
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, NumericGrid, category_grid, feature_grid
-from monitor.states.views import Histogram
+from monitor.states.views import CellHistogram
 
 SLACK = 1e-12
 CELL_DISTANCES = (
@@ -50,36 +50,36 @@ SAMPLE = st.lists(st.one_of(st.floats(-10, 10), st.integers(-3, 3).map(float)), 
 )
 
 
-def counted(grid: NumericGrid, values: Floats, *, missing: int = 0) -> Histogram:
+def counted(grid: NumericGrid, values: Floats, *, missing: int = 0) -> CellHistogram:
     every = np.concatenate([values, np.zeros(missing)])
     absent = np.arange(len(every)) >= len(values)
-    return Histogram(grid, np.bincount(grid.cells(every, absent), minlength=grid.size))
+    return CellHistogram(grid, np.bincount(grid.value_cells(every, absent), minlength=grid.size))
 
 
-def levels(grid: CategoryGrid, counts: list[int], *, other: int = 0, unseen: int = 0) -> Histogram:
-    return Histogram(grid, np.asarray([*counts, other, unseen, 0, 0]))
+def levels(grid: CategoryGrid, counts: list[int], *, other: int = 0, unseen: int = 0) -> CellHistogram:
+    return CellHistogram(grid, np.asarray([*counts, other, unseen, 0, 0]))
 
 
-def both(reference: list[int], current: list[int]) -> tuple[Histogram, Histogram]:
+def both(reference: list[int], current: list[int]) -> tuple[CellHistogram, CellHistogram]:
     grid = CategoryGrid(tuple(f"l{position}" for position in range(len(reference))))
     return levels(grid, reference), levels(grid, current)
 
 
 def index(
-    reference: Histogram, current: Histogram, *, pseudocount: float = 0.5, min_per_cell: float = 10
+    reference: CellHistogram, current: CellHistogram, *, pseudocount: float = 0.5, min_per_cell: float = 10
 ) -> Measurement:
-    options = Options(pseudocount=pseudocount, min_per_cell=min_per_cell)
+    options = MeasureOptions(pseudocount=pseudocount, min_per_cell=min_per_cell)
     return compare(reference, current, options)["stability_index"]
 
 
-def distance_of(reference: Histogram, current: Histogram) -> Measurement:
-    return compare(reference, current, Options())["ks_distance"]
+def distance_of(reference: CellHistogram, current: CellHistogram) -> Measurement:
+    return compare(reference, current, MeasureOptions())["ks_distance"]
 
 
-def tables(reference: Histogram, current: Histogram) -> tuple[list[float], list[float]]:
+def tables(reference: CellHistogram, current: CellHistogram) -> tuple[list[float], list[float]]:
     """Cells of the index that are not empty on both sides."""
     expected = expected_of(reference)
-    now = expected.tabled(np.arange(len(current.counts)), current.counts)[0]
+    now = expected.tabulate_counts(np.arange(len(current.counts)), current.counts)[0]
     used = expected.table[0] + now > 0
     return expected.table[0][used].tolist(), now[used].tolist()
 
@@ -113,7 +113,7 @@ def test_p_value_is_kolmogorovs_limit() -> None:
     reference, current = np.round(rng.normal(size=500), 1), np.round(rng.normal(0.1, 1, size=300), 1)
     grid = NumericGrid(edges=tuple(np.unique(np.concatenate([reference, current])).tolist()))
 
-    measured = compare(counted(grid, reference), counted(grid, current), Options())
+    measured = compare(counted(grid, reference), counted(grid, current), MeasureOptions())
 
     raw = raw_distance(reference, current)
     assert measured["ks_distance"].value == pytest.approx(raw)
@@ -194,7 +194,7 @@ def test_index_without_pseudocount_is_undefined_where_one_side_is_empty() -> Non
 
 
 def test_bias_and_critical_value_of_large_samples_are_those_of_chi_squared() -> None:
-    measured = compare(*both([1000, 2000, 3000, 0], [400, 900, 1700, 3]), Options())
+    measured = compare(*both([1000, 2000, 3000, 0], [400, 900, 1700, 3]), MeasureOptions())
     both_sizes = 1 / 3003 + 1 / 6000
 
     assert measured["stability_index_bias"].value == pytest.approx(2 * both_sizes)
@@ -216,7 +216,7 @@ def test_small_cells_have_simulated_critical_values_exceeded_five_times_in_a_hun
     exceeded = dict.fromkeys(("stability_index", *CELL_DISTANCES), 0)
     for _ in range(250):
         reference = rng.multinomial(2000, shares)
-        found = compare(*both(reference.tolist(), rng.multinomial(200, shares).tolist()), Options())
+        found = compare(*both(reference.tolist(), rng.multinomial(200, shares).tolist()), MeasureOptions())
         for name in exceeded:
             value, critical = found[name].value, found[f"{name}_critical"].value
             assert value is not None
@@ -230,7 +230,7 @@ def test_critical_distances_of_large_samples_are_those_of_chi_squared() -> None:
     reference, current = both([10_000, 20_000, 30_000], [1_700, 3_400, 4_900])
     n, m, limit = 10_000, 60_000, float(stats.chi2.ppf(0.95, 2))
 
-    found = compare(reference, current, Options())
+    found = compare(reference, current, MeasureOptions())
 
     expected = {
         "chi_squared_critical": limit,
@@ -244,15 +244,15 @@ def test_critical_distances_of_large_samples_are_those_of_chi_squared() -> None:
 def test_a_critical_distance_is_scaled_to_the_sizes_that_it_is_asked_for() -> None:
     sides = [both([1000, 3000], [2 * n // 5, n - 2 * n // 5]) for n in (1001, 1049)]
 
-    one, other = (compare(*side, Options())["hellinger_distance_critical"].value for side in sides)
+    one, other = (compare(*side, MeasureOptions())["hellinger_distance_critical"].value for side in sides)
 
     assert one is not None
     assert other == pytest.approx(one * np.sqrt((1 / 1049 + 1 / 4000) / (1 / 1001 + 1 / 4000)))
 
 
 def test_windows_of_about_one_size_share_a_simulation() -> None:
-    one = compare(*both([100, 300], [21, 80]), Options())["stability_index_critical"]
-    other = compare(*both([300, 100], [80, 22]), Options())["stability_index_critical"]
+    one = compare(*both([100, 300], [21, 80]), MeasureOptions())["stability_index_critical"]
+    other = compare(*both([300, 100], [80, 22]), MeasureOptions())["stability_index_critical"]
 
     assert one.value == other.value
 
@@ -261,43 +261,43 @@ def test_a_critical_value_tells_the_records_of_the_reference() -> None:
     reference, current = both([100, 300], [21, 80])
 
     of_whole, of_segment = (
-        compare(reference, current, Options(whole=whole))["stability_index_critical"]
+        compare(reference, current, MeasureOptions(whole=whole))["stability_index_critical"]
         for whole in (True, False)
     )
 
-    assert of_whole.detail == Detail(("reference_records",), ((400,),))
+    assert of_whole.detail == DetailTable(("reference_records",), ((400,),))
     assert of_segment.detail is None
 
 
 def test_one_cell_can_not_shift() -> None:
-    measured = compare(*both([1000], [800]), Options(families=frozenset({Family.SHIFT})))
+    measured = compare(*both([1000], [800]), MeasureOptions(families=frozenset({MeasureFamily.SHIFT})))
 
     assert {measured[name].value for name in measured} == {0}
 
 
 def test_other_grids_are_refused() -> None:
     counting, other = binary_counting(), class_counting(("a", "b", "c"))
-    expected = expectation(counting, Counters.empty(counting.records))
+    expected = make_expected_cells(counting, Counters.make_empty(counting.records))
 
     with pytest.raises(GridMismatch, match="other grids"):
-        shift(counting, expected, Counters.empty(other.records), Options())
+        measure_shift(counting, expected, Counters.make_empty(other.records), MeasureOptions())
     with pytest.raises(GridMismatch, match="other grids"):
-        expectation(counting, Counters.empty(other.records))
+        make_expected_cells(counting, Counters.make_empty(other.records))
 
 
 def test_nothing_regular_on_one_side_has_no_distance() -> None:
     grid = feature_grid(np.arange(20.0))
     full, empty = counted(grid, np.arange(20.0)), counted(grid, np.empty(0), missing=4)
 
-    assert distance_of(full, empty) == Measurement.absent(Reason.NO_RECORDS, n=0)
-    assert distance_of(empty, full) == Measurement.absent(Reason.NO_REFERENCE, n=20)
-    assert compare(empty, full, Options())["ks_p_value"].reason is Reason.NO_REFERENCE
+    assert distance_of(full, empty) == Measurement.without_value(Reason.NO_RECORDS, n=0)
+    assert distance_of(empty, full) == Measurement.without_value(Reason.NO_REFERENCE, n=20)
+    assert compare(empty, full, MeasureOptions())["ks_p_value"].reason is Reason.NO_REFERENCE
 
 
 def test_without_reference_only_the_outputs_are_absent() -> None:
     counting = counting_without_reference(binary_reading())
 
-    found = shift(counting, None, Counters.empty(counting.records), Options())
+    found = measure_shift(counting, None, Counters.make_empty(counting.records), MeasureOptions())
 
     assert {result.subject for result in found} == {"score", "prediction"}
     assert {result.measurement.reason for result in found} == {Reason.NO_REFERENCE}
@@ -320,21 +320,27 @@ def reference_and_window(*, with_feature: bool = True) -> tuple[Counters, Counte
 def test_every_subject_of_an_unshifted_window_is_at_rest() -> None:
     reference, window, counting = reference_and_window()
 
-    measured = by_name(shift(counting, expectation(counting, reference), window, Options()))
+    measured = by_name(
+        measure_shift(counting, make_expected_cells(counting, reference), window, MeasureOptions())
+    )
 
     for subject in ("score", "prediction", "feature:x", "feature:c"):
         assert measured[f"stability_index {subject}"].value == pytest.approx(0, abs=1e-15)
     assert measured["ks_distance feature:x"].value == 0
     assert measured["ks_p_value score"].value == 1
     assert "ks_distance feature:c" not in measured
-    without = shift(counting, expectation(counting, reference, features=False), window, Options())
+    without = measure_shift(
+        counting, make_expected_cells(counting, reference, features=False), window, MeasureOptions()
+    )
     assert {result.subject for result in without} == {"score", "prediction"}
 
 
 def test_a_dropped_column_is_not_counted_and_stops_no_other() -> None:
     reference, window, counting = reference_and_window(with_feature=False)
 
-    measured = by_name(shift(counting, expectation(counting, reference), window, Options()))
+    measured = by_name(
+        measure_shift(counting, make_expected_cells(counting, reference), window, MeasureOptions())
+    )
 
     assert measured["stability_index feature:x"].reason is Reason.NOT_COUNTED
     assert measured["ks_distance feature:x"].reason is Reason.NOT_COUNTED
@@ -342,13 +348,17 @@ def test_a_dropped_column_is_not_counted_and_stops_no_other() -> None:
 
 
 def test_critical_value_without_pseudocount_is_undefined_where_simulated_cells_are_empty() -> None:
-    measured = compare(*both([1, 500], [1, 60]), Options(pseudocount=0))
+    measured = compare(*both([1, 500], [1, 60]), MeasureOptions(pseudocount=0))
 
     assert measured["stability_index_critical"].reason is Reason.UNDEFINED
 
 
-def cells_of(reference: Histogram, current: Histogram, *, detailed: bool) -> tuple[tuple[object, ...], ...]:
-    found = compare(reference, current, Options(detailed=detailed, min_per_cell=0))["stability_index"].detail
+def cells_of(
+    reference: CellHistogram, current: CellHistogram, *, detailed: bool
+) -> tuple[tuple[object, ...], ...]:
+    found = compare(reference, current, MeasureOptions(detailed=detailed, min_per_cell=0))[
+        "stability_index"
+    ].detail
     assert found is not None
     return found.rows
 
@@ -389,14 +399,14 @@ def test_cells_of_numbers_are_named_by_their_ranges() -> None:
 def test_cells_that_say_nothing_are_left_out_of_the_few_and_kept_among_all() -> None:
     sides = both([100, 200, 300, 400, 500, 600, 0], [100, 200, 300, 400, 500, 600, 0])
     few, all_ = (
-        compare(*sides, Options(detailed=detailed, whole=True))["stability_index"].detail
+        compare(*sides, MeasureOptions(detailed=detailed, whole=True))["stability_index"].detail
         for detailed in (False, True)
     )
 
     assert few is None
     assert all_ is not None
     assert [row[0] for row in all_.rows] == ["l5", "l4", "l3", "l2", "l1", "l0"]
-    assert compare(*sides, Options(whole=False))["stability_index"].detail is None
+    assert compare(*sides, MeasureOptions(whole=False))["stability_index"].detail is None
 
 
 def test_references_that_are_mixed_are_worth_as_many_records_as_their_shares_vary() -> None:
@@ -411,14 +421,14 @@ def test_references_that_are_mixed_are_worth_as_many_records_as_their_shares_var
 
 
 def test_simulations_of_one_key_are_the_same_and_of_another_are_not() -> None:
-    one, again, other = (seeded(*key).integers(0, 2**62) for key in ((7, "a"), (7, "a"), (7, "b")))
+    one, again, other = (seeded_generator(*key).integers(0, 2**62) for key in ((7, "a"), (7, "a"), (7, "b")))
 
     assert one == again
     assert one != other
 
 
 def test_without_a_reference_each_name_is_absent_with_the_records() -> None:
-    everything = Options(families=frozenset({Family.SHIFT, Family.DISTANCES}))
+    everything = MeasureOptions(families=frozenset({MeasureFamily.SHIFT, MeasureFamily.DISTANCES}))
     number, level = feature_grid(np.arange(20.0)), CategoryGrid(("a", "b"))
 
     found = {
@@ -437,7 +447,7 @@ def test_without_a_reference_each_name_is_absent_with_the_records() -> None:
     areas = {"wasserstein_distance", "wasserstein_distance_critical"}
     assert found["number", True].keys() == found["level", True].keys() | {"ks_distance", "ks_p_value"} | areas
     measured = {one for names in found.values() for one in names.values()}
-    assert measured == {Measurement.absent(Reason.NO_REFERENCE, n=7)}
+    assert measured == {Measurement.without_value(Reason.NO_REFERENCE, n=7)}
 
 
 def test_all_that_is_said_of_a_subject_that_cannot_be_compared_has_its_records() -> None:
@@ -445,14 +455,14 @@ def test_all_that_is_said_of_a_subject_that_cannot_be_compared_has_its_records()
     nothing, some = levels(grid, [0, 0]), levels(grid, [5, 9])
 
     for reference, current, n in ((nothing, some, 14), (some, nothing, 0)):
-        assert {one.n for one in compare(reference, current, Options()).values()} == {n}
-    assert {one.n for one in compare(some, levels(grid, [30, 40]), Options()).values()} == {70}
+        assert {one.n for one in compare(reference, current, MeasureOptions()).values()} == {n}
+    assert {one.n for one in compare(some, levels(grid, [30, 40]), MeasureOptions()).values()} == {70}
 
 
 def test_the_spread_of_a_number_is_in_its_own_unit_and_of_a_constant_there_is_none() -> None:
     rows = table(score=np.full(40, 0.5), feature_x=np.arange(40.0) * 1000, feature_c=np.full(40, 3.0))
     made = reference_of_rows(rows, replace(binary_reading(), numeric=("c", "x"), categorical=()))
-    expected = expectation(made.counting, made.records)
+    expected = make_expected_cells(made.counting, made.records)
 
     assert expected.spread_of("feature:x") == pytest.approx(np.std(np.arange(40.0) * 1000, ddof=1))
     assert expected.spread_of("feature:c") == 0.0

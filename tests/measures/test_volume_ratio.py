@@ -20,7 +20,7 @@ def test_weeks_without_records_are_left_out() -> None:
 
 @pytest.mark.parametrize(("earlier", "reason"), [([], Reason.NOT_COUNTED), ([0, 0], Reason.NO_RECORDS)])
 def test_without_anything_to_compare_with_there_is_a_reason(earlier: list[int], reason: Reason) -> None:
-    assert volume_ratio(7, earlier) == Measurement.absent(reason, n=7)
+    assert volume_ratio(7, earlier) == Measurement.without_value(reason, n=7)
 
 
 def test_one_earlier_week_tells_nothing_of_the_spread() -> None:

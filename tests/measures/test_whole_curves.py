@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from monitor.core.measurement import Detail
-from monitor.measures.classification.gains import amounts_of, average_precision, profits
-from monitor.measures.classification.scores import Scored, whole_details
-from monitor.measures.statistics.corners import MOST, corners
-from monitor.measures.statistics.ranked import EXACT, Ranked
+from monitor.core.measurement import DetailTable
+from monitor.measures.classification.binary_scores import ScoredLabels, whole_details
+from monitor.measures.classification.gains import amounts_of, average_precision, profit_curve
+from monitor.measures.statistics.curve_corners import MOST, find_corners
+from monitor.measures.statistics.ranked_scores import EXACT, RankedScores
 from monitor.states.views import ScoreTable
 
 CLASSES = ("0", "1")
@@ -23,7 +23,7 @@ CELLS = st.sampled_from([3, 80, 700, 4_000])
 TABLES = st.tuples(st.integers(0, 2**32 - 1), CELLS, st.sampled_from([0.0, 0.4, 3.0]))
 
 
-def scored(seed: int, cells: int, apart: float) -> tuple[Scored, np.ndarray, np.ndarray]:
+def scored(seed: int, cells: int, apart: float) -> tuple[ScoredLabels, np.ndarray, np.ndarray]:
     """Scores at the lower edges of cells, and their labels; both classes are there."""
     rng = np.random.default_rng(seed)
     labels = np.concatenate([[0, 1], rng.integers(0, 2, 2 * cells)])
@@ -31,10 +31,10 @@ def scored(seed: int, cells: int, apart: float) -> tuple[Scored, np.ndarray, np.
     bounds = np.linspace(0, 1, cells + 1)
     cell = np.clip(np.rint(scores * cells).astype(int), 0, cells - 1)
     counts = [np.bincount(cell[labels == side], minlength=cells) for side in (0, 1)]
-    return Scored(ScoreTable(*counts), bounds, CLASSES, None, 0), bounds[cell], labels
+    return ScoredLabels(ScoreTable(*counts), bounds, CLASSES, None, 0), bounds[cell], labels
 
 
-def columns(detail: Detail) -> list[np.ndarray]:
+def columns(detail: DetailTable) -> list[np.ndarray]:
     """Columns as numbers, what is infinite as that."""
     rows = [[math.inf if value is None else float(value) for value in row] for row in detail.rows]
     return list(np.asarray(rows).T)
@@ -47,7 +47,7 @@ def area(x: np.ndarray, y: np.ndarray) -> float:
 @given(TABLES)
 def test_every_kept_curve_integrates_to_its_measure(case: tuple[int, int, float]) -> None:
     of, scores, labels = scored(*case)
-    ranked = Ranked.of(of.table, of.bounds)
+    ranked = RankedScores.from_table(of.table, of.bounds)
     found = whole_details(of, PROFIT, 0.5)
     threshold, fallout, recall = columns(found["roc_auc"])
 
@@ -82,7 +82,7 @@ def test_the_maximum_and_the_threshold_are_always_among_the_points(case: tuple[i
     decided = (said[labels == 0].mean(), said[labels == 1].mean())
     assert min(np.hypot(fallout - decided[0], recall - decided[1])) < 1e-5
     assert min(np.hypot(negative - 1 + decided[0], positive - 1 + decided[1])) < 1e-5
-    worth = profits(Ranked.of(of.table, of.bounds), amounts_of(CLASSES, PROFIT))
+    worth = profit_curve(RankedScores.from_table(of.table, of.bounds), amounts_of(CLASSES, PROFIT))
     thresholds, kept, rates = columns(found["best_profit"])
     assert kept.max() == pytest.approx(worth.max(), rel=1e-5, abs=1e-9)
     assert min(abs(rates - said.mean())) < 1e-5
@@ -92,7 +92,7 @@ def test_the_maximum_and_the_threshold_are_always_among_the_points(case: tuple[i
 def test_one_class_has_no_curves() -> None:
     table = ScoreTable(np.asarray([1, 2, 3]), np.zeros(3, dtype=np.int64))
 
-    assert whole_details(Scored(table, np.linspace(0, 1, 4), CLASSES, None, 0), PROFIT, 0.5) == {}
+    assert whole_details(ScoredLabels(table, np.linspace(0, 1, 4), CLASSES, None, 0), PROFIT, 0.5) == {}
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,12 @@ def test_one_class_has_no_curves() -> None:
 def test_corners_are_what_lies_farthest_from_the_line_so_far(
     y: list[float], asked: dict[str, Any], kept: list[int]
 ) -> None:
-    assert corners(np.arange(float(len(y))), np.asarray(y), **asked).tolist() == kept
+    assert find_corners(np.arange(float(len(y))), np.asarray(y), **asked).tolist() == kept
 
 
 def test_points_above_one_another_are_as_far_apart_as_their_numbers() -> None:
     x, y = np.asarray([0.0, 1.0, 1.0, 1.0, 2.0]), np.asarray([0.0, 0.0, 5.0, 10.0, 10.0])
 
-    assert corners(x, y, most=5, must=(1, 3)).tolist() == [0, 1, 2, 3, 4]  # few enough: all of them
-    assert corners(x, y, most=4, must=(1, 3)).tolist() == [0, 1, 3, 4]
-    assert corners(x, y, must=(1, 3), least=0.001).tolist() == [0, 1, 3, 4]
+    assert find_corners(x, y, most=5, must=(1, 3)).tolist() == [0, 1, 2, 3, 4]  # few enough: all of them
+    assert find_corners(x, y, most=4, must=(1, 3)).tolist() == [0, 1, 3, 4]
+    assert find_corners(x, y, must=(1, 3), least=0.001).tolist() == [0, 1, 3, 4]

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import FIGURES
+from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.measure import Direction
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.worded import (
+from monitor.measures.catalogue.measure import BetterDirection
+from monitor.measures.measurement_comparison import FIGURES
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.value_words import (
     CHANCE,
     bounds_of,
-    compared,
+    certainty_words,
+    comparison_words,
     difference_of,
     limit_of,
-    moment,
-    surely,
+    moment_text,
     value_of,
     with_interval,
 )
@@ -62,28 +62,30 @@ def test_a_difference_is_sure_exactly_where_its_interval_excludes_nothing(
     name: str, value: float, half: float
 ) -> None:
     interval = Interval(value - half, value + half)
-    word = surely(name, Measurement(value=value, n=9, interval=interval))
+    word = certainty_words(name, Measurement(value=value, n=9, interval=interval))
 
     assert (word == CHANCE) == (interval.lower <= 0 <= interval.upper)
-    if word != CHANCE and BY_NAME[name].direction is not Direction.NONE:
-        assert (word == "surely better") == ((value > 0) == (BY_NAME[name].direction is Direction.HIGHER))
+    if word != CHANCE and BY_NAME[name].direction is not BetterDirection.NONE:
+        assert (word == "surely better") == (
+            (value > 0) == (BY_NAME[name].direction is BetterDirection.HIGHER)
+        )
 
 
 def test_without_an_interval_nothing_is_sure() -> None:
-    assert surely("roc_auc", Measurement(value=-0.3, n=9)) == "unknown"
+    assert certainty_words("roc_auc", Measurement(value=-0.3, n=9)) == "unknown"
 
 
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        (Measurement.absent(Reason.NO_LABELS, n=0), "previous (no_labels)"),
+        (Measurement.without_value(Reason.NO_LABELS, n=0), "previous (no_labels)"),
         (Measurement(value=-0.02, n=9), "previous unknown, difference −2.0 points"),
         (
             Measurement(
                 value=-0.02,
                 n=9,
                 interval=Interval(-0.04, -0.01),
-                detail=Detail(FIGURES, ((0.9, 0.8, 0.95, 99),)),
+                detail=DetailTable(FIGURES, ((0.9, 0.8, 0.95, 99),)),
             ),
             "previous 90.0 %, difference −2.0 points [−4.0, −1.0]",
         ),
@@ -93,7 +95,7 @@ def test_what_is_compared_is_told_in_one_form(result: Measurement, expected: str
     row = MeasurementRow(
         window="7d",
         window_end=0,
-        truth=Truth.SETTLED,
+        truth=LabelTruth.SETTLED,
         version=None,
         segment=None,
         measure="accuracy",
@@ -102,11 +104,11 @@ def test_what_is_compared_is_told_in_one_form(result: Measurement, expected: str
         against="previous",
     )
 
-    assert compared(row) == expected
+    assert comparison_words(row) == expected
 
 
 def test_a_moment_that_no_calendar_has_is_a_number() -> None:
-    assert (moment(math.inf), moment(9e15)) == ("inf", "9,000,000,000,000,000")
+    assert (moment_text(math.inf), moment_text(9e15)) == ("inf", "9,000,000,000,000,000")
 
 
 def test_no_interval_has_no_brackets() -> None:

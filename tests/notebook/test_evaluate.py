@@ -13,20 +13,20 @@ import pyarrow as pa
 import pytest
 
 import monitor
-from monitor.app.running import cycle_once
-from monitor.app.wiring import opened
-from monitor.config.load import settings_of
+from monitor.app.application import open_application
+from monitor.app.model_cycles import cycle_once
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY
 from monitor.core.errors import AddressError, ConfigurationError, MonitorError, SourceError
 from monitor.core.measurement import Measurement
 from monitor.core.version import DISTRIBUTION, VERSION
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.notebook.keys import _INSIDE, _TABLE_OF, ModelKeys
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.notebook.model_keys import _INSIDE, _TABLE_OF, ModelKeys
 from monitor.pipeline.whole_details import CELLS, CURVES
-from monitor.specs.rows import Drawn
+from monitor.specs.stored_rows import ChartedRows
 
 Key = tuple[object, ...]
-WHOLE_LOG = Drawn(
+WHOLE_LOG = ChartedRows(
     window="7d", after=made_frames.END - 1, until=made_frames.END, segment=None, version=None, details=True
 )
 OF_THE_LOG_ALONE = {"volume_ratio"}  # what weeks before the frame say
@@ -78,10 +78,14 @@ def served(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[
         configuration(task, made_frames.write(directory), made_frames.keys(task)), encoding="utf-8"
     )
     monkeypatch.chdir(directory)
-    with opened(settings_of(path, {}), directory) as app:
+    with open_application(settings_of(path, {}), directory) as app:
         report = cycle_once(app, "made", made_frames.END + DAY)
         assert report.error is None
-        return [row for _, row in app.store.drawn("made", WHOLE_LOG) if row.truth is not Truth.NOWCAST]
+        return [
+            row
+            for _, row in app.store.read_charted_rows("made", WHOLE_LOG)
+            if row.truth is not LabelTruth.NOWCAST
+        ]
 
 
 WHOLE = (*CURVES, CELLS)  # what is kept of a settled window is more than what is shown at once
@@ -93,7 +97,7 @@ def by_key(rows: Iterable[MeasurementRow]) -> dict[Key, Measurement]:
             replace(row.measurement, detail=None) if row.measure in WHOLE else row.measurement
         )
         for row in rows
-        if row.truth in (Truth.NONE, Truth.SETTLED)
+        if row.truth in (LabelTruth.NONE, LabelTruth.SETTLED)
     }
 
 

@@ -10,15 +10,15 @@ from row_examples import firing
 from test_evaluate import served
 
 import monitor
-from monitor.alerts.lifecycle import Ended, State
-from monitor.alerts.rules import ACKNOWLEDGED, Series
+from monitor.alerts.alert_rules import ACKNOWLEDGED, AlertedSeries
+from monitor.alerts.lifecycle import AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import to_datetime
 from monitor.core.errors import ConfigurationError, StoreError
-from monitor.specs.rows import Event
-from monitor.store import alerts
-from monitor.store.connections import writing
-from monitor.store.engine import open_store
+from monitor.specs.stored_rows import HistoryEvent
+from monitor.store import alert_rows
+from monitor.store.store_connections import write_transaction
+from monitor.store.store_database import open_store
 
 END = to_datetime(made_frames.END)
 
@@ -75,13 +75,18 @@ def test_an_alert_bears_who_has_it_and_as_of_a_moment_the_state_that_it_had(
 ) -> None:
     verdict = Verdict(outcome=Outcome.BREACH, window_end=made_frames.END, value=1.0)
     over = firing(
-        Series("mine"), verdict, 0, state=State.RESOLVED, resolved_at=made_frames.END, ended=Ended.CLEARED
+        AlertedSeries("mine"),
+        verdict,
+        0,
+        state=AlertState.RESOLVED,
+        resolved_at=made_frames.END,
+        ended=EndReason.CLEARED,
     )
     seen = {"subject": str(over.series), "detail": '{"since": 0}', "who": "Ann", "why": "mine"}
     store = open_store(f"sqlite:///{directory / 'monitor.db'}", "live")
-    with writing(store.engine) as connection:
-        alerts.write(connection, "live", "made", [over])
-    store.record([Event(model="made", at=made_frames.END, kind=ACKNOWLEDGED, **seen)])
+    with write_transaction(store.engine) as connection:
+        alert_rows.write_alerts(connection, "live", "made", [over])
+    store.append_events([HistoryEvent(model="made", at=made_frames.END, kind=ACKNOWLEDGED, **seen)])
     store.close()
 
     now = kept.alerts("made").set_index("rule").loc["mine"]

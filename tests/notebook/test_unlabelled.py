@@ -15,10 +15,10 @@ from sklearn.metrics import accuracy_score, mean_absolute_error, roc_auc_score
 from test_evaluate import configuration
 
 import monitor
-from monitor.app.running import cycle_once
-from monitor.app.wiring import opened
+from monitor.app.application import open_application
+from monitor.app.model_cycles import cycle_once
 from monitor.cli.commands import main
-from monitor.config.load import settings_of
+from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY
 
 TASKS = ("binary", "multiclass", "regression")
@@ -158,7 +158,7 @@ def report_of(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch, *, co
         text = text.replace('settle_after = "2h"\n', "")
     (directory / "config.toml").write_text(text, encoding="utf-8")
     monkeypatch.chdir(directory)
-    with opened(settings_of(directory / "config.toml", {}), directory) as app:
+    with open_application(settings_of(directory / "config.toml", {}), directory) as app:
         for day in range(2, 9):
             assert cycle_once(app, "made", made_frames.START + day * DAY).error is None
     done = CliRunner().invoke(main, ["report", "--model", "made", "--output", "report.html"])
@@ -217,7 +217,7 @@ def test_a_page_says_why_its_line_of_estimates_is_missing(
     keys = made_frames.keys("multiclass") | {"prediction": "said"}
     (tmp_path / "config.toml").write_text(configuration("multiclass", url, keys), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    with opened(settings_of(tmp_path / "config.toml", {}), tmp_path) as app:
+    with open_application(settings_of(tmp_path / "config.toml", {}), tmp_path) as app:
         for day in range(2, 9):
             assert cycle_once(app, "made", made_frames.START + day * DAY).error is None
 

@@ -11,7 +11,7 @@ from receivers import receiver
 
 from monitor.core.errors import NotificationError
 from monitor.notify.channels import open_channel, service_behind
-from monitor.specs.rows import WaitingNotice
+from monitor.specs.stored_rows import WaitingNotice
 
 NOTICE = WaitingNotice(
     key="0123456789abcdef",
@@ -43,7 +43,7 @@ def logged() -> Iterator[io.StringIO]:
 
 def test_a_webhook_is_posted_json_with_its_key_in_body_and_header() -> None:
     with receiver() as found:
-        open_channel(found.url("/hook?to=ml")).send(NOTICE)
+        open_channel(found.url("/hook?to=ml")).send_notice(NOTICE)
 
     assert found.paths == ["/hook?to=ml"]
     assert found.bodies == [{"key": NOTICE.key, "channel": "pager", **NOTICE.payload}]
@@ -53,7 +53,7 @@ def test_a_webhook_is_posted_json_with_its_key_in_body_and_header() -> None:
 
 def test_user_and_password_of_a_webhook_are_basic_authentication_and_no_part_of_the_address() -> None:
     with receiver() as found:
-        open_channel(found.url().replace("//", "//ann:p%40ss@")).send(NOTICE)
+        open_channel(found.url().replace("//", "//ann:p%40ss@")).send_notice(NOTICE)
 
     assert found.headers[0]["Authorization"] == f"Basic {base64.b64encode(b'ann:p@ss').decode()}"
     assert found.headers[0]["Host"] == f"127.0.0.1:{found.port}"
@@ -62,7 +62,7 @@ def test_user_and_password_of_a_webhook_are_basic_authentication_and_no_part_of_
 @pytest.mark.parametrize("status", [302, 400, 503])
 def test_any_other_answer_than_2xx_is_a_failure_that_tells_no_address(status: int) -> None:
     with receiver(status) as found, pytest.raises(NotificationError, match=str(status)) as raised:
-        open_channel(found.url("/hook/tokentoken")).send(NOTICE)
+        open_channel(found.url("/hook/tokentoken")).send_notice(NOTICE)
 
     assert "tokentoken" not in str(raised.value)
     assert found.paths == ["/hook/tokentoken"]
@@ -75,7 +75,7 @@ def test_what_a_receiver_says_of_the_address_is_not_told(token: str) -> None:
         channel = open_channel(found.url(f"/hook/{token}?key=s3cr3t"))
 
         with pytest.raises(NotificationError) as raised:
-            channel.send(NOTICE)
+            channel.send_notice(NOTICE)
 
     assert "answered 404" in str(raised.value)
     for part in (token, unquote(token), "s3cr3t", *unquote(token).split("/")):
@@ -87,7 +87,7 @@ def test_a_receiver_that_is_not_there_is_a_failure() -> None:
         url = found.url("/hook/tokentoken")
 
     with pytest.raises(NotificationError, match="does not answer") as raised:
-        open_channel(url).send(NOTICE)
+        open_channel(url).send_notice(NOTICE)
 
     assert "tokentoken" not in str(raised.value)
 
@@ -100,7 +100,7 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
 
 def test_apprise_sends_title_text_and_key() -> None:
     with receiver() as found:
-        open_channel(found.url(scheme="json")).send(NOTICE)
+        open_channel(found.url(scheme="json")).send_notice(NOTICE)
 
     (body,) = found.bodies
     assert (body["title"], body["type"]) == ("FIRING", "failure")
@@ -112,14 +112,14 @@ def test_apprise_is_told_of_no_success_where_nothing_is_known(ended: str, kind: 
     over = replace(NOTICE, kind="resolved", payload=dict(NOTICE.payload) | {"alerts": [{"ended": ended}]})
 
     with receiver() as found:
-        open_channel(found.url(scheme="json")).send(over)
+        open_channel(found.url(scheme="json")).send_notice(over)
 
     assert found.bodies[0]["type"] == kind
 
 
 def test_a_failure_of_apprise_tells_why_but_no_part_of_the_url(logged: io.StringIO) -> None:
     with receiver(503) as found, pytest.raises(NotificationError, match="503") as raised:
-        open_channel(found.url("/hook/tokentoken", scheme="json")).send(NOTICE)
+        open_channel(found.url("/hook/tokentoken", scheme="json")).send_notice(NOTICE)
 
     assert "tokentoken" not in str(raised.value) + logged.getvalue()
 

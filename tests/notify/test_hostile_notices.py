@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from receivers import Mailbox, Receiver, mailbox, receiver
 from row_examples import firing
 
-from monitor.alerts.messages import Recipient, notices
-from monitor.alerts.rules import Condition, Limit, Rule, Series
+from monitor.alerts.alert_messages import Recipient, make_notices
+from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, Rule, RuleLimit
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY
-from monitor.core.measurement import Detail
-from monitor.notify.apprise_url import spoken
+from monitor.core.measurement import DetailTable
+from monitor.notify.apprise_url import channel_text
 from monitor.notify.channels import open_channel
-from monitor.specs.rows import WaitingNotice
+from monitor.specs.stored_rows import WaitingNotice
 
 AT = 15_000 * DAY
 RUNBOOK = "https://wiki.example/late_1#performance"
 RULE = Rule(
     name="shifted",
     measure="stability_index",
-    condition=Condition(above=Limit(0.05)),
+    condition=BreachCondition(above=RuleLimit(0.05)),
     subject="feature:*",
     window="7d",
     annotations=(("summary", "It moved: {value}"), ("action", "Look.\nTwice."), ("runbook_url", RUNBOOK)),
@@ -58,17 +58,19 @@ _OF_APPRISE = ("<b>", "</b>", "*FIRING", "(7d)*", "# FIRING")  # around titles
 
 def notice_of(*names: str) -> WaitingNotice:
     """The notice of alerts about such names."""
-    cause = Detail(("cell", "expected", "actual"), tuple((name, 0.1, 0.2) for name in names))
+    cause = DetailTable(("cell", "expected", "actual"), tuple((name, 0.1, 0.2) for name in names))
     verdict = Verdict(outcome=Outcome.BREACH, window_end=AT, value=0.2, n=1_234, limit=0.05, cause=cause)
     alerts = [
         firing(
-            Series("shifted", version=name, segment=f"{name}={name}", window="7d", subject=f"feature:{name}"),
+            AlertedSeries(
+                "shifted", version=name, segment=f"{name}={name}", window="7d", subject=f"feature:{name}"
+            ),
             verdict,
             AT,
         )
         for name in names
     ]
-    (notice,) = notices("late", [RULE], alerts, [], [Recipient("chat")], AT)
+    (notice,) = make_notices("late", [RULE], alerts, [], [Recipient("chat")], AT)
     payload = json.loads(notice.payload)
     return WaitingNotice(
         key="0123456789abcdef",
@@ -126,9 +128,11 @@ def test_a_name_brings_no_line_into_a_notice(name: str, other: str) -> None:
 @given(name=HOSTILE)
 @settings(max_examples=60)
 def test_a_link_to_an_alert_leads_to_it_whatever_names_hold_and_stays_a_link_in_a_chat(name: str) -> None:
-    series = Series(name, version=name, segment=f"{name}={name}", window="7d", subject=f"feature:{name}")
+    series = AlertedSeries(
+        name, version=name, segment=f"{name}={name}", window="7d", subject=f"feature:{name}"
+    )
     alert = firing(series, Verdict(outcome=Outcome.BREACH, window_end=AT, value=0.2, n=1), AT)
-    (notice,) = notices(name, [], [alert], [], [Recipient("chat")], AT, "https://monitor.example")
+    (notice,) = make_notices(name, [], [alert], [], [Recipient("chat")], AT, "https://monitor.example")
     payload = json.loads(notice.payload)
     parts = urlsplit(payload["page"])
 
@@ -137,14 +141,14 @@ def test_a_link_to_an_alert_leads_to_it_whatever_names_hold_and_stays_a_link_in_
     named = {"subject": series.subject, "segment": series.segment, "version": name, "since": str(alert.since)}
     assert dict(parse_qsl(parts.query)) == named
     assert payload["text"].endswith(f"\n\nPage: {payload['page']}")
-    _, text = spoken("slack://a/b/c", payload["title"], payload["text"], [f"Page: {payload['page']}"])
+    _, text = channel_text("slack://a/b/c", payload["title"], payload["text"], [f"Page: {payload['page']}"])
     assert text.split("\n")[-1] == f"Page: {payload['page']}"
 
 
 @given(name=HOSTILE)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_a_webhook_gets_the_names_exactly(found: Receiver, name: str) -> None:
-    open_channel(found.url()).send(notice_of(name))
+    open_channel(found.url()).send_notice(notice_of(name))
 
     (alert,) = found.bodies[-1]["alerts"]
     assert (alert["version"], alert["segment"]) == (name, f"{name}={name}")
@@ -179,7 +183,7 @@ def chat(request: pytest.FixtureRequest, found: Receiver) -> Iterator[str]:
 def test_nothing_in_a_name_acts_on_a_chat(found: Receiver, chat: str, names: list[str]) -> None:
     found.bodies.clear()
 
-    open_channel(chat).send(notice_of(*names))
+    open_channel(chat).send_notice(notice_of(*names))
 
     said = [text.replace("\\", "").replace("\r\n", "\n") for text in texts(found.bodies)]
     (message,) = (text for text in said if "Found " in text)
@@ -197,7 +201,7 @@ def test_a_mail_has_the_lines_of_the_notice_and_nothing_acts_in_it(post: Mailbox
     for at in range(0, len(CORPUS), 5):
         names, before = CORPUS[at : at + 5], len(post.mails)
 
-        open_channel(url).send(notice_of(*names, "plain"))
+        open_channel(url).send_notice(notice_of(*names, "plain"))
 
         (mail,) = post.mails[before:]
         assert mail["To"] == "c@d.example"
@@ -226,7 +230,7 @@ def subjects(mails: list[EmailMessage]) -> list[str]:
 def test_a_name_in_the_title_of_a_mail_adds_no_header(post: Mailbox) -> None:
     url = f"mailto://127.0.0.1:{post.port}?from=a@b.example&to=c@d.example&mode=insecure"
 
-    open_channel(url).send(notice_of("x\r\nBcc: evil@evil.example\r\n\r\nbody"))
+    open_channel(url).send_notice(notice_of("x\r\nBcc: evil@evil.example\r\n\r\nbody"))
 
     assert "Bcc" not in post.mails[-1]
     assert "x\\r\\nBcc: evil@evil.example" in subjects(post.mails)[-1]

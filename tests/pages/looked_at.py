@@ -14,10 +14,10 @@ from typing import Any
 from fleet_log import fleet
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.pages.keeping import KeptPages
-from monitor.app.pages.reading import StoreData
+from monitor.app.pages.page_cache import KeptPages
+from monitor.app.pages.store_data import StoreData
 from monitor.core.clock import DAY, from_iso
-from monitor.web.answers import Answer
+from monitor.web.answers import PageAnswer
 
 START, END = from_iso("2024-03-01"), from_iso("2024-04-10")
 NOW = from_iso("2024-03-20")  # of the bench of tasks
@@ -55,7 +55,7 @@ def bench_of_pages(directory: Path) -> Bench:
     rows = predictions(1_600, START, END)
     bench = sqlite_bench(directory, rows, model(options=OPTIONS) + BUSY, BARE, NEVER, labelled=END)
     with bench.app() as app:
-        from monitor.app.running import cycle_once
+        from monitor.app.model_cycles import cycle_once
 
         for day in range(4, (END - START) // DAY + 1, 4):
             assert cycle_once(app, "late", START + day * DAY).error is None
@@ -71,7 +71,7 @@ class Looked:
     text: str
     elements: tuple[tuple[str, dict[str, str | None]], ...]
     words: str
-    answer: Answer
+    answer: PageAnswer
 
     def plain(self) -> Any:
         """The answer's JSON."""
@@ -95,7 +95,7 @@ class _Reader(HTMLParser):
         self.words.append(data)
 
 
-def read(answer: Answer) -> Looked:
+def read(answer: PageAnswer) -> Looked:
     """What an answer says."""
     text = answer.body.decode()
     reader = _Reader()
@@ -129,16 +129,16 @@ class Pages:
     def at(self, address: str, known: str = "") -> Looked:
         """Page at an address."""
         path, _, query = address.partition("?")
-        return read(self.kept.answer(path, query, known))
+        return read(self.kept.answer_page(path, query, known))
 
 
 def bench_of_tasks(directory: Path) -> Bench:
     """Sixteen days of models of two classes, of three, and of numbers, with versions, segments and arms."""
-    from monitor.app.running import cycle_once
+    from monitor.app.model_cycles import cycle_once
 
     bench = fleet(directory, NOW, 9839)
     with bench.app() as app:
-        for name in app.names():
+        for name in app.model_names():
             for moment in (NOW - DAY, NOW):
                 assert cycle_once(app, name, moment).error is None
     return bench

@@ -9,15 +9,15 @@ from looked_at import END, Pages, copied, looking
 from row_examples import firing
 from serving import Bench
 
-from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.rules import ACKNOWLEDGED, Series, Severity
+from monitor.alerts.alert_rules import ACKNOWLEDGED, AlertedSeries, Severity
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change
 from monitor.core.clock import DAY, to_iso
-from monitor.measures.rows import CUMULATIVE
-from monitor.specs.rows import Event
-from monitor.store import alerts
-from monitor.store.connections import writing
+from monitor.measures.measurement_row import CUMULATIVE
+from monitor.specs.stored_rows import HistoryEvent
+from monitor.store import alert_rows
+from monitor.store.store_connections import write_transaction
 
 CHANGE = Change(kind="missing")
 
@@ -27,14 +27,14 @@ def with_alerts(bench: Bench, directory: Path, *others: Alert) -> Iterator[Pages
     """Pages of a copy of the store that has these alerts too."""
     changed = copied(bench, directory)
     with changed.app() as app:
-        with writing(app.store.engine) as connection:
-            alerts.write(connection, "live", "late", others)
-        app.store.record([seen(alert) for alert in others])
+        with write_transaction(app.store.engine) as connection:
+            alert_rows.write_alerts(connection, "live", "late", others)
+        app.store.append_events([seen(alert) for alert in others])
     with looking(changed) as pages:
         yield pages
 
 
-def seen(alert: Alert) -> Event:
+def seen(alert: Alert) -> HistoryEvent:
     """Somebody looks after an alert since the last day."""
     told = {
         "subject": str(alert.series),
@@ -42,13 +42,13 @@ def seen(alert: Alert) -> Event:
         "who": "Ann",
         "why": "mine",
     }
-    return Event(model="late", at=END, kind=ACKNOWLEDGED, **told)
+    return HistoryEvent(model="late", at=END, kind=ACKNOWLEDGED, **told)
 
 
 def changed(subject: str) -> Alert:
     """A feature that changed on the last day."""
     verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=3.0, change=CHANGE)
-    return firing(Series("changed", window=CUMULATIVE, subject=subject), verdict, END)
+    return firing(AlertedSeries("changed", window=CUMULATIVE, subject=subject), verdict, END)
 
 
 def test_an_alert_of_a_feature_that_changed_leads_to_the_page_of_the_feature_on_that_day(
@@ -68,14 +68,14 @@ def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
 ) -> None:
     verdict = Verdict(outcome=Outcome.BREACH, window_end=END - 4 * DAY, value=30.0, limit=20.0)
     over = firing(
-        Series("busy", window="1d"),
+        AlertedSeries("busy", window="1d"),
         verdict,
         END - 9 * DAY,
         severity=Severity.CRITICAL,
-        state=State.RESOLVED,
+        state=AlertState.RESOLVED,
         judged_at=END - 4 * DAY,
         resolved_at=END - 2 * DAY,
-        ended=Ended.CLEARED,
+        ended=EndReason.CLEARED,
         told=((END - 9 * DAY, replace(verdict, value=25.0)), (END - 5 * DAY, verdict)),
     )
     with with_alerts(bench, tmp_path, over) as pages:
@@ -101,10 +101,10 @@ def test_an_alert_as_known_then_stands_as_it_stood_and_nobody_has_it_yet(
 
 def test_events_that_came_later_take_no_mark_from_the_chart_of_then(bench: Bench, tmp_path: Path) -> None:
     changed = copied(bench, tmp_path)
-    marked = Event(model="late", at=END - 8 * DAY, kind="recounted")
+    marked = HistoryEvent(model="late", at=END - 8 * DAY, kind="recounted")
     later = [replace(marked, at=END - at, kind=ACKNOWLEDGED) for at in range(20)]
     with changed.app() as app:
-        app.store.record([marked, *later])
+        app.store.append_events([marked, *later])
 
     with looking(changed) as pages:
         then = pages.at(f"/models/late?window=1d&as_of={to_iso(END - 4 * DAY)}")

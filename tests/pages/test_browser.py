@@ -12,18 +12,18 @@ from looked_at import END, NOW
 from playwright.sync_api import Browser, Page, sync_playwright
 from serving import Bench
 
-from monitor.alerts.standing import Seen
-from monitor.app.pages.keeping import KeptPages
-from monitor.app.pages.reading import StoreData
-from monitor.measures.rows import Revision
-from monitor.pages import rendering
-from monitor.pages.rendering import asset
-from monitor.pages.routes import answer
-from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Drawn
+from monitor.alerts.model_standing import ModelFacts
+from monitor.app.pages.page_cache import KeptPages
+from monitor.app.pages.store_data import StoreData
+from monitor.measures.measurement_row import Revision
+from monitor.pages import page_templates
+from monitor.pages.page_templates import read_asset
+from monitor.pages.routes import answer_page
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.settings import HttpSpec
+from monitor.specs.stored_rows import ChartedRows
 from monitor.web.guard import own_hosts
-from monitor.web.server import Server, make_app
+from monitor.web.server import ThreadedServer, make_app
 
 pytestmark = pytest.mark.browser
 COLOURS = ["color-contrast", "link-in-text-block"]  # axe's rules that a theme can break
@@ -63,33 +63,33 @@ def served(bench: Bench, now: int) -> Iterator[str]:
         web = make_app(
             None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=own_hosts(HttpSpec())
         )
-        server = Server(web, port=0)
-        server.start()
+        server = ThreadedServer(web, port=0)
+        server.start_serving()
         yield f"http://127.0.0.1:{server.port}"
-        server.stop()
+        server.stop_serving()
 
 
 class Forty(StoreData):
     """Forty models: one that somebody is needed for, one that never ran, the others are quiet."""
 
-    def specs(self) -> Sequence[ModelSpec]:
-        (spec, *_) = super().specs()
+    def list_specs(self) -> Sequence[ModelSpec]:
+        (spec, *_) = super().list_specs()
         return [replace(spec, name=f"model-{at:02}") for at in range(40)]
 
-    def seen(self, model: str | None, as_of: int | None) -> list[Seen]:  # noqa: ARG002
-        late, _, never = super().seen(None, as_of)
+    def read_model_facts(self, model: str | None, as_of: int | None) -> list[ModelFacts]:  # noqa: ARG002
+        late, _, never = super().read_model_facts(None, as_of)
         quiet = [replace(late, model=f"model-{at:02}", alerts=()) for at in range(2, 40)]
         return [replace(late, model="model-00"), replace(never, model="model-01"), *quiet]
 
-    def rows(self, model: str, which: Drawn) -> list[Revision]:  # noqa: ARG002
-        return super().rows("late", which)
+    def read_revisions(self, model: str, which: ChartedRows) -> list[Revision]:  # noqa: ARG002
+        return super().read_revisions("late", which)
 
 
 def test_forty_models_are_on_one_screen(browser: Browser, bench: Bench) -> None:
     page = opened(browser, "light", 1280, [])
     with bench.app() as app:
-        page.set_content(answer(Forty(app, lambda: END), "/", "").body.decode())
-    page.add_style_tag(content=asset("pages.css").decode())
+        page.set_content(answer_page(Forty(app, lambda: END), "/", "").body.decode())
+    page.add_style_tag(content=read_asset("pages.css").decode())
 
     assert page.locator("a.model").count() == 40
     last = page.locator("a.model").last.bounding_box()
@@ -200,7 +200,7 @@ def test_labels_of_an_axis_do_not_overlap(browser: Browser, base: str, width: in
 def test_keys_read_a_chart_of_many_windows_from_its_lines_of_text(
     browser: Browser, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rendering, "_MOST_ROWS", 5)
+    monkeypatch.setattr(page_templates, "_MOST_ROWS", 5)
     page = opened(browser, "light", 1280, [])
     page.goto(f"{base}/models/late/measures/roc_auc?window=1d&range=all")
     page.locator("svg.plot[data-at]").focus()

@@ -13,31 +13,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from monitor.charts.plot import drawn
+from monitor.charts.plot import draw_plot
 from monitor.measures.classification.discrimination import ks_separation, roc_auc
 from monitor.measures.classification.gains import average_precision
-from monitor.measures.statistics.corners import corners
-from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.statistics.curve_corners import find_corners
+from monitor.measures.statistics.ranked_scores import RankedScores
 from monitor.pages.figures import Figure
-from monitor.pages.window import curves
-from monitor.pages.window.curves import Side
-from monitor.states.views import Confusion, ScoreTable
+from monitor.pages.window import curve_charts
+from monitor.pages.window.curve_charts import ScoreSide
+from monitor.states.views import ConfusionCounts, ScoreTable
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-NO_DECISIONS = Confusion(("0", "1"), np.zeros((3, 3), dtype=np.int64))
+NO_DECISIONS = ConfusionCounts(("0", "1"), np.zeros((3, 3), dtype=np.int64))
 Point = tuple[float, float]
 
 
-def ranked_of(scores: np.ndarray, labels: np.ndarray) -> Ranked:
+def ranked_of(scores: np.ndarray, labels: np.ndarray) -> RankedScores:
     """Scores each in a narrow cell of its own."""
     values = np.unique(scores)
     bounds = np.unique(np.concatenate([values, values + 1e-7]))
     cell = np.searchsorted(bounds, scores)
     counts = [np.bincount(cell[labels == side], minlength=len(bounds) - 1) for side in (0, 1)]
-    return Ranked.of(ScoreTable(*counts), bounds)
+    return RankedScores.from_table(ScoreTable(*counts), bounds)
 
 
-def spam() -> tuple[Ranked, np.ndarray, np.ndarray]:
+def spam() -> tuple[RankedScores, np.ndarray, np.ndarray]:
     with (GOLDEN / "spam_ham.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     label = next(
@@ -57,7 +57,7 @@ def golden(name: str) -> dict[str, Any]:
 def read_back(figure: Figure, kind: str = "main") -> list[Point]:
     """Points of a line, from the picture's path, in the units of its axes."""
     plot = figure.plot
-    path = re.search(rf'<path class="line {kind}" d="M([^"]*)"', drawn(plot))
+    path = re.search(rf'<path class="line {kind}" d="M([^"]*)"', draw_plot(plot))
     assert path is not None
     points = [tuple(map(float, pair.split())) for pair in path[1].split("L")]
     wide, tall = plot.x.high - plot.x.low, plot.y.high - plot.y.low
@@ -70,8 +70,8 @@ def area(points: list[Point]) -> float:
 
 def test_the_textbooks_e_mails_are_drawn_with_their_separation() -> None:
     ranked, scores, labels = spam()
-    figure = curves.separation(ranked, "0.576")
-    picture = drawn(figure.plot)
+    figure = curve_charts.draw_separation(ranked, "0.576")
+    picture = draw_plot(figure.plot)
     expected = golden("spam_ks")
 
     assert ">0.576 at 0.657</text>" in picture
@@ -79,18 +79,18 @@ def test_the_textbooks_e_mails_are_drawn_with_their_separation() -> None:
     for kind, name in (("main", "cp_neg"), ("second", "cp_pos")):
         ends = [y for _, y in read_back(figure, kind)][1:]
         assert ends == pytest.approx(expected[name], abs=1e-4)
-    assert area(read_back(curves.roc([Side("model", "main", ranked)], NO_DECISIONS, ""))) == pytest.approx(
-        roc_auc_score(labels, scores), abs=1e-5
-    )
+    assert area(
+        read_back(curve_charts.draw_roc([ScoreSide("model", "main", ranked)], NO_DECISIONS, ""))
+    ) == pytest.approx(roc_auc_score(labels, scores), abs=1e-5)
 
 
 def test_the_textbooks_deciles_are_drawn_and_told() -> None:
     ranked, _, _ = spam()
-    gain, lift, more, cumulative = curves.by_decile([Side("model", "main", ranked)])
+    gain, lift, more, cumulative = curve_charts.by_decile([ScoreSide("model", "main", ranked)])
     expected = golden("spam_gain_lift")
 
     def bars(figure: Figure) -> list[float]:
-        heights = re.findall(r'<rect class="bar main"[^>]* height="([\d.]+)"', drawn(figure.plot))
+        heights = re.findall(r'<rect class="bar main"[^>]* height="([\d.]+)"', draw_plot(figure.plot))
         tall = figure.plot.y.high - figure.plot.y.low
         return [float(height) / figure.plot.height * tall for height in heights]
 
@@ -107,16 +107,16 @@ def test_a_drawn_curve_has_the_area_of_its_measure(seed: int, n: int, apart: flo
     labels = np.concatenate([[0, 1], rng.integers(0, 2, n)])
     scores = np.round(1 / (1 + np.exp(-rng.normal(apart * labels, 1))), 4)
     ranked = ranked_of(scores, labels)
-    sides = [Side("model", "main", ranked)]
-    figure = curves.roc(sides, NO_DECISIONS, "")
+    sides = [ScoreSide("model", "main", ranked)]
+    figure = curve_charts.draw_roc(sides, NO_DECISIONS, "")
 
     result = roc_auc(ranked.table)
     assert len(read_back(figure)) <= 200
     assert result.value == pytest.approx(roc_auc_score(labels, scores), abs=1e-9)
     assert area(read_back(figure)) == pytest.approx(result.value, abs=2e-4 + result.resolution)
     ks = ks_separation(ranked.table).value
-    assert f">{ks:.3f} at " in drawn(curves.separation(ranked, "").plot)
-    kept = read_back(curves.precision_recall(sides, ""))
+    assert f">{ks:.3f} at " in draw_plot(curve_charts.draw_separation(ranked, "").plot)
+    kept = read_back(curve_charts.precision_recall(sides, ""))
     found = average_precision(ranked, None)
     assert found.value == pytest.approx(average_precision_score(labels, scores), abs=1e-9)
     assert kept[-1] == pytest.approx((1.0, ranked.positives / ranked.n), abs=1e-4)
@@ -127,7 +127,7 @@ def test_corners_are_few_and_hold_the_ends_and_what_must_be(seed: int, n: int, m
     rng = np.random.default_rng(seed)
     x, y = np.sort(rng.uniform(size=n)), rng.normal(size=n)
     top = int(np.argmax(y))
-    kept = corners(x, y, most=most, must=[top]).tolist()
+    kept = find_corners(x, y, most=most, must=[top]).tolist()
 
     assert kept == sorted(set(kept))
     assert {0, n - 1, top} <= set(kept)
@@ -137,16 +137,16 @@ def test_corners_are_few_and_hold_the_ends_and_what_must_be(seed: int, n: int, m
 def test_a_curve_of_few_points_keeps_them_all() -> None:
     x = np.linspace(0, 1, 150)
 
-    assert corners(x, x**2).tolist() == list(range(150))
+    assert find_corners(x, x**2).tolist() == list(range(150))
 
 
 def test_what_lies_on_a_line_is_no_corner() -> None:
     x = np.linspace(0, 1, 1_001)
 
-    assert corners(x, np.abs(x - 0.5)).tolist() == [0, 500, 1_000]
+    assert find_corners(x, np.abs(x - 0.5)).tolist() == [0, 500, 1_000]
 
 
 @pytest.mark.parametrize("least", [1e-9, 2e-4])
 def test_a_curve_of_one_point_is_that_point(least: float) -> None:
-    assert corners(np.asarray([0.5]), np.asarray([0.5]), least=least).tolist() == [0]
-    assert corners(np.zeros(300), np.linspace(0, 1, 300), least=least).tolist() == [0, 299]
+    assert find_corners(np.asarray([0.5]), np.asarray([0.5]), least=least).tolist() == [0]
+    assert find_corners(np.zeros(300), np.linspace(0, 1, 300), least=least).tolist() == [0, 299]

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 from looked_at import END, OPTIONS, START, Pages, copied, looking
 from serving import Bench, model, predictions, reference, sqlite_bench
 
-from monitor.app.pages.counting import spans
-from monitor.app.running import cycle_once
-from monitor.charts.plot import drawn
+from monitor.app.model_cycles import cycle_once
+from monitor.app.pages.window_counts import count_spans
+from monitor.charts.plot import draw_plot
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.core.text import number
-from monitor.measures.worded import value_of
-from monitor.pages.asked import CountedWindow
-from monitor.pages.features import drawings
-from monitor.pages.features.drawings import Compared
-from monitor.pages.features.weeks import MOST, WEEK
+from monitor.core.text import number_text
+from monitor.measures.value_words import value_of
+from monitor.pages.features import feature_charts
+from monitor.pages.features.cell_weeks import MOST, WEEK
+from monitor.pages.features.feature_charts import ComparedCells
 from monitor.pages.figures import Figure
+from monitor.pages.page_request import CountedWindow
 from monitor.records.pane import PanePart
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, feature_grid
@@ -61,18 +61,18 @@ def kept(bench: Bench, subject: str) -> dict[str, dict[str, Any]]:
 
 def test_an_hour_without_records_leaves_its_weeks_counts_as_they_are() -> None:
     counting = counting_without_reference(
-        Reading(task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0))
+        ReadingOptions(task=ModelTask.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0))
     )
     layout, name = counting.records, counting.records.blocks[0].name
-    ones = Counters.of(layout, np.ones(layout.size, dtype=np.int64))
+    ones = Counters.from_dense(layout, np.ones(layout.size, dtype=np.int64))
     panes = {at * HOUR: PanePart(at * HOUR, {WHOLE: ones} if at % 2 else {}) for at in range(4)}
     window = CountedWindow(counting=counting, strata={}, reference=None, panes=panes, lost=0)
     store: Any = SimpleNamespace(load_panes=lambda *_given: {})
 
-    first, second = spans(store, "late", window, name, [0, 4 * HOUR, 5 * HOUR])
+    first, second = count_spans(store, "late", window, name, [0, 4 * HOUR, 5 * HOUR])
 
     assert first is not None
-    assert first.tolist() == (2 * ones.block(name)).tolist()
+    assert first.tolist() == (2 * ones.dense_block(name)).tolist()
     assert second is None
 
 
@@ -173,21 +173,21 @@ def test_the_features_lead_to_their_pages_and_the_tab_stays(pages: Pages) -> Non
 def read_back(figure: Figure, mark: str) -> list[tuple[float, float]]:
     """Points of a path, from the picture, in the units of its axes."""
     plot = figure.plot
-    path = re.search(rf'<path class="{mark}" d="M([^"Z]*)', drawn(plot))
+    path = re.search(rf'<path class="{mark}" d="M([^"Z]*)', draw_plot(plot))
     assert path is not None
     points = [tuple(map(float, pair.split())) for pair in path[1].split("L")]
     wide, tall = plot.x.high - plot.x.low, plot.y.high - plot.y.low
     return [(plot.x.low + x / 1000 * wide, plot.y.low + (1 - y / plot.height) * tall) for x, y in points]
 
 
-def compared_of(then: np.ndarray, now: np.ndarray) -> tuple[Compared, NumericGrid]:
+def compared_of(then: np.ndarray, now: np.ndarray) -> tuple[ComparedCells, NumericGrid]:
     grid = feature_grid(then)
     none = np.zeros(1, dtype=bool)
     counted = [
-        np.bincount(grid.cells(values, none.repeat(len(values))), minlength=grid.size)[: grid.regular]
+        np.bincount(grid.value_cells(values, none.repeat(len(values))), minlength=grid.size)[: grid.regular]
         for values in (now, then)
     ]
-    compared = Compared.of("x", grid, counted[0], counted[1], "now")
+    compared = ComparedCells.from_counts("x", grid, counted[0], counted[1], "now")
     assert compared is not None
     return compared, grid
 
@@ -205,8 +205,8 @@ def test_a_drawn_distribution_is_the_counts_and_the_distance_scipys(
     if kind == "few":
         then, now = np.round(then), np.round(now)
     compared, grid = compared_of(then, now)
-    curve = read_back(drawings.cumulative(compared, "d"), "line main")
-    then_curve = read_back(drawings.cumulative(compared, "d"), "line reference")
+    curve = read_back(feature_charts.draw_cumulative(compared, "d"), "line main")
+    then_curve = read_back(feature_charts.draw_cumulative(compared, "d"), "line reference")
     apart_most = max(abs(a[1] - b[1]) for a, b in zip(curve, then_curve, strict=True))
     exact = scipy.stats.ks_2samp(then, now).statistic
     edges = np.asarray(grid.edges)
@@ -214,7 +214,7 @@ def test_a_drawn_distribution_is_the_counts_and_the_distance_scipys(
 
     assert apart_most == pytest.approx(at_edges, abs=1e-3)
     assert apart_most <= exact + 1e-3
-    figure = drawings.distribution(compared)
+    figure = feature_charts.draw_distribution(compared)
     if kind == "few":
         first = [row[0] for row in figure.rows].index("0")
         assert figure.rows[first][1:] == tuple(
@@ -233,21 +233,21 @@ def test_a_drawn_distribution_is_the_counts_and_the_distance_scipys(
 def test_tails_that_take_most_of_the_room_are_told_in_words() -> None:
     then = np.concatenate([np.linspace(0, 1, 2_000), [1e6]])
     compared, _ = compared_of(then, np.concatenate([np.linspace(0, 1, 90), np.full(10, 1e5)]))
-    figure = drawings.distribution(compared)
+    figure = feature_charts.draw_distribution(compared)
 
     assert figure.plot.x.high <= 1
     beyond = figure.plot.x.high
     now, before = 10 / 100 + np.mean(np.linspace(0, 1, 90) >= beyond) * 0.9, np.mean(then >= beyond)
     told = [value_of("missing_rate", float(share)) for share in (now, before)]
-    assert f"; {told[0]} lie from {number(beyond)} on (reference {told[1]})" in figure.note
+    assert f"; {told[0]} lie from {number_text(beyond)} on (reference {told[1]})" in figure.note
 
 
 def test_a_constant_is_drawn_as_one_value() -> None:
     compared, _ = compared_of(np.full(100, 4.0), np.full(30, 4.0))
-    figure = drawings.distribution(compared)
+    figure = feature_charts.draw_distribution(compared)
 
     assert figure.rows == (("4", "100 %", "100 %"),)
-    assert drawn(drawings.cumulative(compared, "0").plot)
+    assert draw_plot(feature_charts.draw_cumulative(compared, "0").plot)
 
 
 def test_where_versions_have_references_of_their_own_the_figures_are_the_kept_ones(tmp_path: Path) -> None:

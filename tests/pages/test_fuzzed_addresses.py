@@ -13,19 +13,19 @@ import pytest
 from looked_at import END
 from serving import Bench
 
-from monitor.app.pages.keeping import KeptPages
-from monitor.app.pages.reading import StoreData
+from monitor.app.pages.page_cache import KeptPages
+from monitor.app.pages.store_data import StoreData
 from monitor.core.version import VERSION
-from monitor.exposition.page import Exposition
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
-from monitor.pages.routes import openapi
-from monitor.web.server import Server, make_app
+from monitor.pages.routes import openapi_document
+from monitor.web.server import ThreadedServer, make_app
 
 SOON = 30.0  # a busy machine is no failure
 ADDRESSES = 150  # of each seed: about two seconds
 PARAMETERS = {
     path: [one["name"] for one in page["get"]["parameters"] if one["in"] == "query"]
-    for path, page in openapi()["paths"].items()
+    for path, page in openapi_document()["paths"].items()
 }
 PROBES = ("/metrics", "/healthz", "/readyz", "/openapi.json", "/runbook", "/static/0/pages.css")
 NOWHERE = ("/favicon.ico", "/models/", "//", "/.", "/..", "/%2e%2e/%2e%2e/etc/passwd", "/models/.json", "*")
@@ -136,10 +136,12 @@ def port(bench: Bench) -> Iterator[int]:
     with bench.app() as app:
         metrics = Exposition(app.settings.models, SelfMetrics(VERSION, 0.0))
         pages = KeptPages(StoreData(app, lambda: END))
-        server = Server(make_app(metrics, healthy=lambda: None, ready=lambda: None, pages=pages), port=0)
-        server.start()
+        server = ThreadedServer(
+            make_app(metrics, healthy=lambda: None, ready=lambda: None, pages=pages), port=0
+        )
+        server.start_serving()
         yield server.port
-        server.stop()
+        server.stop_serving()
 
 
 def status(port: int, address: bytes) -> int:
@@ -183,7 +185,7 @@ def test_what_no_page_can_be_asked_for_is_refused_in_a_sentence(
     bench: Bench, query: str, sentence: str
 ) -> None:
     with bench.app() as app:
-        found = KeptPages(StoreData(app, lambda: END)).answer("/models/late/performance.json", query, "")
+        found = KeptPages(StoreData(app, lambda: END)).answer_page("/models/late/performance.json", query, "")
 
     assert found.status == 400
     assert json.loads(found.body)["error"].startswith(sentence)

@@ -8,11 +8,11 @@ from hostile_log import AMOUNT, GROUP, NAMES, Hostile
 from hostile_texts import CORPUS, acting
 from looked_at import Looked, read
 
-from monitor.alerts.links import address
-from monitor.app.pages.keeping import KeptPages
-from monitor.app.pages.reading import StoreData
-from monitor.app.wiring import opened
-from monitor.config.load import settings_of
+from monitor.alerts.alert_links import page_address
+from monitor.app.application import open_application
+from monitor.app.pages.page_cache import KeptPages
+from monitor.app.pages.store_data import StoreData
+from monitor.config.config_loading import settings_of
 
 TAGS = (
     *("html", "head", "meta", "title", "link", "script", "body", "a", "header", "div", "nav", "span", "time"),
@@ -49,13 +49,13 @@ HIDDEN = re.compile(r'<input type="hidden"[^>]*>')  # what a form sends again, a
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptPages]:
     hostile = Hostile(tmp_path_factory.mktemp("hostile"), "json")
     assert hostile.run("cycle").exit_code == 0
-    with opened(settings_of(hostile.config, {}), hostile.directory, keeps=False) as app:
+    with open_application(settings_of(hostile.config, {}), hostile.directory, keeps=False) as app:
         yield KeptPages(StoreData(app, lambda: hostile.end))
 
 
 def at(pages: KeptPages, *path: str, **query: str) -> Looked:
-    place, _, asked = address(path, query).partition("?")
-    return read(pages.answer(place, asked, ""))
+    place, _, asked = page_address(path, query).partition("?")
+    return read(pages.answer_page(place, asked, ""))
 
 
 def assert_quiet(page: Looked) -> None:

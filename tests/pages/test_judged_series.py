@@ -9,17 +9,17 @@ import pytest
 from row_examples import firing
 from synthetic import SPEC
 
-from monitor.alerts.rules import Series
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.charts.marks import Band, Dots, Path, RuleLine
+from monitor.charts.marks import IntervalBand, LinePath, PointDots, RuleLine
 from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY, from_datetime, from_iso
-from monitor.measures.rows import CUMULATIVE
-from monitor.pages.alert import change_chart
-from monitor.pages.asked import Asked, ChartedDay, PageData
+from monitor.measures.measurement_row import CUMULATIVE
+from monitor.pages.alert_page import change_chart
 from monitor.pages.figures import Figure
-from monitor.show.alerts import ShownAlert
-from monitor.specs.model import ModelSpec
+from monitor.pages.page_request import ChartedDay, PageData, PageRequest
+from monitor.show.alert_tables import ShownAlert
+from monitor.specs.model_spec import ModelSpec
 
 END = from_iso("2024-03-05T00:00-05:00")
 TODAY = from_iso("2024-03-04") // DAY
@@ -41,11 +41,11 @@ class Kept:
     def __init__(self, *days: ChartedDay) -> None:
         self._days = days
 
-    def specs(self) -> Sequence[ModelSpec]:
+    def list_specs(self) -> Sequence[ModelSpec]:
         reading = replace(SPEC.reading, zone="America/New_York")
         return [replace(SPEC, name="churn", reading=reading)]
 
-    def now(self) -> int:
+    def page_moment(self) -> int:
         return END
 
     def days_of_change(self, *_asked: object) -> Sequence[ChartedDay]:
@@ -55,10 +55,10 @@ class Kept:
 def figure_of(*days: ChartedDay, fired: int = END) -> Figure | None:
     """Figure of an alert."""
     verdict = Verdict(outcome=Outcome.BREACH, window_end=END, value=1.5, change=CHANGE)
-    series = Series("changed", window=CUMULATIVE, subject="feature:age")
+    series = AlertedSeries("changed", window=CUMULATIVE, subject="feature:age")
     alert = firing(series, verdict, fired)
     shown = ShownAlert("churn", alert)
-    return change_chart(cast("PageData", Kept(*days)), Asked(("models",)), shown, CHANGE)
+    return change_chart(cast("PageData", Kept(*days)), PageRequest(("models",)), shown, CHANGE)
 
 
 def test_days_stand_in_what_was_expected_of_them_and_the_first_of_the_change_is_marked() -> None:
@@ -66,9 +66,9 @@ def test_days_stand_in_what_was_expected_of_them_and_the_first_of_the_change_is_
 
     assert figure is not None
     marks = figure.plot.marks
-    (line,) = (one for one in marks if isinstance(one, Path))
-    (band,) = (one for one in marks if isinstance(one, Band))
-    dots, ring = (one for one in marks if isinstance(one, Dots))
+    (line,) = (one for one in marks if isinstance(one, LinePath))
+    (band,) = (one for one in marks if isinstance(one, IntervalBand))
+    dots, ring = (one for one in marks if isinstance(one, PointDots))
     (began,) = (one for one in marks if isinstance(one, RuleLine))
     assert line.points == [(MIDDLE - DAY, 2.0), (MIDDLE, 4.0)]
     assert band.points == [(MIDDLE - DAY, 1.0, 3.0), (MIDDLE, 1.0, 3.0)]
@@ -93,7 +93,7 @@ def test_days_that_are_not_known_are_gaps() -> None:
     figure = figure_of(followed(3, 2.0), followed(0, 4.0))
 
     assert figure is not None
-    (line,) = (one for one in figure.plot.marks if isinstance(one, Path))
+    (line,) = (one for one in figure.plot.marks if isinstance(one, LinePath))
     assert [value for _, value in line.points] == [2.0, None, None, 4.0]
     assert figure.note.endswith("in a gap no day was judged: unusual_days, or too few records")
     whole = figure_of(followed(1, 2.0), followed(0, 4.0))
@@ -118,5 +118,5 @@ def test_days_are_those_of_the_models_zone_also_where_its_clock_changes(clock_ch
     assert figure is not None
     told = [midnight - timedelta(2), midnight - timedelta(1)]
     assert [row[0] for row in figure.rows] == [f"{one.day} {one:%b %Y}" for one in told]
-    (line,) = (one for one in figure.plot.marks if isinstance(one, Path))
+    (line,) = (one for one in figure.plot.marks if isinstance(one, LinePath))
     assert [value for _, value in line.points] == [2.0, 2.0]

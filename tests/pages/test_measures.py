@@ -11,10 +11,10 @@ from looked_at import Pages, looking
 from serving import Bench
 
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.rows import newest
-from monitor.measures.worded import value_of
-from monitor.pages.rendering import ASSETS, asset, numbers
-from monitor.specs.rows import Drawn
+from monitor.measures.measurement_row import newest_revisions
+from monitor.measures.value_words import value_of
+from monitor.pages.page_templates import ASSETS, number_table, read_asset
+from monitor.specs.stored_rows import ChartedRows
 
 NAMES = "window_end", "truth", "segment", "version", "measure", "subject", "against"
 VALUES = "value", "reason", "n", "lower", "upper"
@@ -85,7 +85,7 @@ def test_a_measure_over_time_is_what_was_kept_of_it(
     bench: Bench, pages: Pages, query: str, which: dict[str, str]
 ) -> None:
     measure, window = query.partition("?")[0], query.partition("window=")[2].partition("&")[0]
-    asked = Drawn(
+    asked = ChartedRows(
         window=window,
         after=0,
         until=1 << 62,
@@ -94,7 +94,7 @@ def test_a_measure_over_time_is_what_was_kept_of_it(
         against=(which.get("against", ""),),
     )
     with bench.app() as app:
-        kept = newest(app.store.drawn("late", asked))
+        kept = newest_revisions(app.store.read_charted_rows("late", asked))
     page, path = pages.at(f"/models/late/measures/{query}"), query.replace("?", ".json?")
     rows = pages.at(f"/models/late/measures/{path}").plain()
 
@@ -108,10 +108,10 @@ def test_a_measure_over_time_is_what_was_kept_of_it(
 
 
 def plainly(kept: Any) -> Iterator[dict[str, Any]]:
-    from monitor.show.plain import plain
+    from monitor.show.plain_rows import plain_row
 
     for as_of, row in kept:
-        yield plain("late", as_of, row)
+        yield plain_row("late", as_of, row)
 
 
 def test_any_whole_days_are_counted_as_a_window_of_them_is(pages: Pages) -> None:
@@ -181,10 +181,10 @@ def test_what_cannot_be_shown_is_named(pages: Pages, address: str, status: int, 
 
 def test_a_table_of_many_rows_is_text_of_as_many_lines() -> None:
     rows = [(f"{at} Jan", "<b>" if at else "", "0.7") for at in range(61)]
-    text = numbers(rows, ("day", "interval", "roc_auc"))
+    text = number_table(rows, ("day", "interval", "roc_auc"))
     lines = text.removeprefix("<pre>").removesuffix("</pre>").split("\n")
 
-    assert "<table>" in numbers(rows[:60], ("day", "interval", "roc_auc"))
+    assert "<table>" in number_table(rows[:60], ("day", "interval", "roc_auc"))
     assert [[cell.strip() for cell in line.split("\t")] for line in lines] == [
         ["day", "interval", "roc_auc"],
         *([day, "&lt;b&gt;" if interval else "", value] for day, interval, value in rows),
@@ -192,7 +192,7 @@ def test_a_table_of_many_rows_is_text_of_as_many_lines() -> None:
 
 
 def test_no_page_is_heavy(pages: Pages) -> None:
-    assets = sum(len(gzip.compress(asset(name))) for name in ASSETS)
+    assets = sum(len(gzip.compress(read_asset(name))) for name in ASSETS)
     for address in (
         "",
         "?window=1d&range=all",

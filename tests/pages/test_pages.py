@@ -11,21 +11,21 @@ import pytest
 from looked_at import END, Looked, Pages, assert_whole, copied, looking
 from serving import Bench
 
-from monitor.alerts.defaults import NAMES
-from monitor.alerts.links import link
-from monitor.app.pages import counting
-from monitor.app.pages.counting import KeptReferences, counted, spans
+from monitor.alerts.alert_links import alert_link
+from monitor.alerts.default_rules import NAMES
+from monitor.app.pages import window_counts
+from monitor.app.pages.window_counts import KeptReferences, count_spans, count_window
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.exposition.forwarding import OWN_RULE
 from monitor.exposition.prometheus_rules import ITSELF
-from monitor.measures.rows import newest
-from monitor.measures.worded import with_interval
-from monitor.pages.moments import day
-from monitor.records.pane import Part
-from monitor.specs.rows import Drawn
+from monitor.measures.measurement_row import newest_revisions
+from monitor.measures.value_words import with_interval
+from monitor.pages.period_words import local_moment_words
+from monitor.records.pane import PaneHalf
+from monitor.specs.stored_rows import ChartedRows
 from monitor.states.strata import Strata
-from monitor.store.connections import writing
+from monitor.store.store_connections import write_transaction
 
 ADDRESSES = [
     "/",
@@ -189,7 +189,7 @@ def test_each_figure_of_a_window_of_the_past_is_that_of_show(bench: Bench, pages
     for name, text in page.items():
         expected = words(then[name])
         if words(now[name]) != expected:
-            moments = [day(from_iso(one[name]["as_of"])) for one in (then, now)]
+            moments = [local_moment_words(from_iso(one[name]["as_of"])) for one in (then, now)]
             heads = all(then[name][key] == then["roc_auc"][key] for key in ("truth", "as_of"))
             expected += "" if heads else f" {then[name]['truth']}, kept {moments[0]}"
             expected += f" later kept {moments[1]}: {words(now[name])}"
@@ -199,7 +199,7 @@ def test_each_figure_of_a_window_of_the_past_is_that_of_show(bench: Bench, pages
 
 def test_what_is_counted_now_and_differs_from_what_was_kept_says_so(bench: Bench, tmp_path: Path) -> None:
     changed = copied(bench, tmp_path)
-    with changed.app() as app, writing(app.store.engine) as connection:
+    with changed.app() as app, write_transaction(app.store.engine) as connection:
         connection.exec_driver_sql(f"DELETE FROM panes WHERE start < {from_iso('2024-03-06')}")
     with looking(changed) as found:
         page = found.at("/models/late/performance?window=month&end=2024-04-01")
@@ -236,11 +236,11 @@ def test_links_of_notices_and_of_prometheus_lead_to_the_page_of_their_alert(
     bench: Bench, pages: Pages
 ) -> None:
     with bench.app() as app:
-        alerts = [alert for _, alert in app.store.alerts("late", ended=True)]
+        alerts = [alert for _, alert in app.store.read_alerts("late", ended=True)]
 
     assert {alert.series.rule for alert in alerts} >= {"busy"}
     for alert in alerts:
-        (told_of,) = pages.at(link("", "late", alert).replace("?", ".json?")).plain()
+        (told_of,) = pages.at(alert_link("", "late", alert).replace("?", ".json?")).plain()
         series = alert.series
         assert (told_of["rule"], told_of["subject"], told_of["since"]) == (
             *(series.rule, series.subject),
@@ -303,9 +303,11 @@ def test_values_of_the_table_of_windows_are_those_of_show(bench: Bench, pages: P
 def test_the_newest_revisions_are_those_of_the_history(bench: Bench, as_of: int) -> None:
     with bench.app() as app:
         for window in ("1d", "7d", "month"):
-            kept = app.store.history(model="late", window=window, segment="", version="", as_of=as_of)
-            which = Drawn(window=window, after=0, until=END, as_of=as_of, details=True)
-            drawn = newest(app.store.drawn("late", which))
+            kept = app.store.read_snapshot_rows(
+                model="late", window=window, segment="", version="", as_of=as_of
+            )
+            which = ChartedRows(window=window, after=0, until=END, as_of=as_of, details=True)
+            drawn = newest_revisions(app.store.read_charted_rows("late", which))
 
             assert sorted(map(str, drawn)) == sorted(str((moment, row)) for _, moment, row in kept)
 
@@ -315,7 +317,7 @@ def test_a_page_as_of_a_moment_is_the_page_of_a_store_that_ends_there(pages: Pag
     from looked_at import OPTIONS, START
     from serving import model, predictions, sqlite_bench
 
-    from monitor.app.running import cycle_once
+    from monitor.app.model_cycles import cycle_once
 
     moment = START + 20 * DAY
     stopped = sqlite_bench(tmp_path, predictions(1_600, START, END), model(options=OPTIONS), labelled=END)
@@ -338,7 +340,7 @@ def test_the_table_of_windows_names_the_constant_answer_only_where_labels_tell_i
     from looked_at import OPTIONS, START
     from serving import labels, model, predictions, sqlite_bench
 
-    from monitor.app.running import cycle_once
+    from monitor.app.model_cycles import cycle_once
 
     rows = predictions(240, START, START + 24 * DAY)
     options = OPTIONS.replace(', "month"', "")
@@ -448,7 +450,10 @@ def test_references_that_another_page_lets_go_are_read_again(bench: Bench) -> No
     known = Emptied()
     with bench.app() as app:
         start, end = END - 7 * DAY, END
-        windows = [counted(app.store, app.spec("late"), start, end, Part.RECORDS, known) for _ in range(2)]
+        windows = [
+            count_window(app.store, app.find_spec("late"), start, end, PaneHalf.RECORDS, known)
+            for _ in range(2)
+        ]
 
     assert windows[0].reference is not None
     assert windows[0].reference == windows[1].reference
@@ -459,16 +464,16 @@ def test_a_window_of_more_panes_than_are_held_at_once_is_counted_whole(
 ) -> None:
     bounds = [END - 7 * DAY, END - 3 * DAY, END]
     with bench.app() as app:
-        spec = app.spec("late")
+        spec = app.find_spec("late")
 
         def read() -> tuple[Strata, int, list[list[int] | None]]:
-            window = counted(app.store, spec, bounds[0], bounds[-1], Part.RECORDS, {})
-            parts = spans(app.store, spec.name, window, "score", bounds)
+            window = count_window(app.store, spec, bounds[0], bounds[-1], PaneHalf.RECORDS, {})
+            parts = count_spans(app.store, spec.name, window, "score", bounds)
             return window.strata, window.lost, [None if one is None else one.tolist() for one in parts]
 
         whole = read()
         for most in (1, 5, 24, 167, 168):
-            monkeypatch.setattr(counting, "MOST_PANES", most)
+            monkeypatch.setattr(window_counts, "MOST_PANES", most)
             assert read() == whole
     assert whole[1] == 0
 

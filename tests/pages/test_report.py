@@ -10,15 +10,15 @@ from looked_at import END, copied, looking
 from row_examples import row_of
 from serving import Bench
 
-from monitor.alerts.lifecycle import Ended
-from monitor.alerts.rules import ACKNOWLEDGED, Severity
+from monitor.alerts.alert_rules import ACKNOWLEDGED, Severity
+from monitor.alerts.lifecycle import EndReason
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Measurement
-from monitor.pages.alerts import alert_line, listed_alerts
-from monitor.pages.asked import Asked
-from monitor.pages.fleet import missing_of
-from monitor.pages.report import _alerts, report
-from monitor.specs.rows import REPLAYED, Event
+from monitor.pages.alert_lists import alert_line, listed_alerts
+from monitor.pages.fleet_page import missing_of
+from monitor.pages.model_report import _alert_lines, report_html
+from monitor.pages.page_request import PageRequest
+from monitor.specs.stored_rows import REPLAYED, HistoryEvent
 
 
 def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
@@ -70,11 +70,11 @@ def test_a_window_s_page_leads_to_the_file_that_the_command_writes(
 def test_a_report_says_where_a_replay_kept_all_of_it(bench: Bench, tmp_path: Path) -> None:
     copy = copied(bench, tmp_path)
     with copy.app() as app:
-        app.store.record([Event(model="late", at=END, kind=REPLAYED)])
+        app.store.append_events([HistoryEvent(model="late", at=END, kind=REPLAYED)])
     with looking(copy) as pages:
-        told = [report(pages.kept.data, "late", "month", None, then) for then in (None, END - 4 * DAY)]
+        told = [report_html(pages.kept.data, "late", "month", None, then) for then in (None, END - 4 * DAY)]
     with looking(bench) as pages:
-        lived = report(pages.kept.data, "late", "month", None, None)
+        lived = report_html(pages.kept.data, "late", "month", None, None)
 
     assert all(
         "A replay measured all up to 10 Apr 2024 afterwards: what alerts say, nobody was told then." in text
@@ -131,7 +131,7 @@ def test_a_report_of_what_is_not_there_is_refused(
 
 def test_a_report_opens_with_its_period(bench: Bench) -> None:
     with looking(bench) as found:
-        text = report(found.kept.data, "late", "month", None, None)
+        text = report_html(found.kept.data, "late", "month", None, None)
     opening, rest = text.split("<h2>As of 10 Apr 2024</h2>")
 
     assert "<h1>late, March 2024</h1>" in opening
@@ -145,9 +145,9 @@ def test_a_report_opens_with_its_period(bench: Bench) -> None:
 def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> None:
     end, later = from_iso("2024-03-21"), from_iso("2024-03-25")
     with looking(bench) as found:
-        then = report(found.kept.data, "late", "7d", end, end)
-        settled = report(found.kept.data, "late", "7d", end, later)
-        now = report(found.kept.data, "late", "7d", end, None)
+        then = report_html(found.kept.data, "late", "7d", end, end)
+        settled = report_html(found.kept.data, "late", "7d", end, later)
+        now = report_html(found.kept.data, "late", "7d", end, None)
 
     assert "14 – 20 Mar 2024 has not settled yet. Nowcast, 7d to 2024-03-21: roc_auc" in then
     assert "Stood all through: busy." in then
@@ -160,7 +160,7 @@ def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> No
 
 def test_a_report_lists_what_is_judged_by_which_limit(bench: Bench) -> None:
     with looking(bench) as pages:
-        text = report(pages.kept.data, "late", "7d", None, None)
+        text = report_html(pages.kept.data, "late", "7d", None, None)
         listed = pages.at("/models/late/alerts").text
 
     for told in (text, listed):
@@ -171,8 +171,8 @@ def test_a_report_lists_what_is_judged_by_which_limit(bench: Bench) -> None:
 
 def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(bench: Bench) -> None:
     with looking(bench) as found:
-        early = report(found.kept.data, "late", "7d", from_iso("2024-03-07"), None)
-        newest = report(found.kept.data, "late", "month", None, None)
+        early = report_html(found.kept.data, "late", "7d", from_iso("2024-03-07"), None)
+        newest = report_html(found.kept.data, "late", "month", None, None)
 
     assert early.count("How the model stood after 29 Feb – 6 Mar 2024, on 10 Apr 2024: ") == 1
     assert "<h2>As of" not in early
@@ -184,7 +184,7 @@ def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(
 
 def test_the_measures_of_a_report_are_those_that_were_kept(bench: Bench) -> None:
     with looking(bench) as found:
-        text = report(found.kept.data, "late", "7d", from_iso("2024-03-21"), None)
+        text = report_html(found.kept.data, "late", "7d", from_iso("2024-03-21"), None)
 
     (kept,) = set(re.findall(r"kept \d+ Mar 2024: roc_auc (0\.\d+), n", text))
     assert re.search(rf"<dt>roc_auc</dt><dd>{kept} ", text)
@@ -195,12 +195,14 @@ def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench
     why = "the new partner, " + "word " * 30
     with looking(bench) as found:
         bench_store = found.kept.data.app.store
-        (busy,) = found.kept.data.alerts("late", None, ended=True)
+        (busy,) = found.kept.data.list_alerts("late", None, ended=True)
         seen = {"subject": str(busy.alert.series), "who": "ada", "why": why}
         detail = f'{{"since": {busy.alert.since}}}'
-        bench_store.record([Event(model="late", at=END + 9 * DAY, kind=ACKNOWLEDGED, detail=detail, **seen)])
-        now = report(found.kept.data, "late", "month", None, None)
-        then = report(found.kept.data, "late", "month", None, END - DAY)
+        bench_store.append_events(
+            [HistoryEvent(model="late", at=END + 9 * DAY, kind=ACKNOWLEDGED, detail=detail, **seen)]
+        )
+        now = report_html(found.kept.data, "late", "month", None, None)
+        then = report_html(found.kept.data, "late", "month", None, END - DAY)
 
     assert now.count(why.strip()) == 3  # in the sentence, beside the alert, in what happened
     assert why.strip() not in then
@@ -208,28 +210,28 @@ def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench
 
 def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
     with looking(bench) as found:
-        (busy,) = found.kept.data.alerts("late", None, ended=True)
+        (busy,) = found.kept.data.list_alerts("late", None, ended=True)
     first = replace(busy.alert.breach, value=77.0)
     moved = replace(busy, alert=replace(busy.alert, told=((busy.alert.fired_at or 0, first),)))
 
-    (line,) = listed_alerts([moved], Asked(()), "late").standing
+    (line,) = listed_alerts([moved], PageRequest(()), "late").standing
 
     assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
-        assert alert_line(Asked(()), quiet, "UTC").what.startswith("first, ")
+        assert alert_line(PageRequest(()), quiet, "UTC").what.startswith("first, ")
 
 
 def test_an_alert_has_one_day_in_the_models_zone(bench: Bench) -> None:
     with looking(bench) as found:
-        (busy,) = found.kept.data.alerts("late", None, ended=True)
+        (busy,) = found.kept.data.list_alerts("late", None, ended=True)
     fired, day = from_iso("2024-03-20T23:30"), from_iso("2024-03-20T23:00")  # 21 March in Berlin
     late = replace(busy, alert=replace(busy.alert, since=fired - DAY, fired_at=fired))
     zone = "Europe/Berlin"
 
-    told = list(_alerts([late], day, day + DAY, zone))
-    before = listed_alerts([late], Asked(()), "late", (day - DAY, day), zone=zone)
-    (line,) = listed_alerts([late], Asked(()), "late", (day, day + DAY), zone=zone).standing
+    told = list(_alert_lines([late], day, day + DAY, zone))
+    before = listed_alerts([late], PageRequest(()), "late", (day - DAY, day), zone=zone)
+    (line,) = listed_alerts([late], PageRequest(()), "late", (day, day + DAY), zone=zone).standing
 
     assert told == ["Told: busy (critical, 21 Mar 2024 00:30)"]
     assert line.told == "21 Mar 2024 00:30"
@@ -239,28 +241,28 @@ def test_an_alert_has_one_day_in_the_models_zone(bench: Bench) -> None:
 def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) -> None:
     day = from_iso("2024-03-21")
     with looking(bench) as found:
-        (busy,) = found.kept.data.alerts("late", None, ended=True)
+        (busy,) = found.kept.data.list_alerts("late", None, ended=True)
     over = replace(busy, alert=replace(busy.alert, resolved_at=day))
     quiet = replace(over, alert=replace(over.alert, severity=Severity.INFO))
 
-    told = list(_alerts([over, quiet], day, day + DAY, "UTC"))
+    told = list(_alert_lines([over, quiet], day, day + DAY, "UTC"))
 
     assert told == [
         "No alert that calls for somebody was told",
         "Ended: busy (21 Mar 2024)",
         "For information alone: 0 fired, 1 ended",
     ]
-    usual = replace(over, alert=replace(over.alert, ended=Ended.USUAL))
+    usual = replace(over, alert=replace(over.alert, ended=EndReason.USUAL))
     assert "Still there, but expected by now, and no longer told: busy (21 Mar 2024)" in list(
-        _alerts([usual], day, day + DAY, "UTC")
+        _alert_lines([usual], day, day + DAY, "UTC")
     )
-    assert list(_alerts([over], day + DAY, day + 2 * DAY, "UTC")) == told[:1]
+    assert list(_alert_lines([over], day + DAY, day + 2 * DAY, "UTC")) == told[:1]
     breach = replace(over.alert.breach, window_end=day + 2 * DAY)
     late = replace(over, alert=replace(over.alert, breach=breach, fired_at=day + 9 * DAY, resolved_at=None))
-    assert list(_alerts([late], day + DAY, day + 2 * DAY, "UTC")) == [
+    assert list(_alert_lines([late], day + DAY, day + 2 * DAY, "UTC")) == [
         *told[:1], f"Told after it, of days in it: busy ({over.alert.severity}, 30 Mar 2024)",
     ]  # fmt: skip
-    assert list(_alerts([late], day + 2 * DAY, day + 3 * DAY, "UTC")) == told[:1]
+    assert list(_alert_lines([late], day + 2 * DAY, day + 3 * DAY, "UTC")) == told[:1]
 
 
 @pytest.mark.parametrize(("share", "words"), [(0.3922, "39.2 % missing"), (0.004, "")])

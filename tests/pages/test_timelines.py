@@ -2,20 +2,22 @@
 
 from dataclasses import replace
 
-from monitor.charts.marks import Dots, Path
+from monitor.charts.marks import LinePath, PointDots
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pages.figures import timeline
-from monitor.pages.model import constant_line
-from monitor.pages.moments import time_axis
-from monitor.pages.series import line, readings
-from monitor.windows.ends import Window
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pages.figures import draw_timeline
+from monitor.pages.model_page import constant_line
+from monitor.pages.period_words import time_axis
+from monitor.pages.window_readings import line_points, window_readings
+from monitor.windows.window_ends import Window
 
 WEEK = Window("7d", 7 * DAY, 6 * HOUR)
 
 
-def row(end: int, value: float, n: int = 500, truth: Truth = Truth.SETTLED) -> tuple[int, MeasurementRow]:
+def row(
+    end: int, value: float, n: int = 500, truth: LabelTruth = LabelTruth.SETTLED
+) -> tuple[int, MeasurementRow]:
     measured = Measurement(value=value, n=n)
     return end, MeasurementRow(
         window="7d",
@@ -33,19 +35,19 @@ def test_a_window_that_is_kept_between_two_days_makes_no_gaps_around_them() -> N
     kept = [row(end, 0.7) for end in (*range(20 * DAY, 40 * DAY, DAY), 33 * DAY + 18 * HOUR)]
     later = [row(end, 0.7) for end in range(50 * DAY, 52 * DAY, DAY)]
 
-    points = line(readings([*kept, *later], WEEK, "roc_auc"), WEEK)
+    points = line_points(window_readings([*kept, *later], WEEK, "roc_auc"), WEEK)
 
     assert [y for _, y in points].count(None) == 1, "of the ten days alone, of which nothing is kept"
 
 
 def test_a_window_with_hardly_any_label_is_not_drawn_and_stretches_no_axis() -> None:
     kept = [row(end, 0.7) for end in range(20 * DAY, 40 * DAY, DAY)]
-    young = [row(40 * DAY, 0.69, 300, Truth.PROVISIONAL), row(41 * DAY, 0.0, 6, Truth.PROVISIONAL)]
-    series = readings([*kept, *young], WEEK, "roc_auc")
+    young = [row(40 * DAY, 0.69, 300, LabelTruth.PROVISIONAL), row(41 * DAY, 0.0, 6, LabelTruth.PROVISIONAL)]
+    series = window_readings([*kept, *young], WEEK, "roc_auc")
 
-    figure = timeline("roc_auc", series, WEEK, time_axis(13 * DAY, 41 * DAY, "UTC"))
+    figure = draw_timeline("roc_auc", series, WEEK, time_axis(13 * DAY, 41 * DAY, "UTC"))
 
-    drawn = [y for mark in figure.plot.marks if isinstance(mark, Path) for _, y in mark.points]
+    drawn = [y for mark in figure.plot.marks if isinstance(mark, LinePath) for _, y in mark.points]
     assert min(y for y in drawn if y is not None) == 0.69
     assert figure.plot.y.low > 0.6
     assert len(figure.rows) == len(figure.plot.stops) == 22
@@ -54,10 +56,10 @@ def test_a_window_with_hardly_any_label_is_not_drawn_and_stretches_no_axis() -> 
 
 def test_the_constant_answer_needs_as_many_labels_as_the_accuracy_beside_it() -> None:
     right = [row(end, 0.7) for end in range(20 * DAY, 40 * DAY, DAY)]
-    young = [row(40 * DAY, 0.69, 300, Truth.PROVISIONAL), row(41 * DAY, 1.0, 2, Truth.PROVISIONAL)]
+    young = [row(40 * DAY, 0.69, 300, LabelTruth.PROVISIONAL), row(41 * DAY, 1.0, 2, LabelTruth.PROVISIONAL)]
     settled = [row(19 * DAY, 1.0, 2)]  # a quiet week: settled, and still only two labels
 
-    drawn = constant_line(readings([*settled, *right, *young], WEEK, "roc_auc"), WEEK)
+    drawn = constant_line(window_readings([*settled, *right, *young], WEEK, "roc_auc"), WEEK)
 
     assert max(y for _, y in drawn if y is not None) == 0.7
     assert drawn[-1] == (36.5 * DAY, 0.69)
@@ -65,15 +67,18 @@ def test_the_constant_answer_needs_as_many_labels_as_the_accuracy_beside_it() ->
 
 def test_a_window_with_hardly_any_record_is_drawn_of_coverage_and_where_a_mark_is() -> None:
     kept = [row(end, 0.7) for end in range(20 * DAY, 40 * DAY, DAY)]
-    series = readings([*kept, row(40 * DAY, 0.2, 6, Truth.PROVISIONAL)], WEEK, "roc_auc")
+    series = window_readings([*kept, row(40 * DAY, 0.2, 6, LabelTruth.PROVISIONAL)], WEEK, "roc_auc")
     renamed = [replace(one, row=replace(one.row, measure="coverage")) for one in series]
-    axis, ring = time_axis(13 * DAY, 41 * DAY, "UTC"), Dots([(series[-1].middle, 0.2)], "second", hollow=True)
+    axis, ring = (
+        time_axis(13 * DAY, 41 * DAY, "UTC"),
+        PointDots([(series[-1].middle, 0.2)], "second", hollow=True),
+    )
 
     for figure in (
-        timeline("coverage", renamed, WEEK, axis),
-        timeline("roc_auc", series, WEEK, axis, marks=[ring]),
+        draw_timeline("coverage", renamed, WEEK, axis),
+        draw_timeline("roc_auc", series, WEEK, axis, marks=[ring]),
     ):
-        drawn = [y for mark in figure.plot.marks if isinstance(mark, Path) for _, y in mark.points]
+        drawn = [y for mark in figure.plot.marks if isinstance(mark, LinePath) for _, y in mark.points]
         assert 0.2 in drawn
         assert figure.plot.y.low <= 0.2
         assert "hardly any label" not in figure.note

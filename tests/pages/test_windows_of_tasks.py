@@ -18,21 +18,21 @@ from scipy.integrate import trapezoid
 from serving import Bench
 from sklearn import metrics
 
-from monitor.alerts.standing import Seen
-from monitor.app.pages.reading import StoreData
+from monitor.alerts.model_standing import ModelFacts
+from monitor.app.pages.store_data import StoreData
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement, Reason
-from monitor.measures.rows import newest
-from monitor.measures.worded import difference_of, value_of, with_interval
-from monitor.pages.asked import Asked
-from monitor.pages.moments import called
-from monitor.pages.report import _period, _rows
-from monitor.pages.slices.segments import _line, segments_page
-from monitor.pages.window.classes import MOST, class_rows, confusion_table
-from monitor.specs.rows import Drawn
-from monitor.states.views import Confusion
-from monitor.store.connections import writing
-from monitor.windows.ends import window_of
+from monitor.measures.measurement_row import newest_revisions
+from monitor.measures.value_words import difference_of, value_of, with_interval
+from monitor.pages.model_report import _period_rows, _report_period
+from monitor.pages.page_request import PageRequest
+from monitor.pages.period_words import period_words
+from monitor.pages.slices.segments_page import _forest_line, segments_page
+from monitor.pages.window.class_charts import MOST, class_rows, confusion_table
+from monitor.specs.stored_rows import ChartedRows
+from monitor.states.views import ConfusionCounts
+from monitor.store.store_connections import write_transaction
+from monitor.windows.window_ends import window_of
 
 Row = dict[str, Any]
 PARTS = (
@@ -156,7 +156,7 @@ def test_of_many_classes_the_frequent_are_shown_and_the_others_are_one() -> None
     counts = np.zeros((31, 31), dtype=np.int64)
     counts[:30, :30] = rng.integers(0, 50, (30, 30))
     counts[3, 30] = 7
-    table = confusion_table(Confusion(tuple(f"c{at}" for at in range(30)), counts))
+    table = confusion_table(ConfusionCounts(tuple(f"c{at}" for at in range(30)), counts))
     cells = [[int(records.replace(",", "")) for records, _, _ in row] for row in table.rows]
     frequent = sorted(range(30), key=lambda at: -counts[at].sum())[:MOST]
 
@@ -169,7 +169,7 @@ def test_of_many_classes_the_frequent_are_shown_and_the_others_are_one() -> None
 
 def test_shares_of_classes_that_no_reference_tells_are_none() -> None:
     names = ("ant", "bee", "cat")
-    now, unlabelled = (Confusion(names, np.full((4, 4), count)) for count in (5, 0))
+    now, unlabelled = (ConfusionCounts(names, np.full((4, 4), count)) for count in (5, 0))
 
     for of_reference in (None, unlabelled):
         rows = class_rows(now, [], of_reference)
@@ -238,8 +238,8 @@ def test_show_prints_the_kept_roc_curve_whole(tasks: Bench, rows: list[Row]) -> 
 
 def test_kept_windows_have_whole_curves_and_cells_and_current_ones_do_not(tasks: Bench) -> None:
     with tasks.app() as app:
-        history = app.store.history(model="flight", window="1d", segment="", version="")
-        current = [row for _, _, row in app.store.current("flight")]
+        history = app.store.read_snapshot_rows(model="flight", window="1d", segment="", version="")
+        current = [row for _, _, row in app.store.read_current("flight")]
     kept = [row for _, _, row in history if row.window_end % DAY == 0 and not row.against]
     indices = [row.measurement for row in kept if row.measure == "stability_index"]
     areas = [row.measurement for row in kept if row.measure == "roc_auc" and row.truth == "settled"]
@@ -339,7 +339,7 @@ def test_a_window_whose_panes_are_gone_is_drawn_by_what_was_kept(
     tasks: Bench, pages: Pages, tmp_path: Path
 ) -> None:
     bench = copied(tasks, tmp_path)
-    with bench.app() as app, writing(app.store.engine) as connection:
+    with bench.app() as app, write_transaction(app.store.engine) as connection:
         connection.exec_driver_sql("DELETE FROM panes")
     with looking(bench, NOW) as found:
         page = found.at(f"/models/flight/performance?{WINDOW}")
@@ -352,16 +352,16 @@ def test_a_window_whose_panes_are_gone_is_drawn_by_what_was_kept(
 
 def test_the_newest_values_are_those_of_the_rows(tasks: Bench) -> None:
     with tasks.app() as app:
-        which = Drawn(window="1d", after=0, until=NOW, measures=("stability_index", "records"))
-        found = app.store.drawn_values("flight", which)
-        rows = newest(app.store.drawn("flight", which))
+        which = ChartedRows(window="1d", after=0, until=NOW, measures=("stability_index", "records"))
+        found = app.store.read_charted_values("flight", which)
+        rows = newest_revisions(app.store.read_charted_rows("flight", which))
         which = replace(which, measures=("roc_auc", "accuracy"))
         revised, of_them = (
-            app.store.drawn("flight", which),
-            app.store.drawn("flight", replace(which, newest=True)),
+            app.store.read_charted_rows("flight", which),
+            app.store.read_charted_rows("flight", replace(which, newest=True)),
         )
 
-    assert set(of_them) == set(newest(revised)) != set(revised)
+    assert set(of_them) == set(newest_revisions(revised)) != set(revised)
     expected: dict[tuple[str, str], dict[int, float | None]] = {}
     for _, row in rows:
         if not row.against:
@@ -397,14 +397,14 @@ def test_estimates_of_another_window_than_the_values_beside_them_bear_its_name(p
     settled, estimated = ends["roc_auc", "settled"], ends["estimated_roc_auc", None]
     assert settled < estimated
     window = window_of("1d", DAY // 4)
-    assert f"roc_auc, {called(window, settled)}" in page.words
-    assert f"Estimated without labels, {called(window, estimated)}" in page.words
+    assert f"roc_auc, {period_words(window, settled)}" in page.words
+    assert f"Estimated without labels, {period_words(window, estimated)}" in page.words
 
 
 class OneGone(StoreData):
     """A store whose records of the region "north" are those of an earlier window."""
 
-    def seen(self, model: str | None, as_of: int | None) -> list[Seen]:
+    def read_model_facts(self, model: str | None, as_of: int | None) -> list[ModelFacts]:
         return [
             replace(
                 one,
@@ -413,15 +413,17 @@ class OneGone(StoreData):
                     for row in one.rows
                 ],
             )
-            for one in super().seen(model, as_of)
+            for one in super().read_model_facts(model, as_of)
         ]
 
 
 def test_a_segment_whose_estimate_is_lost_says_why() -> None:
     row = row_of("accuracy", Measurement(0.8, n=9), segment="region=north")
-    lost = replace(row, measure="estimated_accuracy", measurement=Measurement.absent(Reason.TOO_FEW, n=9))
+    lost = replace(
+        row, measure="estimated_accuracy", measurement=Measurement.without_value(Reason.TOO_FEW, n=9)
+    )
 
-    line = _line(Asked(("models", "flight", "segments")), row, lost, None)
+    line = _forest_line(PageRequest(("models", "flight", "segments")), row, lost, None)
 
     assert line.estimate == "(too_few)"
 
@@ -429,7 +431,10 @@ def test_a_segment_whose_estimate_is_lost_says_why() -> None:
 def test_a_segment_without_a_row_of_the_window_is_none_of_it(tasks: Bench) -> None:
     with tasks.app() as app:
         there = [
-            {line.name for line in segments_page(data, Asked(("models", "flight"), asked), "flight").lines}
+            {
+                line.name
+                for line in segments_page(data, PageRequest(("models", "flight"), asked), "flight").lines
+            }
             for data in (StoreData(app, lambda: NOW), OneGone(app, lambda: NOW))
             for asked in ({"measure": "records"},)
         ]
@@ -440,9 +445,9 @@ def test_a_segment_without_a_row_of_the_window_is_none_of_it(tasks: Bench) -> No
 @pytest.mark.parametrize("name", ["flight", "animal", "basket"])
 def test_a_report_reads_the_main_measure_of_segments_with_its_difference(pages: Pages, name: str) -> None:
     data = pages.kept.data
-    _, of, last, seen = _period(data, name, "1d", NOW - 2 * DAY, None)
+    _, of, last, seen = _report_period(data, name, "1d", NOW - 2 * DAY, None)
 
-    rows = [row for _, row in _rows(data, name, of, last, None, measure=seen.main)]
+    rows = [row for _, row in _period_rows(data, name, of, last, None, measure=seen.main)]
 
     assert {(row.measure, row.window_end) for row in rows} == {(seen.main, last)}
     assert all(row.segment for row in rows)

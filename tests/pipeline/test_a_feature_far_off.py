@@ -8,10 +8,10 @@ from memory import MemorySource
 from shift_rules import feature_far_off, feature_shift, shift_rule
 from synthetic import READING, START, log_of, monitored_of, reference_rows
 
-from monitor.alerts.phrases import said
-from monitor.core.clock import DAY, HOUR, ticks
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.alerts.alert_phrases import alert_sentence
+from monitor.core.clock import DAY, HOUR, ticks_between
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 NAMES = tuple(f"x{at:02}" for at in range(11))
 BROKEN, DAYS = 9, 12  # the day on which a feature's unit changes; days of the log
@@ -44,15 +44,15 @@ def test_one_feature_far_off_is_named_within_two_days(fresh_store: SqlStore) -> 
         windows=WINDOWS,
     )
 
-    for moment in ticks(START + 8 * DAY, START + DAYS * DAY, 6 * HOUR):
+    for moment in ticks_between(START + 8 * DAY, START + DAYS * DAY, 6 * HOUR):
         _, rows = monitored.cycle(moment)
 
-    (alert,) = (alert for _, alert in fresh_store.alerts("late", ended=True))
+    (alert,) = (alert for _, alert in fresh_store.read_alerts("late", ended=True))
     (rule,) = (rule for rule in rules if rule.name == alert.series.rule)
     assert (alert.series.rule, alert.series.subject) == ("feature_far_off", "feature:temp")
     assert alert.fired_at is not None
     assert 0 < alert.fired_at - (START + BROKEN * DAY) <= 2 * DAY
-    words = said(rule, alert.series, alert.breach)
+    words = alert_sentence(rule, alert.series, alert.breach)
     assert "feature:temp, stability_index" in words
     assert "(significant), limit 0.25, critical value 0.0" in words
     assert "; values " in words

@@ -12,20 +12,20 @@ from memory import MemorySource
 from picking import only
 from synthetic import READING, START, Monitored, labels_of, monitored_of
 
-from monitor.alerts.phrases import said
-from monitor.alerts.rules import Condition, Limit, Rule
+from monitor.alerts.alert_phrases import alert_sentence
+from monitor.alerts.alert_rules import BreachCondition, Rule, RuleLimit
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.measurement import Reason
-from monitor.measures.against import difference
-from monitor.measures.catalogue.shift import DISTANCE_ROWS
-from monitor.measures.evaluate import performance
-from monitor.measures.options import Options
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.catalogue.shift_measures import DISTANCE_ROWS
+from monitor.measures.evaluate import measure_performance
+from monitor.measures.measure_options import MeasureOptions
+from monitor.measures.measurement_comparison import measurement_difference
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.shift.stability_index import NAMES
 from monitor.pipeline.windows import window_rows
 from monitor.states.strata import Stratum
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 SEGMENTED = replace(READING, segments=("town",), numeric=("temp",), categorical=(), horizon=30 * DAY)
 TOWNS = ("a", "b", "c")
@@ -93,7 +93,7 @@ def model(
 
 def found(rows: Iterable[MeasurementRow], measure: str, against: str, subject: str = "") -> MeasurementRow:
     """The provisional row of the newest window, or the one without labels."""
-    newest = (row for row in rows if row.truth is not Truth.SETTLED)
+    newest = (row for row in rows if row.truth is not LabelTruth.SETTLED)
     return only(newest, measure, against=against, subject=subject)
 
 
@@ -176,14 +176,17 @@ def test_a_segment_is_compared_with_the_same_one_of_the_reference(
     reference = monitored.model.reference
     assert reference is not None
     _, rows = monitored.cycle(COLLAPSE + 8 * DAY)
-    settled = [row for row in rows if row.measure == "roc_auc" and row.truth is Truth.PROVISIONAL]
+    settled = [row for row in rows if row.measure == "roc_auc" and row.truth is LabelTruth.PROVISIONAL]
     for town in TOWNS:
         of = {row.against: row for row in settled if row.segment == f"town={town}"}
         now, step = of[""], of["reference"]
         labels = reference.label_segments[Stratum(segment=f"town={town}")]
-        figures = {one.measure: one.measurement for one in performance(reference.counting, labels, Options())}
+        figures = {
+            one.measure: one.measurement
+            for one in measure_performance(reference.counting, labels, MeasureOptions())
+        }
         assert step.measurement == replace(
-            difference(now.measurement, figures["roc_auc"]), detail=step.measurement.detail
+            measurement_difference(now.measurement, figures["roc_auc"]), detail=step.measurement.detail
         )
 
 
@@ -194,7 +197,7 @@ def test_against_the_logs_own_past_every_measure_of_performance_is_compared(
 
     _, rows = monitored.cycle(START + 20 * DAY)
 
-    compared = {row.measure for row in rows if row.against == "previous" and row.truth is not Truth.NONE}
+    compared = {row.measure for row in rows if row.against == "previous" and row.truth is not LabelTruth.NONE}
     assert {"accuracy", "matthews_corrcoef", "average_precision", "expected_calibration_error"} <= compared
     assert not {"confusion_records", "expected_calibration_error_critical"} & compared
 
@@ -239,7 +242,7 @@ def test_revisions_carry_the_differences_from_other_moments(
 
     monitored.replay(START + 2 * DAY, START + 10 * DAY, DAY)
 
-    history = fresh_store.history("late", measure="accuracy", segment="")
+    history = fresh_store.read_snapshot_rows("late", measure="accuracy", segment="")
     kept = {(row.against, as_of) for _, as_of, row in history if row.window_end == day}
     revised = max(as_of for against, as_of in kept if not against)
     assert revised >= moment
@@ -277,9 +280,9 @@ def test_a_fall_of_ranking_alone_names_the_segment_that_is_surely_worst(fresh_st
     rule = Rule(
         name="ranking",
         measure="roc_auc",
-        condition=Condition(below=Limit(-0.01)),
+        condition=BreachCondition(below=RuleLimit(-0.01)),
         window="7d",
-        truth=Truth.PROVISIONAL,
+        truth=LabelTruth.PROVISIONAL,
         against="reference",
     )
     monitored = model(rows, fresh_store, "7d", rules=(rule,))
@@ -287,11 +290,13 @@ def test_a_fall_of_ranking_alone_names_the_segment_that_is_surely_worst(fresh_st
     _, measured = monitored.cycle(START + 21 * DAY)
 
     assert not [row for row in measured if row.measure == "segment_contribution"]
-    ((_, alert),) = fresh_store.alerts("late")
+    ((_, alert),) = fresh_store.read_alerts("late")
     assert alert.breach.cause is not None
     names = [str(name) for name, *_ in alert.breach.cause.rows]
     assert (names[0], sorted(names)) == ("town=b", ["town=a", "town=b", "town=c"])
-    assert "; segment town=b is worst by its better bound, 0." in said(rule, alert.series, alert.breach)
+    assert "; segment town=b is worst by its better bound, 0." in alert_sentence(
+        rule, alert.series, alert.breach
+    )
 
 
 def test_a_trailing_reference_is_the_same_weekdays_of_the_weeks_before(
@@ -355,7 +360,7 @@ def test_the_month_before_is_the_calendar_month(fresh_store: SqlStore) -> None:
     expected = accuracy(log, (march, april)) - accuracy(log, (february, march))
     assert found(rows, "accuracy", "previous").measurement.value == pytest.approx(expected)
     assert table(found(rows, "accuracy", "previous"))["n"].tolist() == [29 * 24]
-    kept = fresh_store.history("late", measure="accuracy", segment="")
+    kept = fresh_store.read_snapshot_rows("late", measure="accuracy", segment="")
     before = {row.window_end: row.measurement for _, _, row in kept if row.against == "previous"}
     assert before[march].value == pytest.approx(
         accuracy(log, (february, march)) - accuracy(log, (january, february))
@@ -434,7 +439,7 @@ def test_without_the_family_there_is_no_shift_against_anything(
     for end in (START + 10 * DAY, START + 21 * DAY):
         _, rows = monitored.cycle(end)
         known = {row.truth for row in rows if row.against and row.measure not in FAULTS}
-        assert known == {*Truth} - {Truth.NONE}
+        assert known == {*LabelTruth} - {LabelTruth.NONE}
 
 
 def test_segments_are_resampled_where_that_is_asked_for(

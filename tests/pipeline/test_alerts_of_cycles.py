@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from shift_rules import faulty_values, own_rules, volume_rule
 from synthetic import START, log_of, monitored_of, rows_of
 
-from monitor.alerts.backtest import backtest, newest, summaries
-from monitor.alerts.defaults import Watched, default_rules
-from monitor.alerts.lifecycle import Alert, Ended, State, accepted
-from monitor.alerts.rules import ACCEPTED, Base, Condition, Limit, Rule
-from monitor.alerts.verdicts import needed
-from monitor.core.clock import DAY, HOUR, ticks
-from monitor.core.measurement import Detail
-from monitor.measures.rows import MeasurementRow
-from monitor.records.reading import Task
-from monitor.specs.rows import Event
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.alerts.alert_rules import ACCEPTED, BreachCondition, LimitBase, Rule, RuleLimit
+from monitor.alerts.default_rules import RuleGrounds, default_rules
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason, make_acceptance
+from monitor.alerts.rule_backtest import backtest_rules, newest_window_rows, summarize_rules
+from monitor.alerts.verdicts import rule_measures
+from monitor.core.clock import DAY, HOUR, ticks_between
+from monitor.core.measurement import DetailTable
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.records.reading import ModelTask
+from monitor.specs.stored_rows import HistoryEvent
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 NewStore = Callable[[], SqlStore]
 DAYS = 11
@@ -31,8 +31,8 @@ ENDS = START + DAYS * DAY
 FAULTY = range(5, 8)  # days on which scores and a feature are not what they were
 DAILY = (replace(window_of("1d", HOUR), step=12 * HOUR),)
 DEFAULT = default_rules(
-    Watched(
-        task=Task.BINARY,
+    RuleGrounds(
+        task=ModelTask.BINARY,
         windows=tuple((window.name, window.length, window.step) for window in DAILY),
         score=True,
         labels=True,
@@ -46,7 +46,7 @@ RULES = tuple(  # the log is as short as they keep firing
 EACH = Rule(
     name="each",
     measure="stability_index",
-    condition=Condition(above=Limit(2.0, Base.CRITICAL)),
+    condition=BreachCondition(above=RuleLimit(2.0, LimitBase.CRITICAL)),
     subject="feature:*",
     window="1d",
     hold=DAY,
@@ -89,11 +89,11 @@ def lived(
     """Last alerts by rule and subject after cycles over the whole log."""
     options: dict[str, Any] = {"rules": rules, "windows": DAILY, "every": every}
     monitored = monitored_of(source, store, **options)
-    for moment in ticks(START + 2 * DAY, ENDS, every):
+    for moment in ticks_between(START + 2 * DAY, ENDS, every):
         if restarts:
             monitored = monitored_of(source, store, **options)
         monitored.cycle(moment, shown=shown)
-    return {str(alert.series): alert for _, alert in store.alerts("late", ended=True)}
+    return {str(alert.series): alert for _, alert in store.read_alerts("late", ended=True)}
 
 
 def test_a_fault_fires_and_ends_the_same_however_cycles_are_run(
@@ -123,7 +123,9 @@ def _fired_and_ended_with_the_fault(found: dict[str, Alert]) -> None:
         "feature_far_off/1d/feature:temp",
         "each/1d/feature:temp",
     }
-    assert {(alert.state, alert.ended) for alert in found.values()} == {(State.RESOLVED, Ended.CLEARED)}
+    assert {(alert.state, alert.ended) for alert in found.values()} == {
+        (AlertState.RESOLVED, EndReason.CLEARED)
+    }
     for name in ("score_shift/1d/score", "missing_values/1d/feature:*"):
         alert = found[name]
         assert alert.fired_at is not None
@@ -147,7 +149,7 @@ def _names_what_moved(found: dict[str, Alert]) -> None:
 
 
 def _is_kept(found: dict[str, Alert], store: SqlStore) -> None:
-    kept = {(as_of, row.window_end, row.measure) for _, as_of, row in store.history("late")}
+    kept = {(as_of, row.window_end, row.measure) for _, as_of, row in store.read_snapshot_rows("late")}
     measures = {rule.name: rule.measure for rule in (*RULES, EACH)}
     for alert in found.values():
         assert (alert.resolved_at, alert.verdict.window_end, measures[alert.series.rule]) in kept
@@ -155,7 +157,7 @@ def _is_kept(found: dict[str, Alert], store: SqlStore) -> None:
 
 def test_a_cycle_that_is_run_again_changes_no_alert(source: MemorySource, fresh_store: SqlStore) -> None:
     monitored = monitored_of(source, fresh_store, rules=RULES, windows=DAILY)
-    for moment in ticks(START + 4 * DAY, START + 7 * DAY, DAY):
+    for moment in ticks_between(START + 4 * DAY, START + 7 * DAY, DAY):
         monitored.cycle(moment)
     before = rows_of(fresh_store)
 
@@ -167,14 +169,14 @@ def test_a_cycle_that_is_run_again_changes_no_alert(source: MemorySource, fresh_
 
 def test_without_rules_alerts_that_stood_end(source: MemorySource, fresh_store: SqlStore) -> None:
     monitored = monitored_of(source, fresh_store, rules=RULES, windows=DAILY)
-    for moment in ticks(START + 4 * DAY, START + 7 * DAY, DAY):
+    for moment in ticks_between(START + 4 * DAY, START + 7 * DAY, DAY):
         monitored.cycle(moment)
 
     monitored_of(source, fresh_store, windows=DAILY).cycle(START + 8 * DAY)
 
-    assert fresh_store.alerts("late") == []
-    ended = {alert.ended for _, alert in fresh_store.alerts("late", ended=True)}
-    assert ended >= {Ended.REMOVED}
+    assert fresh_store.read_alerts("late") == []
+    ended = {alert.ended for _, alert in fresh_store.read_alerts("late", ended=True)}
+    assert ended >= {EndReason.REMOVED}
 
 
 def test_the_ages_of_log_and_labels_grow_when_they_stop(source: MemorySource, fresh_store: SqlStore) -> None:
@@ -188,17 +190,17 @@ def test_the_ages_of_log_and_labels_grow_when_they_stop(source: MemorySource, fr
 
     ages = {row.measure: row.measurement.value for row in rows if row.measure in {"log_age", "label_age"}}
     assert ages["log_age"] == pytest.approx(20 * 86_400, abs=1_800)
-    assert {str(alert.series): alert.state for _, alert in fresh_store.alerts("late")} == {
-        "log_stopped": State.FIRING,
-        "labels_stopped": State.FIRING,
+    assert {str(alert.series): alert.state for _, alert in fresh_store.read_alerts("late")} == {
+        "log_stopped": AlertState.FIRING,
+        "labels_stopped": AlertState.FIRING,
     }
 
 
 def test_a_backtest_finds_the_alerts_that_there_were(source: MemorySource, fresh_store: SqlStore) -> None:
     found = lived(source, fresh_store, every=DAY)  # each tick's windows are kept
 
-    kept = fresh_store.kept_of("late", needed((*RULES, EACH)), (START, ENDS))
-    alerts, judged = backtest((*RULES, EACH), newest(kept))
+    kept = fresh_store.kept_of("late", rule_measures((*RULES, EACH)), (START, ENDS))
+    alerts, judged = backtest_rules((*RULES, EACH), newest_window_rows(kept))
 
     assert {str(alert.series): _life(alert) for alert in alerts} == {
         name: _life(alert) for name, alert in found.items() if alert.fired_at is not None
@@ -206,7 +208,7 @@ def test_a_backtest_finds_the_alerts_that_there_were(source: MemorySource, fresh
     assert found
     assert judged["score_shift"] == DAYS - 2
     assert judged["log_stopped"] == 0
-    one = {summary.rule: summary for summary in summaries(RULES, alerts, judged, (START, ENDS))}[
+    one = {summary.rule: summary for summary in summarize_rules(RULES, alerts, judged, (START, ENDS))}[
         "score_shift"
     ]
     alert = found["score_shift/1d/score"]
@@ -232,7 +234,7 @@ def test_a_log_that_falls_silent_after_busy_weeks_has_too_small_a_volume(fresh_s
     assert (found.value, found.n) == (0.0, 0)
     assert found.interval is not None
     assert 0.0 == found.interval.lower < found.interval.upper < 0.5
-    assert [alert.state for _, alert in fresh_store.alerts("late")] == [State.FIRING]
+    assert [alert.state for _, alert in fresh_store.read_alerts("late")] == [AlertState.FIRING]
 
 
 def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStore) -> None:
@@ -245,19 +247,21 @@ def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStor
     states = {}
     for day in range(4, DAYS + 1):
         monitored.cycle(START + day * DAY)
-        standing = [alert for _, alert in fresh_store.alerts("late")]
-        states[day] = [(alert.breach.cause or Detail((), ())).rows[0][0] for alert in standing]
+        standing = [alert for _, alert in fresh_store.read_alerts("late")]
+        states[day] = [(alert.breach.cause or DetailTable((), ())).rows[0][0] for alert in standing]
         if day == 5:
             (alert,) = standing
             at = START + day * DAY
-            detail = accepted(alert, at - DAY, at, None).text()
+            detail = make_acceptance(alert, at - DAY, at, None).detail_json()
             subject = str(alert.series)
-            fresh_store.record([Event(model="late", at=at, kind=ACCEPTED, subject=subject, detail=detail)])
+            fresh_store.append_events(
+                [HistoryEvent(model="late", at=at, kind=ACCEPTED, subject=subject, detail=detail)]
+            )
 
     assert states == {
         **{day: [] for day in (4, 6, 7)},
         5: ["feature:temp"],
         **{day: ["feature:carrier"] for day in (8, 9, 10, 11)},  # not accepted: it is kept for a week
     }
-    ended = [alert.ended for _, alert in fresh_store.alerts("late", ended=True)]
-    assert ended == [Ended.ACCEPTED, None]
+    ended = [alert.ended for _, alert in fresh_store.read_alerts("late", ended=True)]
+    assert ended == [EndReason.ACCEPTED, None]

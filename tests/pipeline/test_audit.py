@@ -12,13 +12,13 @@ from picking import facts_of, pane_of
 from synthetic import SPEC, START, Log, Monitored, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.pipeline.audit import audit
-from monitor.pipeline.changes.dirty import find_changes
-from monitor.records.pane import Part
-from monitor.specs.model import ModelSpec
+from monitor.pipeline.audit import audit_log
+from monitor.pipeline.changes.dirty_panes import find_changes
+from monitor.records.pane import PaneHalf
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import CycleReport
 from monitor.states.strata import WHOLE
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
 Change = Callable[[Log], Log]
 NOON = START + 2 * DAY + 12 * HOUR
@@ -30,7 +30,7 @@ def at_noon(log: Log) -> list[str]:
     return list(np.asarray(log.predictions["id"])[(event >= NOON) & (event < NOON + HOUR)])
 
 
-def facts(store: SqlStore, start: int) -> dict[Part, tuple[int, int, int]]:
+def facts(store: SqlStore, start: int) -> dict[PaneHalf, tuple[int, int, int]]:
     """Rows, records, labelled of a stored pane."""
     stored = facts_of(store, start)
     return {part: (fact.rows, fact.records, fact.labelled) for part, fact in stored.items()}
@@ -62,20 +62,20 @@ def log() -> Log:
 def test_deleted_rows_are_found(fresh_store: SqlStore, log: Log) -> None:
     audited(fresh_store, log, log.without(ids=at_noon(log)[:4]))
 
-    assert facts(fresh_store, NOON) == {Part.RECORDS: (6, 6, 0), Part.LABELS: (6, 6, 6)}
+    assert facts(fresh_store, NOON) == {PaneHalf.RECORDS: (6, 6, 0), PaneHalf.LABELS: (6, 6, 6)}
 
 
 def test_a_pane_whose_rows_are_all_gone_is_emptied(fresh_store: SqlStore, log: Log) -> None:
     audited(fresh_store, log, log.without(ids=at_noon(log)))
 
-    assert facts(fresh_store, NOON) == {Part.RECORDS: (0, 0, 0), Part.LABELS: (0, 0, 0)}
+    assert facts(fresh_store, NOON) == {PaneHalf.RECORDS: (0, 0, 0), PaneHalf.LABELS: (0, 0, 0)}
 
 
 def test_without_an_audit_deletions_go_unseen(fresh_store: SqlStore, log: Log) -> None:
     """The first cycle audits; the next audit is a week later."""
     audited(fresh_store, log, log.without(ids=at_noon(log)[:4]), audit_every=7 * DAY)
 
-    assert facts(fresh_store, NOON)[Part.RECORDS] == (10, 10, 0)
+    assert facts(fresh_store, NOON)[PaneHalf.RECORDS] == (10, 10, 0)
 
 
 def test_rows_that_become_visible_long_after_their_logged_at_are_found(
@@ -85,7 +85,7 @@ def test_rows_that_become_visible_long_after_their_logged_at_are_found(
 
     audited(fresh_store, log, Log(pa.concat_tables([log.predictions, late]), log.labels))
 
-    assert facts(fresh_store, NOON)[Part.RECORDS] == (11, 11, 0)
+    assert facts(fresh_store, NOON)[PaneHalf.RECORDS] == (11, 11, 0)
 
 
 def test_a_row_replaced_by_another_is_found_by_the_newest_logged_at(fresh_store: SqlStore, log: Log) -> None:
@@ -95,7 +95,11 @@ def test_a_row_replaced_by_another_is_found_by_the_newest_logged_at(fresh_store:
 
     audited(fresh_store, log, Log(pa.concat_tables([gone.predictions, other]), gone.labels))
 
-    newest = {one.start: one.newest for one in fresh_store.facts("late", NOON) if one.part is Part.RECORDS}
+    newest = {
+        one.start: one.newest
+        for one in fresh_store.read_pane_facts("late", NOON)
+        if one.part is PaneHalf.RECORDS
+    }
     expected = np.asarray(gone.predictions["logged_at"])
     assert newest[NOON] == expected[expected < NOON + HOUR].max()
 
@@ -109,15 +113,15 @@ def test_a_row_gone_and_another_come_late_are_found_where_neither_is_the_newest(
 
     audited(fresh_store, log, Log(pa.concat_tables([gone.predictions, other]), gone.labels))
 
-    counted = {one.start: one.counted_as_of for one in fresh_store.facts("late", NOON)}
+    counted = {one.start: one.counted_as_of for one in fresh_store.read_pane_facts("late", NOON)}
     assert counted[NOON] == START + 7 * DAY
-    assert facts(fresh_store, NOON) == {Part.RECORDS: (10, 10, 0), Part.LABELS: (10, 10, 9)}
+    assert facts(fresh_store, NOON) == {PaneHalf.RECORDS: (10, 10, 0), PaneHalf.LABELS: (10, 10, 9)}
 
 
 def test_deleted_labels_are_found(fresh_store: SqlStore, log: Log) -> None:
     audited(fresh_store, log, log.without(labels_of=at_noon(log)[:3]))
 
-    assert facts(fresh_store, NOON)[Part.LABELS] == (10, 10, 7)
+    assert facts(fresh_store, NOON)[PaneHalf.LABELS] == (10, 10, 7)
 
 
 def test_labels_that_become_visible_long_after_their_reported_at_are_found(
@@ -125,7 +129,7 @@ def test_labels_that_become_visible_long_after_their_reported_at_are_found(
 ) -> None:
     audited(fresh_store, log.without(labels_of=at_noon(log)[:3]), log)
 
-    assert facts(fresh_store, NOON)[Part.LABELS] == (10, 10, 10)
+    assert facts(fresh_store, NOON)[PaneHalf.LABELS] == (10, 10, 10)
 
 
 def test_a_replay_compares_labels_with_the_ticks_that_are_shown_alone(
@@ -137,16 +141,16 @@ def test_a_replay_compares_labels_with_the_ticks_that_are_shown_alone(
     monitored.change(source=log.without(labels_of=at_noon(log)[:3]).source())
 
     monitored.cycle(START + 7 * DAY, shown=False)
-    before = facts(fresh_store, NOON)[Part.LABELS]
+    before = facts(fresh_store, NOON)[PaneHalf.LABELS]
     monitored.replay(START + 7 * DAY, START + 8 * DAY, DAY)
 
-    assert fresh_store.state("late").audited_as_of == START + 8 * DAY
-    assert (before, facts(fresh_store, NOON)[Part.LABELS]) == ((10, 10, 10), (10, 10, 7))
+    assert fresh_store.read_state("late").audited_as_of == START + 8 * DAY
+    assert (before, facts(fresh_store, NOON)[PaneHalf.LABELS]) == ((10, 10, 10), (10, 10, 7))
 
 
 def of_panes(store: SqlStore, start: int) -> tuple[int, bytes]:
     """Checksum and counters of a stored labels part."""
-    pane = pane_of(monitored_of(log_of(1).source(), store).model, start, Part.LABELS)
+    pane = pane_of(monitored_of(log_of(1).source(), store).model, start, PaneHalf.LABELS)
     return pane.checksum, pane.strata[WHOLE].value.tobytes()
 
 
@@ -172,12 +176,12 @@ def test_labels_updated_in_place_are_found_also_where_they_change_places(
 def test_an_audit_that_finds_nothing_counts_nothing_again(fresh_store: SqlStore, log: Log) -> None:
     monitored, _ = audited(fresh_store, log, log)
     monitored.change(audit_every=0)
-    counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.facts("late", START)}
+    counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.read_pane_facts("late", START)}
 
     monitored.cycle(START + 7 * DAY)
 
-    assert fresh_store.state("late").audited_as_of == START + 7 * DAY
-    again = {(one.start, one.part): one.counted_as_of for one in fresh_store.facts("late", START)}
+    assert fresh_store.read_state("late").audited_as_of == START + 7 * DAY
+    again = {(one.start, one.part): one.counted_as_of for one in fresh_store.read_pane_facts("late", START)}
     assert again == counted
 
 
@@ -188,8 +192,8 @@ def test_rows_gone_at_the_old_end_are_the_logs_own_retention(fresh_store: SqlSto
 
     audited(fresh_store, log, kept)
 
-    assert facts(fresh_store, NOON)[Part.RECORDS] == (10, 10, 0)
-    assert facts(fresh_store, START + DAY)[Part.RECORDS] == (10, 10, 0)
+    assert facts(fresh_store, NOON)[PaneHalf.RECORDS] == (10, 10, 0)
+    assert facts(fresh_store, START + DAY)[PaneHalf.RECORDS] == (10, 10, 0)
 
 
 @pytest.mark.parametrize(("counted", "labelled"), [("from the start on", 10), ("not before", 5)])
@@ -205,8 +209,8 @@ def test_a_label_of_a_pane_whose_first_rows_the_retention_took_empties_nothing(
 
     monitored.cycle(START + 7 * DAY + 2 * HOUR)
 
-    assert facts(fresh_store, NOON)[Part.LABELS][2] == labelled
-    assert NOON not in {one.start for one in fresh_store.waiting("late")}
+    assert facts(fresh_store, NOON)[PaneHalf.LABELS][2] == labelled
+    assert NOON not in {one.start for one in fresh_store.read_waiting_panes("late")}
 
 
 def test_a_row_that_comes_late_into_such_a_pane_leaves_what_the_log_has_of_it(
@@ -220,7 +224,7 @@ def test_a_row_that_comes_late_into_such_a_pane_leaves_what_the_log_has_of_it(
 
     monitored.cycle(START + 7 * DAY + 2 * HOUR)
 
-    assert facts(fresh_store, NOON)[Part.RECORDS] == (6, 6, 0)
+    assert facts(fresh_store, NOON)[PaneHalf.RECORDS] == (6, 6, 0)
 
 
 def test_a_superseded_label_that_is_deleted_is_found(fresh_store: SqlStore, log: Log) -> None:
@@ -233,14 +237,14 @@ def test_a_superseded_label_that_is_deleted_is_found(fresh_store: SqlStore, log:
     _, report = audited(fresh_store, corrected, after)
 
     assert report.label_rows_read
-    counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.facts("late", NOON)}
-    assert counted[NOON, Part.LABELS] == START + 7 * DAY
+    counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.read_pane_facts("late", NOON)}
+    assert counted[NOON, PaneHalf.LABELS] == START + 7 * DAY
 
 
 def test_a_log_that_is_gone_altogether_empties_nothing(fresh_store: SqlStore, log: Log) -> None:
     audited(fresh_store, log, Log(log.predictions.slice(0, 0), log.labels.slice(0, 0)))
 
-    assert facts(fresh_store, NOON)[Part.RECORDS] == (10, 10, 0)
+    assert facts(fresh_store, NOON)[PaneHalf.RECORDS] == (10, 10, 0)
 
 
 @dataclass
@@ -249,8 +253,8 @@ class Measuring(MemorySource):
 
     read: int = 0
 
-    def labelled(self, model: ModelSpec, ranges: Sequence[tuple[int, int]]) -> pa.Table:
-        table = super().labelled(model, ranges)
+    def read_labelled(self, model: ModelSpec, ranges: Sequence[tuple[int, int]]) -> pa.Table:
+        table = super().read_labelled(model, ranges)
         self.read += table.num_rows
         return table
 
@@ -259,7 +263,9 @@ def test_labels_of_a_large_log_are_compared_by_turns(fresh_store: SqlStore, log:
     """Labels all taken away: panes that have rested a day are found in turns, each within the budget."""
     monitored, _ = audited(fresh_store, log, log)
     labelled = {
-        one.start for one in fresh_store.facts("late", START) if one.part is Part.LABELS and one.labelled
+        one.start
+        for one in fresh_store.read_pane_facts("late", START)
+        if one.part is PaneHalf.LABELS and one.labelled
     }
     source = Measuring(log.predictions, log.labels.slice(0, 0))
     monitored.change(source=source, spec=replace(monitored.model.spec, recount_rows=600))
@@ -269,9 +275,9 @@ def test_labels_of_a_large_log_are_compared_by_turns(fresh_store: SqlStore, log:
     for day in (8, 9, 10):
         as_of, source.read = START + day * DAY, 0
         model, panes = monitored.model, monitored.caches.panes
-        changes = find_changes(model, panes, fresh_store.state("late"), as_of)
-        waiting = audit(model, panes, changes, (), as_of).waiting
-        found |= {pane.start for pane in waiting if pane.part is Part.LABELS}
+        changes = find_changes(model, panes, fresh_store.read_state("late"), as_of)
+        waiting = audit_log(model, panes, changes, (), as_of).waiting
+        found |= {pane.start for pane in waiting if pane.part is PaneHalf.LABELS}
         reads.append(source.read)
 
     assert found == labelled

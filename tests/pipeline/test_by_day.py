@@ -12,25 +12,25 @@ from synthetic import READING, START, Log, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Dependence, Measurement
-from monitor.measures.days import by_days
-from monitor.measures.evaluate import performance, quality
-from monitor.measures.options import Options, Result
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.day_intervals import by_days
+from monitor.measures.evaluate import measure_performance, measure_quality
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.records.counting import Counting
-from monitor.records.pane import Part
-from monitor.records.reading import Arms
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ComparedArms
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
-from monitor.store.adapter import SqlStore
-from monitor.store.engine import open_store
-from monitor.windows.ends import window_of
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_database import open_store
+from monitor.windows.window_ends import window_of
 
 LAST = START + 23 * DAY
 INDEPENDENT = "independent_records"
 LONG = replace(
     READING,
     horizon=40 * DAY,
-    arms=Arms(column="arm", control="control", treatment="treatment"),
+    arms=ComparedArms(column="arm", control="control", treatment="treatment"),
     pane=6 * HOUR,
 )
 WINDOWS = (window_of("7d", 6 * HOUR), window_of("21d", 6 * HOUR))
@@ -78,8 +78,8 @@ def cycle(store: SqlStore, dependence: Dependence) -> Measured:
     rows = monitored.cycle(LAST)[1]
     days = range(LAST - 21 * DAY, LAST, DAY)
     labels, records = (
-        [monitored.caches.panes.window(part, day, day + DAY)[WHOLE] for day in days]
-        for part in (Part.LABELS, Part.RECORDS)
+        [monitored.caches.panes.sum_window(part, day, day + DAY)[WHOLE] for day in days]
+        for part in (PaneHalf.LABELS, PaneHalf.RECORDS)
     )
     return Measured(rows, monitored.model.counting, labels, records)
 
@@ -100,7 +100,7 @@ def one(
         row
         for row in rows
         if (row.measure, row.window, row.subject, row.against) == (measure, window, subject, "")
-        and row.truth in (Truth.PROVISIONAL, Truth.NONE)
+        and row.truth in (LabelTruth.PROVISIONAL, LabelTruth.NONE)
         and row.version is None
         and row.segment is None
     ]
@@ -109,7 +109,7 @@ def one(
 
 
 def intervals(
-    days: list[Counters], measures: Callable[[Counters, int], list[Result]]
+    days: list[Counters], measures: Callable[[Counters, int], list[MeasureResult]]
 ) -> dict[tuple[str, str], Measurement]:
     """Of the sum of the days, by what is left without each."""
     layout = days[0].layout
@@ -119,8 +119,8 @@ def intervals(
 
 
 def test_the_performance_of_a_long_window_has_its_intervals_by_days(by_day: Measured) -> None:
-    def measures(labels: Counters, resamples: int) -> list[Result]:
-        return performance(by_day.counting, labels, Options(resamples=resamples))
+    def measures(labels: Counters, resamples: int) -> list[MeasureResult]:
+        return measure_performance(by_day.counting, labels, MeasureOptions(resamples=resamples))
 
     expected = intervals(by_day.labels, measures)
 
@@ -131,7 +131,7 @@ def test_the_performance_of_a_long_window_has_its_intervals_by_days(by_day: Meas
 
 
 def test_the_rates_of_data_have_their_intervals_by_days(by_day: Measured) -> None:
-    expected = intervals(by_day.records, lambda records, _: quality(by_day.counting, records))
+    expected = intervals(by_day.records, lambda records, _: measure_quality(by_day.counting, records))
 
     row = one(by_day.rows, "missing_rate", subject="feature:temp")
     assert row.measurement.interval == expected["missing_rate", "feature:temp"].interval
@@ -171,8 +171,8 @@ def test_intervals_that_take_records_as_independent_say_so(by_day: Measured) -> 
 def test_records_are_independent_by_default(fresh_store: SqlStore, by_day: Measured) -> None:
     found = cycle(fresh_store, "none")
 
-    expected = performance(
-        found.counting, Counters.merge_all(found.labels[0].layout, found.labels), Options()
+    expected = measure_performance(
+        found.counting, Counters.merge_all(found.labels[0].layout, found.labels), MeasureOptions()
     )
     accuracy = next(result.measurement for result in expected if result.measure == "accuracy")
     assert one(found.rows, "accuracy").measurement.interval == accuracy.interval

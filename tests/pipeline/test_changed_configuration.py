@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App
+from monitor.app.application import App
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.measurement_row import MeasurementRow
 from monitor.specs.protocols import CycleReport
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-05")
@@ -118,7 +118,7 @@ def test_another_threshold_reads_all_rows_again(bench: Bench) -> None:
 
 def in_windows(app: App) -> list[MeasurementRow]:
     """Current rows but the figures of the last audit."""
-    return [row for _, _, row in app.store.current("late") if row.window]
+    return [row for _, _, row in app.store.read_current("late") if row.window]
 
 
 def without_labels(text: str) -> str:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App
+from monitor.app.application import App
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.records.pane import PanePart, Part
+from monitor.records.pane import PaneHalf, PanePart
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-05")
 OPTIONS = """
@@ -30,13 +30,13 @@ def bench_at(directory: Path, pane: str) -> Bench:
     )
 
 
-def stored(app: App) -> dict[tuple[Part, int], PanePart]:
+def stored(app: App) -> dict[tuple[PaneHalf, int], PanePart]:
     """All stored panes that hold rows, of the configured layout."""
-    monitored = app.model("late")
-    facts = app.store.facts("late", 0)
+    monitored = app.find_cycle_model("late")
+    facts = app.store.read_pane_facts("late", 0)
     return {
         (part, start): pane
-        for part in Part
+        for part in PaneHalf
         for start, pane in app.store.load_panes(
             "late", part, [one.start for one in facts if one.part is part], monitored.counting
         ).items()
@@ -57,7 +57,7 @@ def test_what_waited_is_counted_as_a_part_of_its_wider_pane(tmp_path: Path) -> N
     with bench.app() as app:
         cycle_once(app, "late", END + HOUR)
         (pane,) = app.store.load_panes(
-            "late", Part.RECORDS, [START + DAY], app.model("late").counting
+            "late", PaneHalf.RECORDS, [START + DAY], app.find_cycle_model("late").counting
         ).values()
 
     assert pane.records == 6 + 11
@@ -78,9 +78,10 @@ def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> N
         assert report.error is None
         assert report.rows_read == 500
         assert stored(app) == stored(other)
-        assert app.store.current("late") == other.store.current("late")
+        assert app.store.read_current("late") == other.store.read_current("late")
         assert {
-            one.start % app.model("late").counting.reading.pane for one in app.store.facts("late", 0)
+            one.start % app.find_cycle_model("late").counting.reading.pane
+            for one in app.store.read_pane_facts("late", 0)
         } == {0}
         assert cycle_once(app, "late", END).panes_counted <= 3
 
@@ -97,7 +98,7 @@ def test_panes_of_an_old_width_that_was_killed_while_it_was_changed_are_counted(
         cycle_once(other, "late", END)
 
         assert stored(app) == stored(other)
-        assert app.store.current("late") == other.store.current("late")
+        assert app.store.read_current("late") == other.store.read_current("late")
 
 
 def test_one_stored_pane_is_counted_again_as_panes_of_the_new_width(tmp_path: Path) -> None:
@@ -144,4 +145,4 @@ def test_panes_that_wait_for_a_new_feature_wait_as_wider_ones(tmp_path: Path) ->
         assert warnings == {"partial"}
         assert report.panes_waiting == 0
         assert stored(app) == stored(other)
-        assert app.store.current("late") == other.store.current("late")
+        assert app.store.read_current("late") == other.store.read_current("late")

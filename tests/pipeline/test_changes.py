@@ -9,9 +9,9 @@ from synthetic import READING, SPEC, START, Log, Monitored, labels_of, log_of, m
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.records.counting import VOLUME
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 from monitor.states.strata import WHOLE
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
 DAYS = SPEC.windows[:1]
 NOON = START + 12 * HOUR
@@ -19,14 +19,14 @@ NOON = START + 12 * HOUR
 
 def volume(monitored: Monitored, start: int) -> dict[str, int]:
     """The volumes of a stored pane."""
-    pane = pane_of(monitored.model, start, Part.RECORDS)
-    return dict(zip(VOLUME, pane.strata[WHOLE].block("volume").tolist(), strict=True))
+    pane = pane_of(monitored.model, start, PaneHalf.RECORDS)
+    return dict(zip(VOLUME, pane.strata[WHOLE].dense_block("volume").tolist(), strict=True))
 
 
 def tally(monitored: Monitored, start: int) -> tuple[int, int, int, int]:
     """Records, labelled, corrections, retracted of a stored pane."""
-    pane = pane_of(monitored.model, start, Part.LABELS)
-    counted = monitored.model.counting.tally(pane.strata[WHOLE])
+    pane = pane_of(monitored.model, start, PaneHalf.LABELS)
+    counted = monitored.model.counting.tally_view(pane.strata[WHOLE])
     return counted.records, counted.labelled, counted.corrections, counted.retracted
 
 
@@ -68,10 +68,10 @@ def test_an_event_30_days_ahead_moves_no_window_and_is_counted_when_its_time_com
         ends.append(max(row.window_end for row in rows if row.window == "1d"))
         seen.append(only(rows, "future_records", window_end=START + day * DAY).measurement.value)
         if day < 33:
-            assert Part.RECORDS not in facts_of(fresh_store, START + 32 * DAY + 7 * HOUR)
+            assert PaneHalf.RECORDS not in facts_of(fresh_store, START + 32 * DAY + 7 * HOUR)
 
     assert ends == [START + day * DAY for day in range(1, 35)]
-    assert fresh_store.state("late").logged_cursor == source.predictions["logged_at"].to_numpy()[-2]
+    assert fresh_store.read_state("late").logged_cursor == source.predictions["logged_at"].to_numpy()[-2]
     assert volume(with_it, ahead)["records"] == 3
     assert seen[:1] == [0]
     # the audit looks at most a horizon (20 days) ahead
@@ -116,7 +116,7 @@ def test_labels_are_corrected_and_taken_back_as_they_are_reported(fresh_store: S
     for day in (1, 2, 3):
         monitored.cycle(START + day * DAY)
         tallies.append(tally(monitored, NOON))
-        sums.append(facts_of(fresh_store, NOON)[Part.LABELS].checksum)
+        sums.append(facts_of(fresh_store, NOON)[PaneHalf.LABELS].checksum)
 
     assert tallies == [(3, 2, 0, 0), (3, 2, 1, 0), (3, 1, 2, 1)]
     assert len(set(sums)) == 3
@@ -169,7 +169,7 @@ def test_the_horizon_is_cut_at_a_panes_start(fresh_store: SqlStore) -> None:
 
     monitored.cycle(as_of)
 
-    starts = [one.start for one in fresh_store.facts("late", 0) if one.part is Part.RECORDS]
+    starts = [one.start for one in fresh_store.read_pane_facts("late", 0) if one.part is PaneHalf.RECORDS]
     assert min(starts) == as_of - READING.horizon + 30 * MINUTE
     assert {volume(monitored, start)["records"] for start in starts[:48]} == {2}
 
@@ -182,7 +182,9 @@ def test_windows_that_reach_before_the_first_counted_pane_are_partial(fresh_stor
 
     monitored.cycle(as_of)
 
-    found = fresh_store.history(model="late", window="1d", measure="records", segment="", version="")
+    found = fresh_store.read_snapshot_rows(
+        model="late", window="1d", measure="records", segment="", version=""
+    )
     by_end = {row.window_end: (row.measurement.value, row.warning) for _, _, row in found}
     first = START + 2 * DAY + 15 * HOUR
     assert by_end[START + 3 * DAY] == (18, "partial")
@@ -215,7 +217,7 @@ def test_the_previous_panes_are_read_again_for_rows_that_were_in_the_future(fres
     before = facts_of(fresh_store, START + 18 * HOUR)
     monitored.cycle(START + 19 * HOUR)
 
-    assert Part.RECORDS not in before
+    assert PaneHalf.RECORDS not in before
     assert volume(monitored, START + 18 * HOUR)["records"] == 1
 
 
@@ -250,7 +252,7 @@ def test_an_empty_log_is_a_cycle_without_windows(fresh_store: SqlStore) -> None:
 
     assert {row.window for row in rows} == {""}
     assert (report.rows_read, report.snapshots) == (0, 0)
-    assert fresh_store.state("late").as_of == START + DAY
+    assert fresh_store.read_state("late").as_of == START + DAY
 
 
 def test_a_day_without_records_is_a_measurement_of_none(fresh_store: SqlStore) -> None:
@@ -282,4 +284,4 @@ def test_how_old_a_log_is_does_not_depend_on_rows_that_come_later(fresh_store: S
 
     monitored_of(source, fresh_store, windows=DAYS).cycle(START + DAY)
 
-    assert fresh_store.state("late").oldest == np.asarray(log.predictions["event_time"]).min()
+    assert fresh_store.read_state("late").oldest == np.asarray(log.predictions["event_time"]).min()

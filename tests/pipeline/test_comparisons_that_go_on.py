@@ -9,18 +9,18 @@ import pytest
 from scipy import stats
 from synthetic import READING, START, Log, Monitored, log_of, monitored_of
 
+from monitor.core.array_types import Bools, Floats
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Bools, Floats
-from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.records.reading import Arms, Challenger, Task
-from monitor.specs.model import ComparedSpec
-from monitor.store.adapter import SqlStore
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.records.reading import ChallengerOutput, ComparedArms, ModelTask
+from monitor.specs.model_spec import ComparedSpec
+from monitor.store.sql_store import SqlStore
 
 COMPARED = replace(
     READING,
-    arms=Arms(column="arm", control="c", treatment="t"),
-    challenger=Challenger(column="other", threshold=0.5),
+    arms=ComparedArms(column="arm", control="c", treatment="t"),
+    challenger=ChallengerOutput(column="other", threshold=0.5),
 )
 SPEC = ComparedSpec(control_share=0.3, detect=0.05)
 
@@ -65,9 +65,9 @@ def test_all_that_has_settled_is_compared(fresh_store: SqlStore) -> None:
     assert difference.n == len(actual)
     right = ((score >= 0.5) == actual, (challenger >= 0.5) == actual)
     assert found["challenger_p_value_always_valid"].n == len(actual)
-    assert {row.window_end for row in rows if row.window == CUMULATIVE and row.truth is Truth.SETTLED} == {
-        START + 5 * DAY
-    }
+    assert {
+        row.window_end for row in rows if row.window == CUMULATIVE and row.truth is LabelTruth.SETTLED
+    } == {START + 5 * DAY}
     assert int((right[0] != right[1]).sum()) > 100
     seen = log.predictions.to_pandas()
     seen = seen[seen["event_time"] < START + 7 * DAY]
@@ -81,7 +81,9 @@ def test_a_window_compares_champion_and_challenger_too(fresh_store: SqlStore) ->
     _, rows = model(fresh_store, log).cycle(START + 7 * DAY)
 
     settled = {
-        (row.window, row.measure): row for row in rows if row.truth is Truth.SETTLED and row.window == "1d"
+        (row.window, row.measure): row
+        for row in rows
+        if row.truth is LabelTruth.SETTLED and row.window == "1d"
     }
     row = settled["1d", "challenger_accuracy_difference"]
     _, actual, score, challenger = frame(log, row.window_end - DAY, row.window_end)
@@ -115,7 +117,7 @@ def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
         model(stores[0], log).replay(START, START + day * DAY, DAY)
     model(stores[1], log).cycle(until)
 
-    sums = [[replace(one, as_of=0) for one in store.entries("late")] for store in stores]
+    sums = [[replace(one, as_of=0) for one in store.read_entries("late")] for store in stores]
     assert sums[0] == sums[1]
     assert len(sums[0]) == 2 * 6 + 8
     _, rows = model(stores[0], log).cycle(until + HOUR)
@@ -126,14 +128,14 @@ def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
 def test_later_corrections_change_windows_but_not_the_sums(fresh_store: SqlStore) -> None:
     log = compared_log()
     model(fresh_store, log).replay(START, START + 7 * DAY, DAY)
-    before = fresh_store.entries("late")
+    before = fresh_store.read_entries("late")
     seen = log.predictions.to_pandas()
     day = seen[seen["event_time"] < START + DAY]["id"].tolist()
 
     corrected = log.with_labels(*((name, START + 7 * DAY + HOUR, 5, "1") for name in day))
     model(fresh_store, corrected).replay(START, START + 8 * DAY, DAY)
 
-    after = fresh_store.entries("late")
+    after = fresh_store.read_entries("late")
     assert [one for one in after if one.as_of < START + 8 * DAY] == before
     first = next(one for one in after if one.comparison == "outcome")
     assert first.entered[0] < first.entered[1]
@@ -145,7 +147,7 @@ def test_nothing_enters_before_since_and_nothing_twice(fresh_store: SqlStore) ->
     model(fresh_store, compared_log(), compared=since).replay(START, START + 8 * DAY, DAY)
 
     starts: dict[str, list[str]] = {}
-    for one in fresh_store.entries("late"):
+    for one in fresh_store.read_entries("late"):
         starts.setdefault(one.comparison, []).append(to_iso(one.start)[:10])
     assert starts == {
         "challenger": ["2024-01-03", "2024-01-04", "2024-01-05", "2024-01-06"],
@@ -160,14 +162,14 @@ def test_another_size_that_matters_begins_a_new_test(fresh_store: SqlStore) -> N
 
     model(fresh_store, log, compared=replace(SPEC, detect=0.02)).replay(START, START + 8 * DAY, DAY)
 
-    keys = {one.key for one in fresh_store.entries("late") if one.comparison == "outcome"}
+    keys = {one.key for one in fresh_store.read_entries("late") if one.comparison == "outcome"}
     assert len(keys) == 2
 
 
 def test_entries_are_kept_as_snapshots_once(fresh_store: SqlStore) -> None:
     model(fresh_store, compared_log()).replay(START, START + 8 * DAY, DAY)
 
-    kept = fresh_store.history("late", window=CUMULATIVE, measure="control_p_value_always_valid")
+    kept = fresh_store.read_snapshot_rows("late", window=CUMULATIVE, measure="control_p_value_always_valid")
 
     ends = [row.window_end for _, _, row in kept]
     assert ends == [START + day * DAY for day in range(1, 7)]
@@ -182,7 +184,7 @@ def test_without_what_is_planned_or_settled_there_is_a_reason_or_nothing(fresh_s
     assert "control_record_share" not in found
     assert found["outcome_rate_difference_always_valid"].reason is Reason.NOT_CONFIGURED
     assert found["challenger_log_evidence"].reason is Reason.NO_LABELS
-    assert fresh_store.entries("late") == []
+    assert fresh_store.read_entries("late") == []
 
 
 def test_days_without_records_enter_as_nothing(fresh_store: SqlStore) -> None:
@@ -195,7 +197,9 @@ def test_days_without_records_enter_as_nothing(fresh_store: SqlStore) -> None:
     )
 
     entered = {
-        one.comparison: one.entered for one in fresh_store.entries("late") if one.start == START + 2 * DAY
+        one.comparison: one.entered
+        for one in fresh_store.read_entries("late")
+        if one.start == START + 2 * DAY
     }
     assert sorted(entered) == ["challenger", "outcome", "sample_ratio"]
     assert not any(any(counts) for counts in entered.values())
@@ -228,7 +232,7 @@ def test_outcomes_of_numbers_are_summed_exactly(fresh_store: SqlStore) -> None:
         ["prediction" if name == "score" else name for name in log.predictions.column_names[:-1]]
     )
     reading = replace(
-        COMPARED, task=Task.REGRESSION, classes=(), has_score=False, threshold=None, challenger=None
+        COMPARED, task=ModelTask.REGRESSION, classes=(), has_score=False, threshold=None, challenger=None
     )
     numbers = Log(predictions, labels)
     monitored = monitored_of(
@@ -259,11 +263,11 @@ def test_of_several_classes_each_is_compared_and_the_challengers_class(fresh_sto
     several = Log(predictions, log.labels.set_column(3, "label", pa.array(truth.tolist())))
     reading = replace(
         COMPARED,
-        task=Task.MULTICLASS,
+        task=ModelTask.MULTICLASS,
         classes=("a", "b", "c"),
         has_score=False,
         threshold=None,
-        challenger=Challenger(column="other"),
+        challenger=ChallengerOutput(column="other"),
     )
     monitored = monitored_of(
         several.source(), fresh_store, reference=False, reading=reading, settle_after=2 * DAY, compared=SPEC

@@ -11,11 +11,11 @@ import pytest
 import sqlalchemy as sa
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App
+from monitor.app.application import App
+from monitor.app.model_cycles import cycle_once
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.records.pane import Part
-from monitor.sources.meter import MeteredSession
+from monitor.records.pane import PaneHalf
+from monitor.sources.source_meter import MeteredSession
 from monitor.specs.protocols import CycleReport
 
 AN_HOUR = 20
@@ -60,7 +60,7 @@ def counted_costs(app: App, monkeypatch: pytest.MonkeyPatch) -> Iterator[Costs]:
             values = (value for row in rows for value in row if table in ("panes", "differences"))
             costs.pane_bytes += sum(len(value) for value in values if isinstance(value, bytes | memoryview))
 
-    for name in ("read", "batches", "rows", "described"):
+    for name in ("read_table", "read_batches", "read_rows", "describe_query"):
         counting(name)
     sa.event.listen(app.store.engine, "before_cursor_execute", written)
     yield costs
@@ -85,11 +85,11 @@ def second_cycle(
         assert cycle_once(app, "late", END).error is None
         with counted_costs(app, monkeypatch) as costs:
             report = cycle_once(app, "late", END + HOUR)
-        facts = app.store.facts("late", 0)
+        facts = app.store.read_pane_facts("late", 0)
     assert report.error is None
     found: dict[str, list[int]] = {
         part: [one.start for one in facts if one.part is part and one.counted_as_of == END + HOUR]
-        for part in Part
+        for part in PaneHalf
     }
     found["moved"] = [one.start for one in facts if one.labelled_as_of > one.counted_as_of]
     return report, costs, found
@@ -105,9 +105,9 @@ def test_a_cycle_costs_what_is_new_whatever_is_behind_it(
         report, costs[days], counted = second_cycle(directory, days, monkeypatch)
 
         # the new pane, and rows of the one after it, up to the tolerance of clocks
-        assert counted[Part.RECORDS] == [END, END + HOUR]
+        assert counted[PaneHalf.RECORDS] == [END, END + HOUR]
         assert report.rows_read == AN_HOUR + AHEAD
-        assert counted[Part.LABELS] == [END, END + HOUR]
+        assert counted[PaneHalf.LABELS] == [END, END + HOUR]
         assert counted["moved"] == [END - HOUR]  # labels of an hour before
         assert report.label_rows_read == 2 * AN_HOUR + AHEAD
 

@@ -13,34 +13,34 @@ import pytest
 from memory import MemorySource
 from synthetic import READING, SPEC, START, Monitored, log_of, monitored_of, reference_rows, rows_of
 
+from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, BreachCondition, Rule, RuleLimit
 from monitor.alerts.lifecycle import Alert
-from monitor.alerts.rules import ACCEPTED, Acceptance, Condition, Limit, Rule, Series
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Ints
 from monitor.evidence import watch
 from monitor.evidence.day_values import day_values
 from monitor.evidence.watch import make_watch
-from monitor.measures.catalogue.daily import EVIDENCE
-from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.pipeline.alerting import alerted
+from monitor.measures.catalogue.daily_measures import EVIDENCE
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.pipeline.cycle_alerts import judge_rules
 from monitor.pipeline.sequential.judge_days import read_watched_parts
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes, Part
+from monitor.records.pane import CountedPanes, PaneHalf
 from monitor.records.reference import reference_of
-from monitor.specs.model import BudgetSpec, ModelSpec
+from monitor.specs.model_spec import BudgetSpec, ModelSpec
 from monitor.specs.protocols import AtOnce
-from monitor.specs.rows import Event
-from monitor.store.adapter import SqlStore
-from monitor.store.engine import open_store
-from monitor.windows.ends import window_of
+from monitor.specs.stored_rows import HistoryEvent
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_database import open_store
+from monitor.windows.window_ends import window_of
 
 NewStore = Callable[[], SqlStore]
 BROKEN, ENDS, PER_DAY = 19, START + 22 * DAY, 100
 CHANGED = Rule(
     name="changed",
     measure=EVIDENCE,
-    condition=Condition(above=Limit(1.0)),
+    condition=BreachCondition(above=RuleLimit(1.0)),
     subject="*",
     window=CUMULATIVE,
     unknown_after=7 * DAY,
@@ -93,9 +93,9 @@ def evidence(rows: list[MeasurementRow]) -> dict[str, Measurement]:
 
 def accepted(store: SqlStore, rule: str) -> None:
     """Keep that somebody has accepted an alert of the whole, as of the last cycle."""
-    of = Series(rule, window="1d")
+    of = AlertedSeries(rule, window="1d")
     taken = Acceptance(series=of, start=ENDS - DAY, end=ENDS, lower=0.0, upper=1.0, since=ENDS)
-    store.record([Event(model="late", at=ENDS, kind=ACCEPTED, detail=taken.text())])
+    store.append_events([HistoryEvent(model="late", at=ENDS, kind=ACCEPTED, detail=taken.detail_json())])
 
 
 @pytest.mark.parametrize(("rule", "stands"), [("volume", [""]), ("performance_changed", [])])
@@ -143,12 +143,12 @@ def test_while_no_day_was_judged_what_is_said_is_of_now(source: MemorySource, ne
 class Asked(MemorySource):
     """A source that notes which days were read again: part, panes, as of."""
 
-    asked: list[tuple[Part, int, int]]
+    asked: list[tuple[PaneHalf, int, int]]
 
-    def counted(
+    def count_panes(
         self,
         model: ModelSpec,
-        part: Part,
+        part: PaneHalf,
         ranges: Any,
         counting: Counting,
         *,
@@ -156,10 +156,10 @@ class Asked(MemorySource):
         as_of: int,
     ) -> CountedPanes:
         self.asked.append((part, len(panes), as_of))
-        return super().counted(model, part, ranges, counting, panes=panes, as_of=as_of)
+        return super().count_panes(model, part, ranges, counting, panes=panes, as_of=as_of)
 
 
-def first_cycle(source: MemorySource, store: SqlStore, at_once: AtOnce | None) -> list[tuple[Part, int]]:
+def first_cycle(source: MemorySource, store: SqlStore, at_once: AtOnce | None) -> list[tuple[PaneHalf, int]]:
     """Parts, and the numbers of panes, of what was read as of due moments by a first cycle."""
     asked = Asked(source.predictions, source.labels)
     asked.asked = []
@@ -177,7 +177,7 @@ def test_days_are_read_again_in_chunks_and_labels_that_came_later_make_no_record
     first_cycle(source, whole, None)
     again = first_cycle(source, chunked, AtOnce(5, 10**9))
 
-    assert {part for part, _ in again} == {Part.LABELS}
+    assert {part for part, _ in again} == {PaneHalf.LABELS}
     assert max(panes for _, panes in again) == 5
     assert rows_of(chunked)["days"] == rows_of(whole)["days"]
 
@@ -196,7 +196,7 @@ def evidence_of(subject: str, end: int, value: float) -> MeasurementRow:
     return MeasurementRow(
         window=CUMULATIVE,
         window_end=end,
-        truth=Truth.NONE,
+        truth=LabelTruth.NONE,
         version=None,
         segment=None,
         measure=EVIDENCE,
@@ -209,12 +209,12 @@ def evidence_of(subject: str, end: int, value: float) -> MeasurementRow:
 def test_days_of_the_other_part_do_not_interrupt_how_long_a_breach_lasts(subject: str) -> None:
     rule = replace(CHANGED, hold=2 * DAY)
     states: list[str] = []
-    standing: Mapping[Series, Alert] = {}
+    standing: Mapping[AlertedSeries, Alert] = {}
     for day in range(1, 5):
         parts = [
             [evidence_of(name, day * DAY, 3.0 * (name == subject))] for name in ("label", "feature:temp")
         ]
-        outcome, _ = alerted(
+        outcome, _ = judge_rules(
             [rule],
             standing,
             {},
@@ -240,10 +240,15 @@ def test_labels_that_are_corrected_more_often_than_there_are_labels_are_counted_
     ]
     source, spec = log.with_labels(*corrected).source(), replace(SPEC, reading=reading)
 
-    (part,) = source.counted(
-        spec, Part.LABELS, [(START, START + DAY)], counting, panes=np.asarray([START]), as_of=START + 9 * DAY
+    (part,) = source.count_panes(
+        spec,
+        PaneHalf.LABELS,
+        [(START, START + DAY)],
+        counting,
+        panes=np.asarray([START]),
+        as_of=START + 9 * DAY,
     ).parts
-    watch = make_watch(counting, Part.LABELS, part.strata)
+    watch = make_watch(counting, PaneHalf.LABELS, part.strata)
     values = day_values(watch, counting, part.strata, 19_723)
 
     found = {fault.name: at for at, fault in enumerate(watch.faults) if fault.subject == 0}

@@ -12,24 +12,24 @@ from memory import MemorySource
 from receivers import receiver
 from synthetic import READING, START, Log, log_of, monitored_of, reference_rows, rows_of
 
-from monitor.alerts.defaults import Watched, default_rules
-from monitor.alerts.lifecycle import Ended, accepted
-from monitor.alerts.messages import Recipient
-from monitor.alerts.rules import ACCEPTED
+from monitor.alerts.alert_messages import Recipient
+from monitor.alerts.alert_rules import ACCEPTED
+from monitor.alerts.default_rules import RuleGrounds, default_rules
+from monitor.alerts.lifecycle import EndReason, make_acceptance
 from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR
-from monitor.exposition.alerts import alert_families, alerting
-from monitor.measures.catalogue.daily import ALERTS, EVIDENCE
+from monitor.exposition.alert_metrics import alert_families, expose_alerts
+from monitor.measures.catalogue.daily_measures import ALERTS, EVIDENCE
 from monitor.notify.webhook import Webhook
 from monitor.pipeline.sequential.judge_days import WatchedPart, read_watched_parts
-from monitor.records.reading import Task
+from monitor.records.reading import ModelTask
 from monitor.sentences.change_words import change_sentence
-from monitor.specs.model import BudgetSpec
-from monitor.specs.protocols import Commit
-from monitor.specs.rows import Event
-from monitor.store.adapter import SqlStore
+from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.protocols import CycleCommit
+from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.coordination.outbox import SqlOutbox
-from monitor.windows.ends import window_of
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 NewStore = Callable[[], SqlStore]
 DAYS, BROKEN, EVERY = 28, 21, 12 * HOUR
@@ -37,8 +37,8 @@ WINDOWS = (window_of("1d", HOUR),)
 RULES = tuple(
     rule
     for rule in default_rules(
-        Watched(
-            task=Task.BINARY,
+        RuleGrounds(
+            task=ModelTask.BINARY,
             windows=(("1d", DAY, HOUR),),
             score=True,
             labels=True,
@@ -86,7 +86,7 @@ class KilledError(Exception):
 class Mortal(SqlStore):
     """A store whose process dies before every third commit: what a cycle has found is lost."""
 
-    def commit(self, model: str, commit: Commit, *, token: int | None = None) -> None:
+    def commit_cycle(self, model: str, commit: CycleCommit, *, token: int | None = None) -> None:
         """Commit, or die."""
         if (
             commit.state.as_of
@@ -95,7 +95,7 @@ class Mortal(SqlStore):
         ):
             self.died.add(commit.state.as_of)
             raise KilledError
-        super().commit(model, commit, token=token)
+        super().commit_cycle(model, commit, token=token)
 
     died: ClassVar[set[int]] = set()
 
@@ -139,8 +139,10 @@ def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_and_alerts(
     assert len(expected["days"]) > 40
     assert Mortal.died
     assert kept(disturbed) == expected
-    assert recent_alerts(regular) == len(regular.alerts("late", ended=True)) > 0
-    found = {alert.series.subject: alert.breach.change for _, alert in regular.alerts("late", ended=True)}
+    assert recent_alerts(regular) == len(regular.read_alerts("late", ended=True)) > 0
+    found = {
+        alert.series.subject: alert.breach.change for _, alert in regular.read_alerts("late", ended=True)
+    }
     assert {name: _segment(change) for name, change in found.items()} == {
         "feature:temp": None,  # features are not counted by segment
         "score": "shop=north",
@@ -155,13 +157,13 @@ def test_what_is_broken_as_the_monitor_begins_is_told_by_its_first_cycle(
 
     lived(source, store, [START + (BROKEN + 3) * DAY + 10 * HOUR])
 
-    found = {alert.series.subject for _, alert in store.alerts("late")}
+    found = {alert.series.subject for _, alert in store.read_alerts("late")}
     assert {"feature:temp", "score"} <= found
     assert recent_alerts(store) == len(found)
 
 
 def recent_alerts(store: SqlStore) -> float | None:
-    (told,) = [row.measurement.value for _, _, row in store.current("late", frozenset({ALERTS}))]
+    (told,) = [row.measurement.value for _, _, row in store.read_current("late", frozenset({ALERTS}))]
     return told
 
 
@@ -176,13 +178,15 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
     store = new_store()
     lived(source, store, [*REGULAR[::8], REGULAR[-1]], told="chat")
 
-    notice, *_ = SqlOutbox(store.engine, store.run).waiting("chat")  # then the prediction's, some days later
+    notice, *_ = SqlOutbox(store.engine, store.run).read_waiting_notices(
+        "chat"
+    )  # then the prediction's, some days later
     with receiver() as taken:
-        Webhook(taken.url()).send(notice)
-    alerts = [alert for _, alert in store.alerts("late")]
+        Webhook(taken.url()).send_notice(notice)
+    alerts = [alert for _, alert in store.read_alerts("late")]
     said = {
         sample.labels["subject"]: sample.labels["text"]
-        for family in alert_families([alerting("late", RULES, alerts, [], {})])
+        for family in alert_families([expose_alerts("late", RULES, alerts, [], {})])
         if family.name.endswith("said_timestamp_seconds")
         for sample in family.samples
     }
@@ -222,7 +226,7 @@ def test_a_number_in_other_units_is_told_by_its_mean_as_it_is_beside_the_mean_th
 
     lived(source, store, [*REGULAR[: REGULAR.index(START + BROKEN * DAY) : 8], midnight])
 
-    (found,) = [one for _, one in store.alerts("late") if one.series.subject == "feature:temp"]
+    (found,) = [one for _, one in store.read_alerts("late") if one.series.subject == "feature:temp"]
     of_day = (at >= START + BROKEN * DAY) & (at < START + (BROKEN + 1) * DAY)
     before = (at >= START + (BROKEN - 7) * DAY) & (at < START + BROKEN * DAY)
     change = found.breach.change
@@ -240,16 +244,20 @@ def test_what_is_accepted_ends_with_the_next_cycle_and_not_with_the_next_day(
 ) -> None:
     store, midnight = new_store(), START + (BROKEN + 2) * DAY
     lived(source, store, [*REGULAR[: REGULAR.index(midnight) : 8], midnight])
-    ((_, alert),) = [pair for pair in store.alerts("late") if pair[1].series.subject == "feature:temp"]
-    detail = accepted(alert, midnight - DAY, midnight, None).text()
+    ((_, alert),) = [pair for pair in store.read_alerts("late") if pair[1].series.subject == "feature:temp"]
+    detail = make_acceptance(alert, midnight - DAY, midnight, None).detail_json()
     subject = str(alert.series)
-    store.record([Event(model="late", at=midnight, kind=ACCEPTED, subject=subject, detail=detail)])
+    store.append_events(
+        [HistoryEvent(model="late", at=midnight, kind=ACCEPTED, subject=subject, detail=detail)]
+    )
 
     lived(source, store, [midnight + 12 * HOUR, midnight + DAY])
 
-    ended = {one.series.subject: (one.ended, one.resolved_at) for _, one in store.alerts("late", ended=True)}
-    assert ended["feature:temp"] == (Ended.ACCEPTED, midnight + 12 * HOUR)
-    assert len(ended) == len(store.alerts("late", ended=True))  # nor does it come again the next day
+    ended = {
+        one.series.subject: (one.ended, one.resolved_at) for _, one in store.read_alerts("late", ended=True)
+    }
+    assert ended["feature:temp"] == (EndReason.ACCEPTED, midnight + 12 * HOUR)
+    assert len(ended) == len(store.read_alerts("late", ended=True))  # nor does it come again the next day
 
 
 def test_what_is_accepted_on_the_day_it_was_found_is_said_to_stay_before_and_after_a_restart(
@@ -258,13 +266,13 @@ def test_what_is_accepted_on_the_day_it_was_found_is_said_to_stay_before_and_aft
     store, found = new_store(), START + (BROKEN + 1) * DAY
     monitored = monitored_of(source, store, **OPTIONS)
     monitored.cycle(found)
-    ((_, alert),) = [pair for pair in store.alerts("late") if pair[1].series.subject == "feature:temp"]
-    detail, subject = accepted(alert, found - DAY, found, None).text(), str(alert.series)
-    store.record([Event(model="late", at=found, kind=ACCEPTED, subject=subject, detail=detail)])
+    ((_, alert),) = [pair for pair in store.read_alerts("late") if pair[1].series.subject == "feature:temp"]
+    detail, subject = make_acceptance(alert, found - DAY, found, None).detail_json(), str(alert.series)
+    store.append_events([HistoryEvent(model="late", at=found, kind=ACCEPTED, subject=subject, detail=detail)])
 
     monitored.cycle(found + DAY)
 
-    said = {row.subject: row.measurement for _, _, row in store.current("late", frozenset({EVIDENCE}))}
+    said = {row.subject: row.measurement for _, _, row in store.read_current("late", frozenset({EVIDENCE}))}
     change = said["feature:temp"].change
     assert change is not None
     assert change.usual_since == "2024-01-22"
@@ -298,7 +306,7 @@ def test_a_version_is_new_once_and_named_alone_also_after_a_restart(new_store: N
             monitored.cycle(START + at * DAY)
         found = {
             (alert.since - START) // DAY: alert.breach.change.category
-            for _, alert in store.alerts("late", ended=True)
+            for _, alert in store.read_alerts("late", ended=True)
             if alert.series.subject == "log" and alert.breach.change is not None
         }
         assert found == {16: "v2", 20: "v3"}, restarts

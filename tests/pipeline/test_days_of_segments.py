@@ -11,21 +11,21 @@ from memory import MemorySource
 from sqlalchemy import delete
 from synthetic import READING, START, log_of, monitored_of, reference_rows, rows_of
 
-from monitor.alerts.defaults import Watched, default_rules
-from monitor.alerts.lifecycle import Ended, accepted
-from monitor.alerts.rules import ACCEPTED
-from monitor.app.pages.days import days_of_change
+from monitor.alerts.alert_rules import ACCEPTED
+from monitor.alerts.default_rules import RuleGrounds, default_rules
+from monitor.alerts.lifecycle import EndReason, make_acceptance
+from monitor.app.pages.charted_days import days_of_change
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.catalogue.daily import ALERTS, EVIDENCE
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.catalogue.daily_measures import ALERTS, EVIDENCE
+from monitor.measures.measurement_row import MeasurementRow
 from monitor.pipeline.sequential.judge_days import PartKey, first_days_key, read_watched_parts
-from monitor.records.pane import Part
-from monitor.records.reading import Task
-from monitor.specs.model import BudgetSpec
-from monitor.specs.rows import Event
-from monitor.store.adapter import SqlStore
-from monitor.store.tables.service import days as days_table
-from monitor.windows.ends import window_of
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask
+from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.stored_rows import HistoryEvent
+from monitor.store.sql_store import SqlStore
+from monitor.store.tables.service_schema import days as days_table
+from monitor.windows.window_ends import window_of
 
 NewStore = Callable[[], SqlStore]
 DAYS, BROKEN = 22, 18
@@ -37,8 +37,8 @@ OPTIONS: dict[str, Any] = {
     "rules": tuple(
         rule
         for rule in default_rules(
-            Watched(
-                task=Task.BINARY,
+            RuleGrounds(
+                task=ModelTask.BINARY,
                 windows=(("1d", DAY, HOUR),),
                 score=True,
                 labels=True,
@@ -92,7 +92,7 @@ def test_what_changes_in_one_segment_is_told_of_it_and_any_order_of_ticks_finds_
     rows = lived(source, regular, EVERY_DAY[::4])
     lived(source, disturbed, [EVERY_DAY[0], EVERY_DAY[9], EVERY_DAY[-1]], restarts=True)
 
-    (alert,) = (one for _, one in regular.alerts("late"))
+    (alert,) = (one for _, one in regular.read_alerts("late"))
     assert (alert.series.segment, alert.series.subject) == ("region=north", "score")
     assert START + (BROKEN + 1) * DAY <= alert.since <= START + (BROKEN + 2) * DAY
     assert [row.measurement.value for row in rows if row.measure == ALERTS] == [1.0]
@@ -125,7 +125,7 @@ def test_days_of_the_whole_are_the_same_with_segments_and_without(
 
     segmented, plain = watched
 
-    assert set(plain) == {(Part.RECORDS, False), (Part.LABELS, False)}
+    assert set(plain) == {(PaneHalf.RECORDS, False), (PaneHalf.LABELS, False)}
     assert {of: one.records for of, one in segmented.items() if not of[1]} == {
         of: one.records for of, one in plain.items()
     }
@@ -138,7 +138,7 @@ def test_a_store_of_before_keeps_the_days_of_the_whole_and_finds_those_of_segmen
     lived(source, store, [EVERY_DAY[0], EVERY_DAY[-2]])
     expected, model = rows_of(store)["days"], monitored_of(source, store, **OPTIONS).model
     watches = read_watched_parts(model, model.store)
-    keys = [first_days_key(model.counting, PartKey(part, True)) for part in Part]
+    keys = [first_days_key(model.counting, PartKey(part, True)) for part in PaneHalf]
     keys += [one.watch.key for (_, segments), one in watches.items() if segments and one.watch is not None]
     with store.engine.begin() as connection:
         gone = connection.execute(delete(days_table).where(days_table.c.key.in_(keys))).rowcount
@@ -154,14 +154,16 @@ def test_what_is_accepted_of_a_segment_is_expected_of_it_alone(
 ) -> None:
     store, seen = new_store(), START + (BROKEN + 3) * DAY
     lived(source, store, [EVERY_DAY[0], seen - DAY, seen])
-    ((_, alert),) = store.alerts("late")
-    detail = accepted(alert, seen - DAY, seen, None).text()
-    store.record([Event(model="late", at=seen, kind=ACCEPTED, subject=str(alert.series), detail=detail)])
+    ((_, alert),) = store.read_alerts("late")
+    detail = make_acceptance(alert, seen - DAY, seen, None).detail_json()
+    store.append_events(
+        [HistoryEvent(model="late", at=seen, kind=ACCEPTED, subject=str(alert.series), detail=detail)]
+    )
 
     rows = lived(source, store, [seen + DAY])
 
-    ((_, ended),) = store.alerts("late", ended=True)
+    ((_, ended),) = store.read_alerts("late", ended=True)
     evidence = {(row.segment, row.subject): row.measurement for row in rows if row.measure == EVIDENCE}
-    assert (ended.series.segment, ended.ended) == ("region=north", Ended.ACCEPTED)
+    assert (ended.series.segment, ended.ended) == ("region=north", EndReason.ACCEPTED)
     learning = {of for of, measured in evidence.items() if measured.reason == "learning"}
     assert learning == {("region=north", "score")}

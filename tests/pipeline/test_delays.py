@@ -3,15 +3,21 @@
 import numpy as np
 import pytest
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.core.typing import Ints
-from monitor.pipeline.delays import DelayCounts, delays_of
+from monitor.pipeline.delay_counts import DelayCounts, delays_of
 from monitor.records.counting import DELAY_EDGES
-from monitor.states.counters import Block, Counters, Layout
+from monitor.states.counters import CounterBlock, CounterLayout, Counters
 
 EDGES = np.asarray(DELAY_EDGES)
 CELLS = len(DELAY_EDGES) + 1
-LAYOUT = Layout((Block("tally", (3,), "a"), Block("delays", (2, CELLS), "b"), Block("after", (3,), "c")))
+LAYOUT = CounterLayout(
+    (
+        CounterBlock("tally", (3,), "a"),
+        CounterBlock("delays", (2, CELLS), "b"),
+        CounterBlock("after", (3,), "c"),
+    )
+)
 
 
 def whole(rng: np.random.Generator, longest: int) -> Counters:
@@ -19,15 +25,15 @@ def whole(rng: np.random.Generator, longest: int) -> Counters:
     dense = np.ones(LAYOUT.size, dtype=np.int64)
     seconds = rng.integers(0, longest, rng.integers(0, 30))
     cell = np.searchsorted(EDGES, seconds, side="right") + CELLS * rng.integers(0, 2, len(seconds))
-    dense[LAYOUT.slice("delays")] = np.bincount(cell, minlength=2 * CELLS)
-    return Counters.of(LAYOUT, dense)
+    dense[LAYOUT.block_slice("delays")] = np.bincount(cell, minlength=2 * CELLS)
+    return Counters.from_dense(LAYOUT, dense)
 
 
 def move(delays: DelayCounts, start: int, before: Counters | None, after: Counters | None) -> None:
     for counters, sign in ((before, -1), (after, 1)):
         if counters is not None:
             index, value = delays_of(counters)
-            delays.move(np.full(len(index), start), index, sign * value)
+            delays.add_delays(np.full(len(index), start), index, sign * value)
 
 
 def from_scratch(panes: dict[int, Counters], starts: Ints, ages: Ints) -> tuple[Ints, Ints]:
@@ -35,7 +41,7 @@ def from_scratch(panes: dict[int, Counters], starts: Ints, ages: Ints) -> tuple[
     for start, age in zip(starts.tolist(), ages.tolist(), strict=True):
         last = int(np.searchsorted(EDGES, age / SECOND, side="right")) - 1
         if start in panes:
-            seen = panes[start].block("delays").copy()
+            seen = panes[start].dense_block("delays").copy()
             seen[:, last + 1 :] = 0
             count += seen
             shown[:, max(last, 0)] += seen.sum(axis=1)
@@ -63,12 +69,12 @@ def test_delays_that_panes_can_show_are_those_of_a_count_from_scratch(seed: int)
     near = rng.random(len(longest)) < 0.5
     ages[np.searchsorted(starts, sorted(panes))[near]] = just_below[near]
 
-    found = delays.shown(starts, ages, panes.__getitem__)
+    found = delays.observable_delays(starts, ages, panes.__getitem__)
 
     count, shown = from_scratch(panes, starts, ages)
     assert np.array_equal(found.count, count)
     assert np.array_equal(found.shown, shown)
-    again = delays.shown(starts, ages, panes.__getitem__)
+    again = delays.observable_delays(starts, ages, panes.__getitem__)
     assert np.array_equal(again.count, count), "asking changes nothing"
 
 
@@ -80,7 +86,7 @@ def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
     other[LAYOUT.offsets["delays"] + CELLS + 0] = 2
     held: dict[int, Counters] = {}
     for start, dense in ((2 * HOUR, one), (4 * DAY, other), (4 * DAY, other)):
-        move(delays, start, held.get(start), counters := Counters.of(LAYOUT, dense))
+        move(delays, start, held.get(start), counters := Counters.from_dense(LAYOUT, dense))
         held[start] = counters
 
     first, count = delays.looked_back(10 * DAY)

@@ -9,13 +9,13 @@ import pytest
 from picking import picked
 from synthetic import READING, START, Log, log_of, monitored_of, reference_rows
 
-from monitor.core.clock import DAY, HOUR, ticks
+from monitor.core.clock import DAY, HOUR, ticks_between
 from monitor.core.measurement import Reason
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.caches import Caches
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 ONE_DAY = (window_of("1d", HOUR, DAY),)
 AREA, ERROR = "estimated_roc_auc", "estimated_roc_auc_error"
@@ -27,15 +27,15 @@ def test_the_newest_window_is_estimated_and_the_settled_one_says_by_how_much_it_
     monitored = monitored_of(log_of(12, per_day=480).source(), fresh_store, windows=ONE_DAY)
     estimates: dict[int, float] = {}
     settled: list[int] = []
-    for as_of in ticks(START, START + 12 * DAY, DAY):
+    for as_of in ticks_between(START, START + 12 * DAY, DAY):
         rows = monitored.cycle(as_of)[1]
         for row in picked(rows, AREA):
-            assert row.truth is Truth.NONE
+            assert row.truth is LabelTruth.NONE
             assert row.measurement.value is not None
             estimates[row.window_end] = row.measurement.value
         for row in picked(rows, ERROR):
-            (actual,) = [one for one in picked(rows, "roc_auc") if one.truth is Truth.SETTLED]
-            assert row.truth is Truth.SETTLED
+            (actual,) = [one for one in picked(rows, "roc_auc") if one.truth is LabelTruth.SETTLED]
+            assert row.truth is LabelTruth.SETTLED
             assert (row.window_end, row.coverage) == (actual.window_end, actual.coverage)
             assert actual.measurement.value is not None
             expected = estimates[row.window_end] - actual.measurement.value
@@ -43,7 +43,7 @@ def test_the_newest_window_is_estimated_and_the_settled_one_says_by_how_much_it_
             settled.append(row.window_end)
 
     assert len(set(settled)) >= 5
-    kept = [row for _, _, row in fresh_store.history(model="late", measure=ERROR)]
+    kept = [row for _, _, row in fresh_store.read_snapshot_rows(model="late", measure=ERROR)]
     assert {row.window_end for row in kept} >= set(settled)
 
 
@@ -51,18 +51,18 @@ def test_without_labels_in_the_reference_what_has_settled_before_a_window_teache
     fresh_store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned_from: list[tuple[int, int]] = []
-    maps = Caches.maps
+    maps = ModelCaches.maps_once
 
-    def recorded(caches: Caches, span: tuple[int, int], *given: Any) -> CalibrationMaps:
+    def recorded(caches: ModelCaches, span: tuple[int, int], *given: Any) -> CalibrationMaps:
         learned_from.append(span)
         return maps(caches, span, *given)
 
-    monkeypatch.setattr(Caches, "maps", recorded)
+    monkeypatch.setattr(ModelCaches, "maps_once", recorded)
     table = reference_rows().drop_columns(["label"])
     monitored = monitored_of(log_of(12, per_day=480).source(), fresh_store, windows=ONE_DAY, table=table)
     reasons: list[Reason | None] = []
     errors: list[MeasurementRow] = []
-    for as_of in ticks(START, START + 12 * DAY, DAY):
+    for as_of in ticks_between(START, START + 12 * DAY, DAY):
         rows = monitored.cycle(as_of)[1]
         reasons += [row.measurement.reason for row in picked(rows, AREA)]
         errors += picked(rows, ERROR)
@@ -76,7 +76,7 @@ def test_without_labels_in_the_reference_what_has_settled_before_a_window_teache
 
 def test_a_restart_estimates_alike(fresh_store: SqlStore) -> None:
     table, source = reference_rows().drop_columns(["label"]), log_of(9, per_day=480).source()
-    ends = list(ticks(START, START + 9 * DAY, DAY))
+    ends = list(ticks_between(START, START + 9 * DAY, DAY))
     running = monitored_of(source, fresh_store, windows=ONE_DAY, table=table)
     for as_of in ends:
         before = running.cycle(as_of)[1]
@@ -114,7 +114,7 @@ def test_a_segment_is_estimated_by_its_own_labels(fresh_store: SqlStore) -> None
     source = Log(predictions, log.labels).source()
     monitored = monitored_of(source, fresh_store, windows=ONE_DAY, reading=reading, table=reference)
 
-    rows = [monitored.cycle(as_of)[1] for as_of in ticks(START, START + 2 * DAY, DAY)][-1]
+    rows = [monitored.cycle(as_of)[1] for as_of in ticks_between(START, START + 2 * DAY, DAY)][-1]
 
     found = {row.segment: row for row in rows if row.measure == AREA and row.version is None}
     values = {segment: row.measurement.value for segment, row in found.items()}

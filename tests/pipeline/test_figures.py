@@ -6,10 +6,10 @@ from memory import MemorySource
 from synthetic import START, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.measures.rows import MeasurementRow
-from monitor.specs.model import Relation
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.specs.model_spec import Relation
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 NOON = START + 12 * HOUR
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 from row_examples import row_of
 from synthetic import SPEC
 
-from monitor.alerts.rules import Condition, Limit, Rule
+from monitor.alerts.alert_rules import BreachCondition, Rule, RuleLimit
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.keeping import place_of, rows_to_keep
-from monitor.windows.ends import window_of
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pipeline.kept_rows import place_of, rows_to_keep
+from monitor.windows.window_ends import window_of
 
 WEEK = window_of("7d", HOUR)
 SPEC_OF_WEEKS = replace(SPEC, windows=(WEEK, window_of("month", HOUR)), rules=())
@@ -27,7 +27,7 @@ NAMES = (
 
 def rows(end: int, window: str = "7d") -> list[MeasurementRow]:
     return [
-        row_of(name, Measurement(value=0.5, n=9), window=window, window_end=end, truth=Truth.NONE)
+        row_of(name, Measurement(value=0.5, n=9), window=window, window_end=end, truth=LabelTruth.NONE)
         for name in NAMES
     ]
 
@@ -51,7 +51,10 @@ def test_of_overlapping_windows_what_nobody_asks_for_is_left_out() -> None:
 
 def test_what_a_rule_judges_is_kept_of_its_window() -> None:
     rule = Rule(
-        name="far", measure="jensen_shannon_distance", condition=Condition(above=Limit(0.1)), window="7d"
+        name="far",
+        measure="jensen_shannon_distance",
+        condition=BreachCondition(above=RuleLimit(0.1)),
+        window="7d",
     )
     elsewhere = replace(rule, window="1d")
 

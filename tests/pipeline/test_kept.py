@@ -10,9 +10,9 @@ import pytest
 from synthetic import READING, SPEC, START, Log, labels_of, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.records.reading import Arms
-from monitor.store.adapter import SqlStore
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.records.reading import ComparedArms
+from monitor.store.sql_store import SqlStore
 
 ONE_DAY = SPEC.windows[:1]
 Kept = list[tuple[int, MeasurementRow]]
@@ -25,11 +25,15 @@ def log() -> Log:
 
 def kept(store: SqlStore, measure: str, window: str = "1d") -> Kept:
     """(as of, row) of a measure of the whole."""
-    found = store.history(model="late", window=window, measure=measure, segment="", version="", subject="")
-    return [(as_of, row) for _, as_of, row in found if not row.against and row.truth is not Truth.NOWCAST]
+    found = store.read_snapshot_rows(
+        model="late", window=window, measure=measure, segment="", version="", subject=""
+    )
+    return [
+        (as_of, row) for _, as_of, row in found if not row.against and row.truth is not LabelTruth.NOWCAST
+    ]
 
 
-def of_end(rows: Kept, end: int) -> list[tuple[int, Truth]]:
+def of_end(rows: Kept, end: int) -> list[tuple[int, LabelTruth]]:
     return [(as_of, row.truth) for as_of, row in rows if row.window_end == end]
 
 
@@ -52,8 +56,8 @@ def test_kept_ends_fall_once_a_day_though_windows_end_every_hour(fresh_store: Sq
     monitored.replay(START, START + 2 * DAY + 5 * HOUR, HOUR)
 
     assert {row.window_end for _, row in kept(fresh_store, "records")} == {START + DAY, START + 2 * DAY}
-    rows = [row for _, _, row in fresh_store.current("late") if row.window == "1d"]
-    current = {row.window_end for row in rows if row.truth is not Truth.SETTLED}
+    rows = [row for _, _, row in fresh_store.read_current("late") if row.window == "1d"]
+    current = {row.window_end for row in rows if row.truth is not LabelTruth.SETTLED}
     assert current == {START + 2 * DAY + 5 * HOUR}
 
 
@@ -64,7 +68,7 @@ def test_a_window_is_first_kept_when_it_has_ended_and_is_ready(fresh_store: SqlS
 
     monitored.replay(START, START + DAY + 4 * HOUR, HOUR)
 
-    assert of_end(kept(fresh_store, "records"), START + DAY) == [(START + DAY + 2 * HOUR, Truth.NONE)]
+    assert of_end(kept(fresh_store, "records"), START + DAY) == [(START + DAY + 2 * HOUR, LabelTruth.NONE)]
 
 
 def test_records_are_kept_once_and_performance_again_when_it_settles(fresh_store: SqlStore, log: Log) -> None:
@@ -73,10 +77,10 @@ def test_records_are_kept_once_and_performance_again_when_it_settles(fresh_store
     monitored.replay(START, START + 8 * DAY, DAY)
 
     end = START + 5 * DAY
-    assert of_end(kept(fresh_store, "records"), end) == [(end, Truth.NONE)]
+    assert of_end(kept(fresh_store, "records"), end) == [(end, LabelTruth.NONE)]
     assert of_end(kept(fresh_store, "accuracy"), end) == [
-        (end, Truth.PROVISIONAL),
-        (end + 2 * DAY, Truth.SETTLED),
+        (end, LabelTruth.PROVISIONAL),
+        (end + 2 * DAY, LabelTruth.SETTLED),
     ]
 
 
@@ -92,7 +96,7 @@ def test_a_window_is_kept_again_when_a_value_moved_by_a_quarter_of_its_half_widt
     monitored.replay(START, START + 9 * DAY, DAY)
 
     found = of_end(kept(fresh_store, "accuracy"), day + DAY)
-    assert found[-1] == (START + 8 * DAY, Truth.SETTLED)
+    assert found[-1] == (START + 8 * DAY, LabelTruth.SETTLED)
     assert START + 6 * DAY not in {as_of for as_of, _ in found}
     assert START + 7 * DAY not in {as_of for as_of, _ in found}
 
@@ -130,7 +134,7 @@ def test_labels_that_change_places_revise_a_kept_window(fresh_store: SqlStore, l
     monitored.replay(START, START + 8 * DAY, DAY)
 
     found = of_end(kept(fresh_store, "accuracy"), START + 3 * DAY)
-    assert found[-1] == (START + 7 * DAY, Truth.SETTLED)
+    assert found[-1] == (START + 7 * DAY, LabelTruth.SETTLED)
     assert found[-2][0] <= START + 6 * DAY
 
 
@@ -155,7 +159,7 @@ def test_a_window_is_revised_at_most_once_per_revise_every(fresh_store: SqlStore
 def test_strata_are_kept_when_a_window_is_first_measured_and_when_it_settles(
     fresh_store: SqlStore, log: Log
 ) -> None:
-    reading = replace(READING, arms=Arms(column="group", control="a", treatment="b"))
+    reading = replace(READING, arms=ComparedArms(column="group", control="a", treatment="b"))
     arms = pa.array(np.where(np.arange(log.predictions.num_rows) % 2, "a", "b"))
     labels = dict(zip(log.labels["id"].to_pylist(), log.labels["label"].to_pylist(), strict=True))
     turned = [
@@ -168,7 +172,7 @@ def test_strata_are_kept_when_a_window_is_first_measured_and_when_it_settles(
 
     monitored.replay(START, START + 8 * DAY, DAY)
 
-    found = fresh_store.history(model="late", window="1d", measure="accuracy")
+    found = fresh_store.read_snapshot_rows(model="late", window="1d", measure="accuracy")
     mine = [(as_of, row.segment) for _, as_of, row in found if row.window_end == START + 3 * DAY]
     by_time = {as_of: {segment for at, segment in mine if at == as_of} for as_of, _ in mine}
     assert by_time[START + 3 * DAY] == {None, "group=a", "group=b"}
@@ -192,10 +196,10 @@ def test_no_snapshot_is_kept_twice(fresh_store: SqlStore, log: Log) -> None:
             row.subject,
             row.against,
         )
-        for _, as_of, row in fresh_store.history(model="late")
+        for _, as_of, row in fresh_store.read_snapshot_rows(model="late")
     )
     assert set(keys.values()) == {1}
-    behind = {one.as_of for _, one in fresh_store.provenance("late")}
+    behind = {one.as_of for _, one in fresh_store.read_provenance("late")}
     assert behind == {key[0] for key in keys}
 
 
@@ -204,7 +208,7 @@ def test_provenance_says_what_was_read_and_how_far(fresh_store: SqlStore, log: L
 
     monitored.cycle(START + DAY)
 
-    [(_, found)] = fresh_store.provenance("late")
+    [(_, found)] = fresh_store.read_provenance("late")
     logged, reported = (
         np.asarray(column) for column in (log.predictions["logged_at"], log.labels["reported_at"])
     )
@@ -235,6 +239,6 @@ def test_old_revisions_go_with_the_audit_those_of_the_horizon_never(fresh_store:
     monitored.replay(START + 11 * DAY, START + 16 * DAY, DAY)
     after = of_end(kept(fresh_store, "accuracy"), day + DAY)
 
-    settled = [as_of for as_of, truth in before if truth is Truth.SETTLED]
+    settled = [as_of for as_of, truth in before if truth is LabelTruth.SETTLED]
     assert len(settled) > 2
     assert after == [(as_of, truth) for as_of, truth in before if as_of not in settled[1:-1]]

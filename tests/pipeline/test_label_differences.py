@@ -24,23 +24,23 @@ from synthetic import (
     reference_rows,
 )
 
-from monitor.core.clock import DAY, HOUR, MINUTE, ticks
+from monitor.core.clock import DAY, HOUR, MINUTE, ticks_between
 from monitor.core.errors import StoreError
 from monitor.pipeline.audit import DECIDED, WRONG
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.labels.differences import Differences as Added
-from monitor.records.pane import PanePart, Part
-from monitor.records.reading import Arms
-from monitor.specs.model import Relation
-from monitor.specs.rows import Event, PaneFacts
-from monitor.store.adapter import SqlStore
+from monitor.records.labels.label_differences import LabelDifferences as Added
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.records.reading import ComparedArms
+from monitor.specs.model_spec import Relation
+from monitor.specs.stored_rows import HistoryEvent, PaneFacts
+from monitor.store.sql_store import SqlStore
 
 OVERLAP = 15 * MINUTE  # as configured
 WIDE = replace(
     READING,
     versioned=True,
-    arms=Arms(column="arm", control="control", treatment="treatment"),
+    arms=ComparedArms(column="arm", control="control", treatment="treatment"),
     segments=("carrier",),
     horizon=3 * DAY,
 )
@@ -115,13 +115,13 @@ def _table(rows: list[tuple[int, Row]], now: int, names: list[str]) -> pa.Table:
 
 def stored(store: SqlStore, counting: Counting) -> dict[int, PanePart]:
     """Labels parts as they are kept."""
-    starts = [facts.start for facts in store.facts("late", 0) if facts.part is Part.LABELS]
-    return store.load_panes("late", Part.LABELS, starts, counting)
+    starts = [facts.start for facts in store.read_pane_facts("late", 0) if facts.part is PaneHalf.LABELS]
+    return store.load_panes("late", PaneHalf.LABELS, starts, counting)
 
 
 def counted(source: MemorySource, counting: Counting, panes: list[int], as_of: int) -> dict[int, PanePart]:
     """The same panes, counted whole now."""
-    table = source.labelled(None, [(0, 2**62)])  # type: ignore[arg-type]
+    table = source.read_labelled(None, [(0, 2**62)])  # type: ignore[arg-type]
     parts = count_labels(table, counting, panes=np.asarray(panes, np.int64), as_of=as_of)
     return {part.start: part for part in parts}
 
@@ -200,7 +200,7 @@ def test_after_each_cycle_every_pane_is_a_whole_count(
     for daemon, now in lived(history, fresh_store, kills=kills):
         kept = stored(fresh_store, daemon.model.counting)
         within = [start for start in kept if start >= daemon.model.oldest_pane(now)]
-        waiting = {pane.start for pane in fresh_store.waiting("late")}
+        waiting = {pane.start for pane in fresh_store.read_waiting_panes("late")}
         assert not waiting
         assert {start: kept[start] for start in within} == counted(
             history.source(now), daemon.model.counting, within, now
@@ -218,11 +218,11 @@ def test_labels_of_old_records_count_in_the_next_cycle_though_nothing_says_when_
     )
     reported = np.asarray(log.labels["reported_at"])
 
-    for now in ticks(START, START + 9 * DAY, DAY):
+    for now in ticks_between(START, START + 9 * DAY, DAY):
         daemon.cycle(now)
         kept, heard = stored(fresh_store, daemon.model.counting), reported[reported <= now]
         assert kept == counted(source, daemon.model.counting, list(kept), now)
-        assert fresh_store.state("late").reported_cursor == (heard.max() if len(heard) else None)
+        assert fresh_store.read_state("late").reported_cursor == (heard.max() if len(heard) else None)
 
 
 NOON = START + 12 * HOUR
@@ -239,13 +239,13 @@ def cycled(store: SqlStore, source: MemorySource, until: int, **options: Any) ->
     """Hourly cycles from noon on; nothing settles."""
     rare: dict[str, Any] = {"windows": (), "every": HOUR, "audit_every": DAY, "settle_after": 15 * DAY}
     daemon = monitored_of(source, store, reference=False, **rare, **options)
-    for now in ticks(NOON, until, HOUR):
+    for now in ticks_between(NOON, until, HOUR):
         daemon.cycle(now)
     return daemon
 
 
 def at_noon(store: SqlStore) -> PaneFacts:
-    return facts_of(store, NOON)[Part.LABELS]
+    return facts_of(store, NOON)[PaneHalf.LABELS]
 
 
 def corrected(at: int, when: int) -> tuple[str, int, int, str]:
@@ -313,12 +313,12 @@ def test_a_label_that_becomes_visible_within_the_overlap_has_its_pane_counted_wh
 
     assert at_noon(fresh_store).counted_as_of == NOON + 6 * HOUR
     [expected] = count_labels(
-        later.labelled(SPEC, [(NOON, NOON + HOUR)]),
+        later.read_labelled(SPEC, [(NOON, NOON + HOUR)]),
         daemon.model.counting,
         panes=np.asarray([NOON]),
         as_of=NOON + 6 * HOUR,
     )
-    assert pane_of(daemon.model, NOON, Part.LABELS) == expected
+    assert pane_of(daemon.model, NOON, PaneHalf.LABELS) == expected
 
 
 def test_a_pane_that_settles_is_counted_whole_once_if_differences_moved_it(fresh_store: SqlStore) -> None:
@@ -328,7 +328,7 @@ def test_a_pane_that_settles_is_counted_whole_once_if_differences_moved_it(fresh
     )
 
     counted = set()
-    for now in ticks(NOON, NOON + 45 * HOUR, HOUR):
+    for now in ticks_between(NOON, NOON + 45 * HOUR, HOUR):
         daemon.cycle(now)
         if now > NOON:
             counted.add((at_noon(fresh_store).counted_as_of - NOON) // HOUR)
@@ -343,22 +343,24 @@ def test_an_audit_that_finds_a_difference_wrong_has_labels_counted_whole_until_s
     there = [corrected(4, NOON + 60 * HOUR), corrected(5, NOON + 100 * HOUR)]
     daemon = cycled(fresh_store, labelled_log(corrected(3, NOON + 5 * HOUR), *there), NOON + 20 * HOUR)
     daemon.change(source=labelled_log(*there))
-    for now in ticks(NOON + 20 * HOUR, NOON + 51 * HOUR, HOUR):
+    for now in ticks_between(NOON + 20 * HOUR, NOON + 51 * HOUR, HOUR):
         _, rows = daemon.cycle(now)
 
-    [event] = fresh_store.events("late", WRONG)
+    [event] = fresh_store.read_events("late", WRONG)
     assert '"panes": 1' in event.detail
     assert only(rows, "labels_counted_whole").measurement.value == 1
     assert at_noon(fresh_store).counted_as_of == event.at
 
     again = daemon.other()  # another process knows it too
-    for now in ticks(NOON + 51 * HOUR, NOON + 75 * HOUR, HOUR):
+    for now in ticks_between(NOON + 51 * HOUR, NOON + 75 * HOUR, HOUR):
         again.cycle(now)
     assert at_noon(fresh_store).counted_as_of == at_noon(fresh_store).labelled_as_of == event.at + DAY
 
-    fresh_store.record([Event(model="late", at=NOON + 75 * HOUR, kind=DECIDED, who="ann", why="looked")])
+    fresh_store.append_events(
+        [HistoryEvent(model="late", at=NOON + 75 * HOUR, kind=DECIDED, who="ann", why="looked")]
+    )
     decided = daemon.other()
-    for now in ticks(NOON + 75 * HOUR, NOON + 101 * HOUR, HOUR):
+    for now in ticks_between(NOON + 75 * HOUR, NOON + 101 * HOUR, HOUR):
         _, rows = decided.cycle(now)
     assert only(rows, "labels_counted_whole").measurement.value == 0
     assert at_noon(fresh_store).labelled_as_of == NOON + 100 * HOUR
@@ -374,34 +376,34 @@ def test_labels_later_than_the_overlap_are_found_by_the_audit_and_nothing_is_cal
     daemon = cycled(fresh_store, MemorySource(event, labels_of([*some, moved])), NOON + 20 * HOUR)
     daemon.change(source=MemorySource(event, labels_of([*some, moved, late])))
 
-    for now in ticks(NOON + 20 * HOUR, NOON + 51 * HOUR, HOUR):
+    for now in ticks_between(NOON + 20 * HOUR, NOON + 51 * HOUR, HOUR):
         daemon.cycle(now)
 
     assert at_noon(fresh_store).labelled == 32
-    assert fresh_store.events("late", WRONG) == []
+    assert fresh_store.read_events("late", WRONG) == []
 
 
 def test_of_two_processes_that_write_labels_one_does(store: SqlStore) -> None:
     daemon = cycled(store, labelled_log(corrected(3, NOON + 5 * HOUR)), NOON + 6 * HOUR)
     layout = daemon.model.counting.stored_as(daemon.model.counting.labels)
-    part, facts = pane_of(daemon.model, NOON, Part.LABELS), at_noon(store)
-    writes, _ = store.differences("late", layout)
+    part, facts = pane_of(daemon.model, NOON, PaneHalf.LABELS), at_noon(store)
+    writes, _ = store.read_differences("late", layout)
     added = differing(daemon.model.counting.labels.size, [(part, part)], [(NOON, 7, 8, 9)], NOON + DAY)
 
     for late in (writes, writes - 1, writes + 2):
         with pytest.raises(StoreError, match='panes of "late": another process has counted them meanwhile'):
             store.add_differences("late", added, layout, writes=late)
         with pytest.raises(StoreError, match="another process"):
-            store.save_panes("late", Part.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=late)
+            store.save_panes("late", PaneHalf.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=late)
 
     assert at_noon(store) == facts
     store.add_differences("late", added, layout, writes=writes + 1)
     moved = replace(facts, labelled=7, checksum=8, newest=9, labelled_as_of=NOON + DAY)
     assert at_noon(store) == moved
-    assert pane_of(daemon.model, NOON, Part.LABELS).labelled == 7
-    store.save_panes("late", Part.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=writes + 2)
+    assert pane_of(daemon.model, NOON, PaneHalf.LABELS).labelled == 7
+    store.save_panes("late", PaneHalf.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=writes + 2)
     assert at_noon(store).labelled == part.labelled, "counted whole since: the difference is in it"
-    assert store.differences("late", layout) == (writes + 2, [])
+    assert store.read_differences("late", layout) == (writes + 2, [])
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["first search", "later search"])
@@ -421,6 +423,6 @@ def test_a_label_of_a_record_that_is_not_logged_yet_is_not_heard_of(
         daemon.cycle(NOON + HOUR)
 
     daemon.cycle(NOON + 3 * HOUR)
-    assert fresh_store.state("late").reported_cursor == NOON + HOUR
+    assert fresh_store.read_state("late").reported_cursor == NOON + HOUR
     daemon.cycle(NOON + 9 * HOUR)
     assert at_noon(fresh_store).labelled == 2

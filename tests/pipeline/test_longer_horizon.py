@@ -10,9 +10,9 @@ from serving import Bench, model, predictions, sqlite_bench
 from synthetic import labels_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.measures.catalogue.daily import DAILY
+from monitor.measures.catalogue.daily_measures import DAILY
 from monitor.pipeline.audit import SINCE_AUDIT
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
 START, END = from_iso("2024-03-01"), from_iso("2024-04-10")
 OPTIONS = """
@@ -84,7 +84,7 @@ def test_an_old_row_that_is_logged_while_a_process_starts_changes_no_history(
         if restarted:
             process = monitored_of(source, store, reference=False, windows=(), every=HOUR)
         process.cycle(START + 2 * DAY + 2 * HOUR)
-        states.append(store.state("late"))
+        states.append(store.read_state("late"))
 
     assert states[0] == states[1]
     assert states[0].oldest == START + DAY

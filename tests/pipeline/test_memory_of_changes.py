@@ -9,7 +9,7 @@ import pytest
 from serving import bench_in, model
 
 from monitor.core.clock import from_iso
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 START, DAYS = from_iso("2024-03-01"), 30
 SMALL, LARGE = 30_000, 300_000
@@ -31,16 +31,16 @@ READ = """
 import re, sys
 from pathlib import Path
 
-from monitor.app.wiring import opened
-from monitor.config.load import settings_of
-from monitor.pipeline.changes.dirty import find_changes
-from monitor.pipeline.audit import audit
+from monitor.app.application import open_application
+from monitor.config.config_loading import settings_of
+from monitor.pipeline.changes.dirty_panes import find_changes
+from monitor.pipeline.audit import audit_log
 
 path, as_of = Path(sys.argv[1]), int(sys.argv[2])
-with opened(settings_of(path, {}), path.parent) as app:
+with open_application(settings_of(path, {}), path.parent) as app:
     (model, caches), state = app.prepared("late"), app.store.state("late")
     changes = find_changes(model, caches.panes, state, as_of)
-    audit(model, caches.panes, changes, (), as_of)
+    audit_log(model, caches.panes, changes, (), as_of)
     held = Path("/proc/self/status").read_text()  # getrusage tells what the parent held, if that is more
     print(changes.read, int(re.search(r"VmHWM:\\s+(\\d+)", held)[1]) // 1024)
 """
@@ -56,7 +56,7 @@ def read(directory: Path, rows: int) -> tuple[int, int]:
     bench = bench_in(directory)
     text = model(options=OPTIONS)
     bench.configure(text[: text.index("[models.reference]")])
-    migrate(bench.store_url)
+    migrate_store(bench.store_url)
     as_of = START + DAYS * 86_400_000_000
     command = [sys.executable, "-c", READ, str(directory / "config.toml"), str(as_of)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -13,12 +13,12 @@ from synthetic import READING, SPEC, START, labels_of, log_of, monitored_of, pre
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Reason
-from monitor.measures.rows import Truth
-from monitor.records.pane import Part
-from monitor.records.reading import Reading, Task
+from monitor.measures.measurement_row import LabelTruth
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
-from monitor.specs.model import Relation
-from monitor.store.adapter import SqlStore
+from monitor.specs.model_spec import Relation
+from monitor.store.sql_store import SqlStore
 
 ONE_DAY = SPEC.windows[:1]
 LOG = log_of(6)
@@ -34,21 +34,21 @@ def test_a_model_without_labels_has_shift_and_no_performance(fresh_store: SqlSto
     monitored.replay(START, START + 3 * DAY, DAY)
     _, rows = monitored.cycle(START + 4 * DAY)
 
-    assert {row.truth for row in rows} == {Truth.NONE}
-    assert only(rows, "records", truth=Truth.NONE).measurement.value == 240
-    assert only(rows, "stability_index", truth=Truth.NONE, subject="score").measurement.value is not None
-    assert {one.part for one in fresh_store.facts("late", START)} == {Part.RECORDS}
-    assert fresh_store.waiting("late") == []
+    assert {row.truth for row in rows} == {LabelTruth.NONE}
+    assert only(rows, "records", truth=LabelTruth.NONE).measurement.value == 240
+    assert only(rows, "stability_index", truth=LabelTruth.NONE, subject="score").measurement.value is not None
+    assert {one.part for one in fresh_store.read_pane_facts("late", START)} == {PaneHalf.RECORDS}
+    assert fresh_store.read_waiting_panes("late") == []
 
 
 def test_a_model_without_a_reference_has_performance_and_no_shift(fresh_store: SqlStore) -> None:
     monitored = monitored_of(LOG.source(), fresh_store, reference=False, windows=ONE_DAY)
 
     monitored.replay(START, START + 5 * DAY, DAY)
-    rows = [row for _, _, row in fresh_store.current("late")]
+    rows = [row for _, _, row in fresh_store.read_current("late")]
 
-    assert only(rows, "accuracy", truth=Truth.SETTLED).measurement.value is not None
-    missing = only(rows, "stability_index", truth=Truth.NONE, subject="score").measurement
+    assert only(rows, "accuracy", truth=LabelTruth.SETTLED).measurement.value is not None
+    missing = only(rows, "stability_index", truth=LabelTruth.NONE, subject="score").measurement
     assert missing.reason is Reason.NO_REFERENCE
 
 
@@ -68,10 +68,14 @@ def test_without_logged_at_the_lookback_is_read_again_each_cycle(fresh_store: Sq
     monitored.change(source=MemorySource(grown, LOG.labels))
     monitored.cycle(START + 5 * DAY)
 
-    rows = {one.start: one.rows for one in fresh_store.facts("late", START) if one.part is Part.RECORDS}
+    rows = {
+        one.start: one.rows
+        for one in fresh_store.read_pane_facts("late", START)
+        if one.part is PaneHalf.RECORDS
+    }
     assert rows[START + 3 * DAY + HOUR] == 11
     assert rows[START + DAY + HOUR] == 10
-    assert fresh_store.state("late").logged_cursor is None
+    assert fresh_store.read_state("late").logged_cursor is None
 
 
 def test_without_reported_at_labels_within_the_lookback_are_read_again(fresh_store: SqlStore) -> None:
@@ -89,15 +93,15 @@ def test_without_reported_at_labels_within_the_lookback_are_read_again(fresh_sto
     monitored.change(source=MemorySource(LOG.predictions, early))
     _, rows = monitored.cycle(START + 2 * DAY)
 
-    row = only(rows, "accuracy", truth=Truth.SETTLED)
+    row = only(rows, "accuracy", truth=LabelTruth.SETTLED)
     assert row.window_end == START + DAY
     assert row.coverage == pytest.approx(0.97, abs=0.03)
-    assert fresh_store.waiting("late") == []
+    assert fresh_store.read_waiting_panes("late") == []
 
 
-def regression() -> tuple[Reading, pa.Table, MemorySource]:
-    reading = Reading(
-        task=Task.REGRESSION,
+def regression() -> tuple[ReadingOptions, pa.Table, MemorySource]:
+    reading = ReadingOptions(
+        task=ModelTask.REGRESSION,
         numeric=("temp",),
         labelled=True,
         time_units=READING.time_units,
@@ -127,15 +131,15 @@ def test_a_regression_settles_and_is_measured(fresh_store: SqlStore) -> None:
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    rows = [row for _, _, row in fresh_store.current("late")]
-    measured = only(rows, "mean_squared_error", truth=Truth.SETTLED).measurement
+    rows = [row for _, _, row in fresh_store.read_current("late")]
+    measured = only(rows, "mean_squared_error", truth=LabelTruth.SETTLED).measurement
     assert measured.value == pytest.approx(4.0)
-    assert fresh_store.waiting("late") == []
+    assert fresh_store.read_waiting_panes("late") == []
 
 
 def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> None:
-    reading = Reading(
-        task=Task.MULTICLASS,
+    reading = ReadingOptions(
+        task=ModelTask.MULTICLASS,
         classes=("A", "B", "C"),
         labelled=True,
         time_units=READING.time_units,
@@ -154,8 +158,8 @@ def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> N
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    rows = [row for _, _, row in fresh_store.current("late")]
-    settled = only(rows, "accuracy", truth=Truth.SETTLED)
+    rows = [row for _, _, row in fresh_store.read_current("late")]
+    settled = only(rows, "accuracy", truth=LabelTruth.SETTLED)
     end = settled.window_end
     event = dict(
         zip(LOG.predictions["id"].to_pylist(), LOG.predictions["event_time"].to_pylist(), strict=True)
@@ -183,8 +187,8 @@ def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fres
 
     layouts = {
         one.start: one.layout
-        for one in fresh_store.facts("late", START)
-        if one.part is Part.RECORDS and one.rows
+        for one in fresh_store.read_pane_facts("late", START)
+        if one.part is PaneHalf.RECORDS and one.rows
     }
     recounted = {
         start
@@ -242,7 +246,7 @@ def test_small_corrections_of_a_regression_revise_a_kept_window(unit: float, fre
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    history = fresh_store.history(model="late", window="1d", measure="mean_absolute_error")
+    history = fresh_store.read_snapshot_rows(model="late", window="1d", measure="mean_absolute_error")
     errors = [
         (as_of, row.measurement.value)
         for _, as_of, row in history
@@ -256,8 +260,8 @@ def test_small_corrections_of_a_regression_revise_a_kept_window(unit: float, fre
 
 def test_classes_that_change_places_revise_a_kept_window(fresh_store: SqlStore) -> None:
     """1 + 3 = 2 + 2: of a day's labels those of the outer classes become the middle one, and back."""
-    reading = Reading(
-        task=Task.MULTICLASS,
+    reading = ReadingOptions(
+        task=ModelTask.MULTICLASS,
         classes=("a", "b", "c"),
         labelled=True,
         time_units=READING.time_units,
@@ -283,7 +287,9 @@ def test_classes_that_change_places_revise_a_kept_window(fresh_store: SqlStore) 
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    history = fresh_store.history(model="late", window="1d", measure="accuracy", segment="", version="")
+    history = fresh_store.read_snapshot_rows(
+        model="late", window="1d", measure="accuracy", segment="", version=""
+    )
     shares = [
         (as_of, row.measurement.value) for _, as_of, row in history if row.window_end == START + 2 * DAY
     ]

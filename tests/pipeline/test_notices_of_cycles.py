@@ -6,16 +6,18 @@ from memory import MemorySource
 from sqlalchemy import select
 from synthetic import START, log_of, monitored_of
 
-from monitor.alerts.messages import Recipient
-from monitor.alerts.rules import Condition, Limit, Rule, Severity
+from monitor.alerts.alert_messages import Recipient
+from monitor.alerts.alert_rules import BreachCondition, Rule, RuleLimit, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import reading
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import read_transaction
 from monitor.store.tables import outbox
 
 NewStore = Callable[[], SqlStore]
 DAYS = 3
-STOPPED = Rule(name="stopped", measure="log_age", condition=Condition(above=Limit(12 * HOUR / SECOND)))
+STOPPED = Rule(
+    name="stopped", measure="log_age", condition=BreachCondition(above=RuleLimit(12 * HOUR / SECOND))
+)
 CHAT, PAGER = Recipient("chat"), Recipient("pager", Severity.CRITICAL)
 
 
@@ -33,7 +35,7 @@ def lived(store: SqlStore, *recipients: Recipient, restarts: bool = False) -> li
 
 
 def rows(store: SqlStore) -> list[dict[str, object]]:
-    with reading(store.engine) as connection:
+    with read_transaction(store.engine) as connection:
         found = connection.execute(select(outbox).order_by(outbox.c.key)).mappings()
         return [{name: value for name, value in row.items() if name != "written_at"} for row in found]
 
@@ -53,4 +55,4 @@ def test_without_recipients_nothing_is_written(new_store: NewStore) -> None:
     store = new_store()
 
     assert lived(store) == []
-    assert [alert.series.rule for _, alert in store.alerts("late")] == ["stopped"]
+    assert [alert.series.rule for _, alert in store.read_alerts("late")] == ["stopped"]

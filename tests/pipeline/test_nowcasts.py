@@ -9,14 +9,14 @@ import pytest
 from picking import only, picked
 from synthetic import READING, START, Log, Monitored, monitored_of, predictions_of
 
-from monitor.alerts.rules import Condition, Limit, Rule
+from monitor.alerts.alert_rules import BreachCondition, Rule, RuleLimit
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.records.reading import Task
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.records.reading import ModelTask
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 DAYS, NOW = 60, START + 50 * DAY
 WINDOWS = (window_of("1d", HOUR), window_of("10d", HOUR))
@@ -45,7 +45,9 @@ def model(log: Log, store: SqlStore, **options: Any) -> Monitored:
     return monitored_of(log.source(), store, **{"windows": WINDOWS, **options})
 
 
-def told(rows: list[MeasurementRow], measure: str, truth: Truth = Truth.NOWCAST, **at: Any) -> MeasurementRow:
+def told(
+    rows: list[MeasurementRow], measure: str, truth: LabelTruth = LabelTruth.NOWCAST, **at: Any
+) -> MeasurementRow:
     return only(rows, measure, truth=truth, **{"window": "10d", **at})
 
 
@@ -67,7 +69,7 @@ def test_a_nowcast_is_near_to_what_comes_where_the_raw_value_is_far_off(
 
     _, rows = monitored.cycle(NOW)
 
-    raw, row = told(rows, "base_rate", Truth.PROVISIONAL), told(rows, "base_rate")
+    raw, row = told(rows, "base_rate", LabelTruth.PROVISIONAL), told(rows, "base_rate")
     truth = final(log, NOW - 10 * DAY, NOW)
     assert raw.measurement.value is not None
     assert row.measurement.value is not None
@@ -78,17 +80,17 @@ def test_a_nowcast_is_near_to_what_comes_where_the_raw_value_is_far_off(
     assert raw.measurement.interval is not None
     assert raw.measurement.interval.upper < truth
     assert row.coverage == raw.coverage
-    mine = [row for row in rows if row.truth is Truth.NOWCAST]
-    assert all(Task.BINARY in BY_NAME[row.measure].nowcast for row in mine if not row.against)
+    mine = [row for row in rows if row.truth is LabelTruth.NOWCAST]
+    assert all(ModelTask.BINARY in BY_NAME[row.measure].nowcast for row in mine if not row.against)
     assert all(row.of_whole for row in mine)
 
 
 def test_a_window_whose_labels_are_mostly_to_come_is_too_early(log: Log, fresh_store: SqlStore) -> None:
     _, rows = model(log, fresh_store).cycle(NOW)
 
-    assert {row.measurement.reason for row in rows if row.truth is Truth.NOWCAST and row.window == "1d"} == {
-        Reason.TOO_EARLY
-    }
+    assert {
+        row.measurement.reason for row in rows if row.truth is LabelTruth.NOWCAST and row.window == "1d"
+    } == {Reason.TOO_EARLY}
 
 
 def test_of_a_young_log_nothing_is_told(log: Log, fresh_store: SqlStore) -> None:
@@ -136,7 +138,7 @@ def test_a_process_that_starts_again_tells_the_same(log: Log, fresh_store: SqlSt
     _, rows = monitored.cycle(NOW)
     _, again = monitored.other().cycle(NOW)
 
-    first, second = ([row for row in each if row.truth is Truth.NOWCAST] for each in (rows, again))
+    first, second = ([row for row in each if row.truth is LabelTruth.NOWCAST] for each in (rows, again))
     assert first == second != []
 
 
@@ -147,12 +149,16 @@ def test_nowcasts_are_kept_with_the_provisional_values_and_shown_beside_them(
     monitored.replay(NOW - 3 * DAY, NOW, DAY)
 
     every, known = (
-        [row for _, _, row in fresh_store.history(model="late", measure="accuracy", as_of=moment)]
+        [row for _, _, row in fresh_store.read_snapshot_rows(model="late", measure="accuracy", as_of=moment)]
         for moment in (None, NOW)
     )
     kept, as_of = ([row for row in rows if row.window_end == NOW] for rows in (every, known))
 
-    assert {row.truth for row in kept} == {Truth.PROVISIONAL, Truth.NOWCAST} == {row.truth for row in as_of}
+    assert (
+        {row.truth for row in kept}
+        == {LabelTruth.PROVISIONAL, LabelTruth.NOWCAST}
+        == {row.truth for row in as_of}
+    )
 
 
 @pytest.mark.parametrize("shown", [True, False])
@@ -160,7 +166,7 @@ def test_a_rule_on_nowcasts_is_judged_in_each_cycle(shown: bool, log: Log, fresh
     rule = Rule(
         name="rare",
         measure="base_rate",
-        condition=Condition(below=Limit(0.9)),
+        condition=BreachCondition(below=RuleLimit(0.9)),
         window="10d",
         truth="nowcast",
     )
@@ -168,7 +174,7 @@ def test_a_rule_on_nowcasts_is_judged_in_each_cycle(shown: bool, log: Log, fresh
 
     monitored.cycle(NOW, shown=shown)
 
-    [(_, alert)] = fresh_store.alerts("late")
+    [(_, alert)] = fresh_store.read_alerts("late")
     assert alert.series.rule == "rare"
 
 
@@ -178,7 +184,9 @@ def test_delays_that_follow_the_score_within_a_class_are_warned_of(
 ) -> None:
     _, rows = model(slow_positives(by_score=by_score), fresh_store).cycle(NOW)
 
-    assert {row.warning for row in picked(rows, "accuracy", truth=Truth.NOWCAST, window="10d")} == {warning}
+    assert {row.warning for row in picked(rows, "accuracy", truth=LabelTruth.NOWCAST, window="10d")} == {
+        warning
+    }
 
 
 def test_numbers_are_told_pane_by_pane(fresh_store: SqlStore) -> None:
@@ -199,7 +207,7 @@ def test_numbers_are_told_pane_by_pane(fresh_store: SqlStore) -> None:
             "label": pa.array(prediction - error),
         }
     )
-    reading = replace(READING, task=Task.REGRESSION, classes=(), has_score=False, threshold=None)
+    reading = replace(READING, task=ModelTask.REGRESSION, classes=(), has_score=False, threshold=None)
     monitored = monitored_of(
         Log(predictions, labels).source(), fresh_store, windows=WINDOWS, reading=reading, reference=False
     )
@@ -207,7 +215,8 @@ def test_numbers_are_told_pane_by_pane(fresh_store: SqlStore) -> None:
     _, rows = monitored.cycle(NOW)
 
     raw, row = (
-        told(rows, "mean_absolute_error", truth).measurement for truth in (Truth.PROVISIONAL, Truth.NOWCAST)
+        told(rows, "mean_absolute_error", truth).measurement
+        for truth in (LabelTruth.PROVISIONAL, LabelTruth.NOWCAST)
     )
     inside = (event >= NOW - 10 * DAY) & (event < NOW)
     final_error = float(np.abs(error[inside]).mean())

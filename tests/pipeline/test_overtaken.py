@@ -12,10 +12,10 @@ from synthetic import READING, START, log_of, monitored_of, rows_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.errors import LeaseLost
-from monitor.pipeline import count
-from monitor.specs.model import ModelSpec
+from monitor.pipeline import pane_counting
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Lease, Range
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
 WIDE = replace(READING, pane=12 * HOUR)
 EARLIER, LATER = START + 3 * DAY, START + 4 * DAY
@@ -28,16 +28,18 @@ class Pausing(MemorySource):
     pause: Callable[[], None] = lambda: None
     where: str = ""
 
-    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+    def read_changed_records(
+        self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range
+    ) -> pa.Table:
         return self._paused(
-            "changes", super().changed_records(model, since=since, as_of=as_of, bounds=bounds)
+            "changes", super().read_changed_records(model, since=since, as_of=as_of, bounds=bounds)
         )
 
-    def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
-        return self._paused("records", super().records(model, ranges))
+    def read_records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        return self._paused("records", super().read_records(model, ranges))
 
-    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
-        return self._paused("labels", super().labelled(model, ranges))
+    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        return self._paused("labels", super().read_labelled(model, ranges))
 
     def _paused(self, where: str, table: pa.Table) -> pa.Table:
         if where == self.where:
@@ -53,17 +55,17 @@ def source() -> MemorySource:
 
 def overtake(store: SqlStore, source: MemorySource) -> None:
     """A later cycle of another process, start to end."""
-    token = store.claim("late", "b", MINUTE)
+    token = store.claim_lease("late", "b", MINUTE)
     assert token is not None
     monitored_of(source, store, reading=WIDE).cycle(
         LATER, lease=Lease(token, MINUTE, time.monotonic, time.monotonic())
     )
-    store.release("late", token)
+    store.release_lease("late", token)
 
 
 def expired(store: SqlStore) -> Lease:
     """A lease that is over as soon as it begins, and is not renewed to any effect."""
-    token = store.claim("late", "a", 0)
+    token = store.claim_lease("late", "a", 0)
     assert token is not None
     return Lease(token, 0, time.monotonic, 0.0)
 
@@ -83,13 +85,13 @@ def test_a_cycle_that_is_overtaken_while_it_reads_leaves_what_the_other_wrote(
         monitored_of(pausing, store, reading=WIDE).cycle(EARLIER, lease=expired(store))
 
     assert after == [rows_of(store)]
-    assert {facts.counted_as_of for facts in store.facts("late", 0)} == {LATER}
+    assert {facts.counted_as_of for facts in store.read_pane_facts("late", 0)} == {LATER}
 
 
 def test_a_cycle_that_is_overtaken_between_two_chunks_leaves_what_the_other_wrote(
     store: SqlStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(count, "MOST_PANES", 2)
+    monkeypatch.setattr(pane_counting, "MOST_PANES", 2)
     after: list[object] = []
     asked = iter(range(100))
 
@@ -108,20 +110,20 @@ def test_a_cycle_that_is_overtaken_between_two_chunks_leaves_what_the_other_wrot
 def test_a_lease_is_renewed_between_chunks(
     store: SqlStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(count, "MOST_PANES", 2)
+    monkeypatch.setattr(pane_counting, "MOST_PANES", 2)
     others: list[int | None] = []
     lease = replace(expired(store), ttl=MINUTE, renewed=float("-inf"))
 
     def stopping() -> bool:
-        if store.facts("late", 0):
-            others.append(store.claim("late", "b", MINUTE))
+        if store.read_pane_facts("late", 0):
+            others.append(store.claim_lease("late", "b", MINUTE))
         return False
 
     monitored_of(source, store, reading=WIDE).cycle(EARLIER, lease=lease, stopping=stopping)
 
     assert len(others) > 1
     assert set(others) == {None}
-    assert store.state("late").as_of == EARLIER
+    assert store.read_state("late").as_of == EARLIER
 
 
 def test_a_lease_is_renewed_between_pieces_of_a_long_search_for_labels(
@@ -129,15 +131,15 @@ def test_a_lease_is_renewed_between_pieces_of_a_long_search_for_labels(
 ) -> None:
     monitored_of(source, store, reading=WIDE).cycle(EARLIER)
     others: list[int | None] = []
-    lease, relabelled = replace(expired(store), ttl=MINUTE, renewed=float("-inf")), source.relabelled
+    lease, relabelled = replace(expired(store), ttl=MINUTE, renewed=float("-inf")), source.read_relabelled
 
     def pieces(*spec: Any, **span: Any) -> Iterator[Any]:
         for piece in relabelled(*spec, **span):
             yield piece
-            others.append(store.claim("late", "b", MINUTE))
+            others.append(store.claim_lease("late", "b", MINUTE))
 
-    monkeypatch.setattr(source, "relabelled", pieces)
+    monkeypatch.setattr(source, "read_relabelled", pieces)
     monitored_of(source, store, reading=WIDE).cycle(LATER, lease=lease)
 
     assert others == [None, None]
-    assert store.state("late").as_of == LATER
+    assert store.read_state("late").as_of == LATER

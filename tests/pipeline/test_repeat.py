@@ -13,14 +13,14 @@ from stopping import Crash, Crashing
 from store_examples import read_only
 from synthetic import READING, START, log_of, monitored_of, rows_of
 
-from monitor.core.clock import DAY, HOUR, ticks
+from monitor.core.clock import DAY, HOUR, ticks_between
 from monitor.core.errors import MonitorError, StoreError
-from monitor.pipeline import count
-from monitor.pipeline.count import Stopped
+from monitor.pipeline import pane_counting
+from monitor.pipeline.pane_counting import CycleStopped
 from monitor.records.counting import Counting
-from monitor.records.pane import Part
+from monitor.records.pane import PaneHalf
 from monitor.specs.protocols import Store
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 from monitor.store.tables import METADATA
 
 NewStore = Callable[[], SqlStore]
@@ -53,7 +53,7 @@ def as_read(store: SqlStore, counting: Counting) -> dict[str, list[Any]]:
     """All rows, labels parts as they are read, but for the rows that cycles read."""
     found: dict[str, list[Any]] = dict(rows_of(store, without=("provenance.rows_read",)))
     del found["differences"]
-    of_records = [row for row in found["panes"] if Part.RECORDS.value in row]
+    of_records = [row for row in found["panes"] if PaneHalf.RECORDS.value in row]
     return found | {"panes": of_records, "labels": labels_as_read(store, counting)}
 
 
@@ -101,7 +101,7 @@ def test_a_crash_after_any_commit_leaves_what_an_undisturbed_run_leaves(
 
     The second try reads again only what is not committed; where a difference was, it counts the pane whole.
     """
-    monkeypatch.setattr(count, "MOST_PANES", 3)
+    monkeypatch.setattr(pane_counting, "MOST_PANES", 3)
     until = START + days * DAY
     before = grown(new_store(), source, until=until)
     undisturbed = copied(before, new_store())
@@ -137,7 +137,7 @@ def test_a_store_that_is_read_only_for_a_while_loses_nothing(
                 monitored_of(source, store, reading=WIDE, audit_every=DAY).cycle(LAST)
         assert rows_of(store) == rows_of(before)
     with suppress(StoreError):
-        store.claim("late", "a", 1)  # what was opened meanwhile is dropped
+        store.claim_lease("late", "a", 1)  # what was opened meanwhile is dropped
 
     monitored_of(source, store, reading=WIDE, audit_every=DAY).cycle(LAST)
 
@@ -147,12 +147,12 @@ def test_a_store_that_is_read_only_for_a_while_loses_nothing(
 def test_a_cycle_that_is_stopped_between_two_chunks_is_completed_by_the_next_try(
     new_store: NewStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(count, "MOST_PANES", 3)
+    monkeypatch.setattr(pane_counting, "MOST_PANES", 3)
     asked = iter([False, True])
     store, undisturbed = (grown(new_store(), source, until=LAST) for _ in range(2))
     monitored_of(source, undisturbed, reading=WIDE).cycle(LAST)
 
-    with pytest.raises(Stopped):
+    with pytest.raises(CycleStopped):
         monitored_of(source, store, reading=WIDE).cycle(LAST, stopping=lambda: next(asked))
     monitored_of(source, store, reading=WIDE).cycle(LAST)
 
@@ -167,5 +167,5 @@ def test_a_replay_goes_on_where_it_stopped(new_store: NewStore, source: MemorySo
     done = list(islice(monitored_of(source, stopped, reading=WIDE).reports(START, LAST, DAY), 2))
     resumed = monitored_of(source, stopped, reading=WIDE).replay(START, LAST, DAY)
 
-    assert [report.as_of for report in (*done, *resumed)] == ticks(START, LAST, DAY)
+    assert [report.as_of for report in (*done, *resumed)] == ticks_between(START, LAST, DAY)
     assert rows_of(stopped) == rows_of(whole)

@@ -13,17 +13,17 @@ from picking import only
 from scipy import stats
 from synthetic import READING, Monitored, labels_of, monitored_of, rows_of
 
+from monitor.core.array_types import Floats
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats
-from monitor.measures.against import SEASON
-from monitor.measures.rows import MeasurementRow
-from monitor.measures.shift.season import MEAN, SEASONAL
-from monitor.pipeline.windows import against, window_rows
-from monitor.specs.model import BudgetSpec, ReferenceSpec
+from monitor.measures.measurement_comparison import SEASON
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.shift.seasonal_shift import MEAN, SEASONAL
+from monitor.pipeline.windows import moment_comparison_rows, window_rows
+from monitor.specs.model_spec import BudgetSpec, ReferenceSpec
 from monitor.states.counters import Counters
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import Window, window_of
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import Window, window_of
 
 READ = replace(READING, numeric=("temp",), categorical=("town",), horizon=90 * DAY)
 LEVEL, START = 0.95, from_iso("2024-01-04")  # a Thursday, as 1970-01-01 was: weeks end here
@@ -111,7 +111,7 @@ def test_the_reference_is_the_sum_of_the_panes_of_the_same_phase(
 ) -> None:
     log, end = log_of(70), START + 69 * DAY + 6 * HOUR
     handed: list[Sequence[Counters]] = []
-    original = against.season_against
+    original = moment_comparison_rows.season_against
 
     def spied(target: Any, now: Counters, periods: Sequence[Counters], first: int) -> list[MeasurementRow]:
         handed.append(periods)
@@ -128,9 +128,9 @@ def test_the_reference_is_the_sum_of_the_panes_of_the_same_phase(
     spans = spans_of(end, DAY, 8)
     for period, span in zip(newest, spans, strict=True):
         values = within(log, span)["temp"].to_numpy()
-        counts = np.bincount(grid.cells(values, np.zeros(len(values), bool)), minlength=grid.size)  # type: ignore[union-attr]
-        assert counting.histogram(period, "feature:temp").counts.tolist() == counts.tolist()
-        assert int(period.block("volume")[0]) == len(values)
+        counts = np.bincount(grid.value_cells(values, np.zeros(len(values), bool)), minlength=grid.size)  # type: ignore[union-attr]
+        assert counting.histogram_view(period, "feature:temp").counts.tolist() == counts.tolist()
+        assert int(period.dense_block("volume")[0]) == len(values)
 
 
 def others_of(parts: Sequence[pd.Series]) -> list[pd.Series]:

@@ -12,9 +12,9 @@ from synthetic import START, Log, Monitored, log_of, monitored_of, reference_row
 
 from monitor.core.clock import DAY
 from monitor.core.measurement import Reason
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.records.reading import Reading
-from monitor.store.adapter import SqlStore
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.records.reading import ReadingOptions
+from monitor.store.sql_store import SqlStore
 
 READING = replace(USUAL, horizon=8 * DAY)  # the log is older: what coverage labels reach is known
 END = START + 12 * DAY
@@ -36,7 +36,7 @@ def labelled(log: Log, keep: Keep) -> Log:
 
 
 def monitored(
-    store: SqlStore, keep: Keep, *, reading: Reading = READING, known: Keep = everybody
+    store: SqlStore, keep: Keep, *, reading: ReadingOptions = READING, known: Keep = everybody
 ) -> Monitored:
     """Twelve days; labels of the log, and of the reference, only for those that are kept."""
     table = reference_rows(4_000)
@@ -55,7 +55,7 @@ def cycled(monitored: Monitored) -> list[MeasurementRow]:
 
 
 def settled(rows: list[MeasurementRow], measure: str, **more: str) -> MeasurementRow:
-    of_window = [row for row in rows if row.window == "7d" and row.truth is Truth.SETTLED]
+    of_window = [row for row in rows if row.window == "7d" and row.truth is LabelTruth.SETTLED]
     return only(of_window, measure, **more)
 
 
@@ -70,9 +70,9 @@ def test_coverage_is_told_of_each_predicted_class(fresh_store: SqlStore) -> None
     assert negative.n + positive.n == settled(rows, "coverage").measurement.n
 
 
-@pytest.mark.parametrize("truth", [Truth.SETTLED, Truth.PROVISIONAL])
+@pytest.mark.parametrize("truth", [LabelTruth.SETTLED, LabelTruth.PROVISIONAL])
 def test_a_reference_of_everybody_is_no_measure_for_those_that_get_labels(
-    fresh_store: SqlStore, truth: Truth
+    fresh_store: SqlStore, truth: LabelTruth
 ) -> None:
     rows = cycled(monitored(fresh_store, negatives))
 
@@ -116,7 +116,7 @@ def test_with_the_key_both_sides_are_of_these_predictions_alone(fresh_store: Sql
 def test_estimates_are_of_these_predictions_alone_and_are_confirmed(fresh_store: SqlStore) -> None:
     rows = cycled(monitored(fresh_store, negatives, reading=replace(READING, only_for=("0",))))
 
-    newest = [row for row in rows if row.window == "7d" and row.truth is Truth.NONE]
+    newest = [row for row in rows if row.window == "7d" and row.truth is LabelTruth.NONE]
     records, estimate = only(newest, "records"), only(newest, "estimated_accuracy")
     error = settled(rows, "estimated_accuracy_error")
     assert estimate.measurement.n < 0.8 * (records.measurement.value or 0)
@@ -151,5 +151,5 @@ def test_another_choice_counts_the_labels_again(fresh_store: SqlStore) -> None:
     report, rows = after.cycle(END + DAY)
 
     assert report.error is None
-    young = [row for row in rows if row.window == "7d" and row.truth is Truth.PROVISIONAL]
+    young = [row for row in rows if row.window == "7d" and row.truth is LabelTruth.PROVISIONAL]
     assert only(young, "coverage").measurement.n < 0.8 * 7 * 240

@@ -11,13 +11,13 @@ import pytest
 from picking import only, picked
 from synthetic import READING, SPEC, START, Log, log_of, monitored_of, weekly
 
-from monitor.core.clock import DAY, HOUR, SECOND, ticks
-from monitor.core.typing import Ints
-from monitor.exposition.selection import expose
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.specs.model import Relation
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.core.array_types import Ints
+from monitor.core.clock import DAY, HOUR, SECOND, ticks_between
+from monitor.exposition.series_selection import expose_model
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.specs.model_spec import Relation
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 NewStore = Callable[[], SqlStore]
 ONE_DAY = SPEC.windows[:1]
@@ -43,8 +43,8 @@ def watched(store: SqlStore, log: Log, days: int, **options: Any) -> list[Seen]:
     """What was settled cycle by cycle, a cycle a day."""
     monitored = monitored_of(log.source(), store, **{"windows": ONE_DAY, **options})
     seen = []
-    for as_of in ticks(START, START + days * DAY, monitored.model.spec.every):
-        for row in picked(monitored.cycle(as_of)[1], "accuracy", truth=Truth.SETTLED):
+    for as_of in ticks_between(START, START + days * DAY, monitored.model.spec.every):
+        for row in picked(monitored.cycle(as_of)[1], "accuracy", truth=LabelTruth.SETTLED):
             assert row.coverage is not None
             seen.append(Seen(row.window, as_of, row.window_end, row.coverage, row.warning))
     return seen
@@ -70,7 +70,7 @@ def test_a_first_cycle_over_a_log_older_than_the_horizon_settles_windows(fresh_s
     sparse = replace(log, predictions=log.predictions.filter(pc.or_(quiet, later)))
     monitored = monitored_of(sparse.source(), fresh_store, windows=ONE_DAY)
 
-    rows = picked(monitored.cycle(START + 40 * DAY)[1], "accuracy", truth=Truth.SETTLED)
+    rows = picked(monitored.cycle(START + 40 * DAY)[1], "accuracy", truth=LabelTruth.SETTLED)
 
     assert [row.window_end >= START + 38 * DAY for row in rows] == [True]
 
@@ -143,7 +143,9 @@ def test_while_an_old_logs_label_feed_stands_still_nothing_new_settles(fresh_sto
     assert seen[-1].as_of == START + 26 * DAY
     assert max(one.end for one in seen) <= START + 10 * DAY
     assert all(one.coverage >= 0.85 for one in seen if one.as_of <= START + 12 * DAY)
-    settled_ends = [one.end for one in fresh_store.windows("late", START) if one.settled_as_of is not None]
+    settled_ends = [
+        one.end for one in fresh_store.read_windows("late", START) if one.settled_as_of is not None
+    ]
     assert max(settled_ends) <= START + 10 * DAY
 
 
@@ -157,11 +159,13 @@ def test_labels_lost_for_good_settle_their_windows_with_a_warning(fresh_store: S
     seen = watched(fresh_store, log.without(labels_of=set(lost)), 17, reading=reading)
 
     assert {one.warning for one in seen if one.coverage >= 0.85} == {""}
-    kept = {one.end: one for one in fresh_store.windows("late", day)}
+    kept = {one.end: one for one in fresh_store.read_windows("late", day)}
     assert kept[day + DAY].warning == "low_coverage"
     assert (kept[day + DAY].settled_as_of or 0) >= day + 3 * DAY
-    history = fresh_store.history(model="late", window="1d", measure="accuracy", segment="", version="")
-    found = [row for _, _, row in history if row.window_end == day + DAY and row.truth is Truth.SETTLED]
+    history = fresh_store.read_snapshot_rows(
+        model="late", window="1d", measure="accuracy", segment="", version=""
+    )
+    found = [row for _, _, row in history if row.window_end == day + DAY and row.truth is LabelTruth.SETTLED]
     assert [row.warning for row in found] == ["low_coverage"]
     assert [row.coverage for row in found] == [0.0]
 
@@ -176,7 +180,9 @@ def test_the_current_rows_of_a_window_with_lost_labels_carry_the_warning(fresh_s
     low = [one for one in seen if one.coverage < 0.75]
     assert low != []
     assert {one.warning for one in low} == {"low_coverage"}
-    current = picked([row for _, _, row in fresh_store.current("late")], "accuracy", truth=Truth.SETTLED)
+    current = picked(
+        [row for _, _, row in fresh_store.read_current("late")], "accuracy", truth=LabelTruth.SETTLED
+    )
     assert {row.warning for row in current} == {"low_coverage"}
 
 
@@ -204,14 +210,14 @@ def test_the_current_rows_keep_the_warning_that_their_window_settled_with(
     as_of = START + 15 * DAY
     source = lost.source()
     monitored = monitored_of(source, fresh_store, **options)
-    *_, last = (monitored.cycle(moment)[1] for moment in ticks(START, as_of, DAY))
+    *_, last = (monitored.cycle(moment)[1] for moment in ticks_between(START, as_of, DAY))
     source.labels = lost.with_labels(*((name, as_of + HOUR, 0, "1") for name in ids.tolist())).labels
 
     if restarted:
         monitored = monitored_of(source, fresh_store, **options)
     _, rows = monitored.cycle(as_of + 2 * HOUR)
 
-    before, after = (only(each, "accuracy", truth=Truth.SETTLED) for each in (last, rows))
+    before, after = (only(each, "accuracy", truth=LabelTruth.SETTLED) for each in (last, rows))
     assert (before.window_end, before.warning) == (after.window_end, warning)
     assert (before.coverage or 0) < 0.75
     assert (after.coverage or 0) > 0.9
@@ -222,13 +228,13 @@ def test_what_was_committed_last_is_read_once_also_where_nothing_ever_settles(
     fresh_store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str | None] = []
-    current = SqlStore.current
+    current = SqlStore.read_current
 
     def counted(store: SqlStore, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
         asked.append(model)
         return current(store, model)
 
-    monkeypatch.setattr(SqlStore, "current", counted)
+    monkeypatch.setattr(SqlStore, "read_current", counted)
     reading = replace(READING, labelled=False)
 
     assert watched(fresh_store, log_of(3), 3, reading=reading, labels=None) == []
@@ -260,7 +266,7 @@ def test_a_rare_class_has_the_delays_of_all_and_its_windows_say_so(fresh_store: 
 
     assert seen[0].as_of <= START + 3 * DAY
     assert {one.warning for one in seen} == {"partial, few_delays", "few_delays"}
-    kept = [one for one in fresh_store.windows("late", START) if one.settled_as_of is not None]
+    kept = [one for one in fresh_store.read_windows("late", START) if one.settled_as_of is not None]
     assert {one.warning for one in kept} == {"few_delays"}
 
 
@@ -288,17 +294,17 @@ def test_cycles_say_at_what_age_windows_settle_and_when_the_next_one_does(fresh_
     monitored = monitored_of(log_of(6).source(), fresh_store, windows=ONE_DAY)
     told = []
 
-    for as_of in ticks(START, START + 6 * DAY, DAY):
+    for as_of in ticks_between(START, START + 6 * DAY, DAY):
         rows = monitored.cycle(as_of)[1]
         age, moment = only(rows, "settling_age").measurement, only(rows, "next_settling")
-        settled = picked(rows, "accuracy", truth=Truth.SETTLED)
+        settled = picked(rows, "accuracy", truth=LabelTruth.SETTLED)
         told.append((age.reason, bool(settled)))
         assert moment.window == "1d"
         because = moment.measurement.detail and moment.measurement.detail.rows[0][0]
         assert (moment.measurement.value or 0) * SECOND > as_of
 
     exposed = {
-        (one.family, one.labels): one.value for one in expose(monitored.model.spec, as_of, rows).series
+        (one.family, one.labels): one.value for one in expose_model(monitored.model.spec, as_of, rows).series
     }
     whole = ("late", "", "")
     assert exposed["model_monitor_next_settling_seconds", (*whole, "1d", "")] == moment.measurement.value
@@ -311,7 +317,7 @@ def test_cycles_say_at_what_age_windows_settle_and_when_the_next_one_does(fresh_
 
 def test_while_the_feed_stands_still_cycles_say_that_it_cannot_be_known(fresh_store: SqlStore) -> None:
     monitored = monitored_of(stalled(16, 9).source(), fresh_store, windows=ONE_DAY)
-    *_, rows = (monitored.cycle(as_of)[1] for as_of in ticks(START, START + 16 * DAY, DAY))
+    *_, rows = (monitored.cycle(as_of)[1] for as_of in ticks_between(START, START + 16 * DAY, DAY))
 
     found = only(rows, "next_settling").measurement
 
@@ -325,7 +331,7 @@ def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> N
     store = new_store()
     log = log_of(10, never=0.0)
     watched(store, log, 9)
-    end = max(one.end for one in store.windows("late", START) if one.settled_as_of is not None)
+    end = max(one.end for one in store.read_windows("late", START) if one.settled_as_of is not None)
     ids = [
         name
         for name, event in zip(
@@ -337,8 +343,8 @@ def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> N
 
     monitored_of(later.source(), store, windows=ONE_DAY).cycle(START + 10 * DAY)
 
-    history = store.history(model="late", window="1d", measure="accuracy", segment="", version="")
+    history = store.read_snapshot_rows(model="late", window="1d", measure="accuracy", segment="", version="")
     of_then = (row for _, as_of, row in history if as_of == START + 10 * DAY and row.window_end == end)
     revised = [row for row in of_then if not row.against]
-    assert [row.truth for row in revised] == [Truth.SETTLED]
+    assert [row.truth for row in revised] == [LabelTruth.SETTLED]
     assert revised[0].measurement.n == len(ids) - 200

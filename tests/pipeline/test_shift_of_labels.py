@@ -22,14 +22,14 @@ from synthetic import (
     reference_rows,
 )
 
-from monitor.alerts.lifecycle import State
+from monitor.alerts.lifecycle import AlertState
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.measurement import Reason
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.records.reference import counted_on
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 DAILY = (replace(window_of("1d", HOUR), step=DAY),)
 PER_DAY, CHANGE = 240, START + 4 * DAY
@@ -83,17 +83,19 @@ def test_it_is_measured_once_the_labels_are_settled(fresh_store: SqlStore) -> No
     (row,) = index(rows)
     q, p = (side / side.sum() for side in base_rates(log, reference_rows(), 7))
     wanted = float((special.rel_entr(p, q) + special.rel_entr(q, p)).sum())
-    assert (row.truth, row.window_end, row.measurement.n) == (Truth.SETTLED, START + 7 * DAY, PER_DAY)
+    assert (row.truth, row.window_end, row.measurement.n) == (LabelTruth.SETTLED, START + 7 * DAY, PER_DAY)
     assert row.measurement.value == pytest.approx(wanted)
     assert row.measurement.detail is not None
-    assert [row.truth for _, _, row in fresh_store.history("late") if index([row])] == [Truth.SETTLED] * 7
+    assert [row.truth for _, _, row in fresh_store.read_snapshot_rows("late") if index([row])] == [
+        LabelTruth.SETTLED
+    ] * 7
 
 
 def test_a_rule_on_it_fires_when_base_rates_change(fresh_store: SqlStore) -> None:
     lived(model(source(), fresh_store, rules=RULES))
 
-    ((_, alert),) = fresh_store.alerts("late")
-    assert (str(alert.series), alert.state) == ("label_shift/1d/label", State.FIRING)
+    ((_, alert),) = fresh_store.read_alerts("late")
+    assert (str(alert.series), alert.state) == ("label_shift/1d/label", AlertState.FIRING)
     assert CHANGE < (alert.fired_at or 0) <= CHANGE + DAY + 3 * HOUR
     assert alert.breach.cause is not None
 
@@ -101,7 +103,7 @@ def test_a_rule_on_it_fires_when_base_rates_change(fresh_store: SqlStore) -> Non
 def test_a_rule_on_it_is_silent_while_base_rates_stay(fresh_store: SqlStore) -> None:
     lived(model(log_of(6).source(), fresh_store, rules=RULES, settle_after=None), last=6)
 
-    assert fresh_store.alerts("late", ended=True) == []
+    assert fresh_store.read_alerts("late", ended=True) == []
 
 
 def test_labels_are_compared_with_those_of_an_earlier_window(fresh_store: SqlStore) -> None:
@@ -140,7 +142,7 @@ def test_versions_with_references_of_their_own_are_compared_with_these(fresh_sto
 
 
 def test_without_the_family_of_shift_there_is_none(fresh_store: SqlStore) -> None:
-    monitored = model(source(), fresh_store, families=frozenset({Family.ESTIMATE}))
+    monitored = model(source(), fresh_store, families=frozenset({MeasureFamily.ESTIMATE}))
 
     assert index(lived(monitored)) == []
 
@@ -166,7 +168,7 @@ def test_a_revision_tells_what_was_compared_with_other_moments_too(fresh_store: 
 
 
 def history(store: SqlStore, end: int) -> list[tuple[int, MeasurementRow]]:
-    return [(as_of, row) for _, as_of, row in store.history("late") if row.window_end == end]
+    return [(as_of, row) for _, as_of, row in store.read_snapshot_rows("late") if row.window_end == end]
 
 
 def base_rate(store: SqlStore, end: int) -> float:

@@ -10,11 +10,11 @@ from synthetic import SPEC, START, labels_of, monitored_of, predictions_of
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
-from monitor.pipeline.audit import audit
-from monitor.pipeline.changes.dirty import find_changes
-from monitor.specs.model import ModelSpec
+from monitor.pipeline.audit import audit_log
+from monitor.pipeline.changes.dirty_panes import find_changes
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
 AS_OF = START + DAY
 
@@ -23,7 +23,7 @@ AS_OF = START + DAY
 class Impatient(MemorySource):
     """A database that gives up to group the ids."""
 
-    def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
+    def count_repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
         raise SourceUnavailable(f"{model.name}: {as_of}, {bounds}: statement timeout")
 
 
@@ -42,8 +42,8 @@ def figures(source: MemorySource, store: SqlStore) -> dict[str, Measurement]:
     """What an audit measures."""
     monitored = monitored_of(source, store)
     model, panes = monitored.model, monitored.caches.panes
-    changes = find_changes(model, panes, store.state(SPEC.name), AS_OF)
-    return {row.measure: row.measurement for row in audit(model, panes, changes, (), AS_OF).rows}
+    changes = find_changes(model, panes, store.read_state(SPEC.name), AS_OF)
+    return {row.measure: row.measurement for row in audit_log(model, panes, changes, (), AS_OF).rows}
 
 
 def test_rows_without_id_or_time_and_repeated_ids_are_measured(fresh_store: SqlStore) -> None:
@@ -61,5 +61,5 @@ def test_ids_that_a_database_gives_up_to_group_are_not_counted_and_stop_no_audit
 ) -> None:
     found = figures(Impatient(log(), labels_of(())), fresh_store)
 
-    assert found["repeated_ids"] == Measurement.absent(Reason.NOT_COUNTED, n=0)
+    assert found["repeated_ids"] == Measurement.without_value(Reason.NOT_COUNTED, n=0)
     assert found["rows_without_id"].value == 1

@@ -14,14 +14,14 @@ from synthetic import READING, SPEC, START, Log, Monitored, log_of, monitored_of
 
 from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import Reason
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.records.reading import Reading, Serving
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.records.reading import ReadingOptions, ServingRule
 from monitor.records.reference import counted_on
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
 VERSIONED = replace(READING, versioned=True)
 UNLABELLED = replace(VERSIONED, labelled=False)
-SERVING = replace(VERSIONED, serving=Serving(column="stage", values=("live",)))
+SERVING = replace(VERSIONED, serving=ServingRule(column="stage", values=("live",)))
 ONE_DAY = SPEC.windows[:1]
 NO_LABELS = log_of(1, per_day=1).labels.slice(0, 0)
 MOMENTS = (START + 3 * DAY, START + 4 * DAY, START + 5 * DAY)  # before, across and after the switch
@@ -58,7 +58,7 @@ def retrained(per_day: int = 2_400) -> Log:
     return Log(pa.concat_tables([old, new]), NO_LABELS)
 
 
-def model(store: SqlStore, log: Log, reading: Reading = VERSIONED, **options: Any) -> Monitored:
+def model(store: SqlStore, log: Log, reading: ReadingOptions = VERSIONED, **options: Any) -> Monitored:
     return monitored_of(
         log.source(), store, reading=reading, table=reference_rows(), windows=ONE_DAY, **options
     )
@@ -138,7 +138,7 @@ def test_versions_that_answered_the_same_requests_share_their_labels(fresh_store
 
     frame = log.predictions.to_pandas().merge(log.labels.to_pandas(), on="id")
     frame = frame[(frame["event_time"] >= START + 2 * DAY) & (frame["reported_at"] <= START + 3 * DAY)]
-    provisional = [row for row in rows if row.truth is Truth.PROVISIONAL]
+    provisional = [row for row in rows if row.truth is LabelTruth.PROVISIONAL]
     for version in ("v1", "v2"):
         mine = frame[frame["version"] == version]
         assert values(provisional, "labelled_records", version) == {"": float(len(mine))}
@@ -207,7 +207,7 @@ def test_the_first_sight_of_a_version_is_kept_once(fresh_store: SqlStore) -> Non
     again = model(fresh_store, log, UNLABELLED)
     _, rows = again.cycle(START + 6 * DAY)
 
-    events = fresh_store.events("late", "version_first_seen")
+    events = fresh_store.read_events("late", "version_first_seen")
     assert [(event.subject, event.at) for event in events] == [("v1", START + DAY), ("v2", START + 4 * DAY)]
     assert json.loads(events[1].detail) == {"oldest_pane": to_iso(START + 3 * DAY + DAY // 2)}
     assert [event.in_log for event in events] == [START, START + 3 * DAY + DAY // 2]
@@ -222,7 +222,7 @@ def test_a_model_without_versions_has_no_first_sight(fresh_store: SqlStore) -> N
 
     model(fresh_store, log, replace(READING, labelled=False)).cycle(START + DAY)
 
-    assert fresh_store.events("late") == []
+    assert fresh_store.read_events("late") == []
 
 
 def test_the_20_versions_with_most_records_are_measured_and_the_rest_together(fresh_store: SqlStore) -> None:

@@ -8,11 +8,11 @@ from memory import ChangingSource, MemorySource
 from picking import facts_of
 from synthetic import SPEC, START, labels_of, log_of, monitored_of, predictions_of
 
-from monitor.core.clock import DAY, HOUR, MINUTE, ticks
-from monitor.measures.rows import MeasurementRow
-from monitor.records.pane import Part
+from monitor.core.clock import DAY, HOUR, MINUTE, ticks_between
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.records.pane import PaneHalf
 from monitor.specs.protocols import AtOnce
-from monitor.store.adapter import SqlStore
+from monitor.store.sql_store import SqlStore
 
 ONE_DAY = SPEC.windows[:1]
 NOON = START + 12 * HOUR
@@ -31,11 +31,11 @@ def busy_hour(labels: list[tuple[str, int, int, str | None]]) -> MemorySource:
 
 
 def waits(store: SqlStore, start: int) -> bool:
-    return start in {one.start for one in store.waiting("late")}
+    return start in {one.start for one in store.read_waiting_panes("late")}
 
 
 def labelled(store: SqlStore, start: int) -> int:
-    return next(one.labelled for one in store.facts("late", start) if one.part is Part.LABELS)
+    return next(one.labelled for one in store.read_pane_facts("late", start) if one.part is PaneHalf.LABELS)
 
 
 def test_what_exceeds_the_budget_waits_is_reported_and_counted_next(fresh_store: SqlStore) -> None:
@@ -44,7 +44,7 @@ def test_what_exceeds_the_budget_waits_is_reported_and_counted_next(fresh_store:
     monitored = monitored_of(log.source(), fresh_store, windows=ONE_DAY, recount_rows=500, every=HOUR)
 
     waiting, read = [], []
-    for as_of in ticks(START + 4 * DAY - HOUR, START + 4 * DAY + 8 * HOUR, HOUR):
+    for as_of in ticks_between(START + 4 * DAY - HOUR, START + 4 * DAY + 8 * HOUR, HOUR):
         report, _ = monitored.cycle(as_of)
         waiting.append(report.panes_waiting)
         read.append(report.rows_read + report.label_rows_read)
@@ -53,7 +53,7 @@ def test_what_exceeds_the_budget_waits_is_reported_and_counted_next(fresh_store:
     assert waiting[:4] == sorted(waiting[:4], reverse=True)
     assert max(waiting[3:]) <= 1
     assert max(read) <= 520
-    rows = sum(one.rows for one in fresh_store.facts("late", START) if one.part is Part.RECORDS)
+    rows = sum(one.rows for one in fresh_store.read_pane_facts("late", START) if one.part is PaneHalf.RECORDS)
     assert rows == log.predictions.num_rows
 
 
@@ -66,15 +66,15 @@ def test_a_window_with_panes_that_wait_for_their_first_count_is_partial_and_not_
     )
 
     _, first = monitored.cycle(START + 10 * DAY)
-    kept = {one.end: one.settled_as_of for one in fresh_store.windows("late", START)}
-    for as_of in ticks(START + 10 * DAY, START + 10 * DAY + 6 * HOUR, HOUR):
+    kept = {one.end: one.settled_as_of for one in fresh_store.read_windows("late", START)}
+    for as_of in ticks_between(START + 10 * DAY, START + 10 * DAY + 6 * HOUR, HOUR):
         report, _ = monitored.cycle(as_of)
 
     assert warnings_of(first, START + 10 * DAY) == {"partial"}
     assert kept[START + 2 * DAY] == START + 10 * DAY
     assert kept[START + 8 * DAY] is None
     assert report.panes_waiting == 0
-    again = {one.end: one.settled_as_of for one in fresh_store.windows("late", START)}
+    again = {one.end: one.settled_as_of for one in fresh_store.read_windows("late", START)}
     assert again[START + 8 * DAY] is not None
 
 
@@ -92,7 +92,7 @@ def test_a_late_label_counts_in_the_next_cycle(fresh_store: SqlStore) -> None:
     monitored = monitored_of(busy_hour([*labels]), fresh_store, windows=(), every=HOUR)
 
     seen = []
-    for as_of in ticks(asked - 2 * HOUR, asked + HOUR, HOUR):
+    for as_of in ticks_between(asked - 2 * HOUR, asked + HOUR, HOUR):
         report, _ = monitored.cycle(as_of)
         seen.append((waits(fresh_store, NOON), labelled(fresh_store, NOON), report.label_rows_read))
 
@@ -111,7 +111,7 @@ def test_labels_of_a_feed_that_may_change_them_are_counted_once_a_day_and_as_the
     )
 
     seen = {}
-    for as_of in ticks(NOON, NOON + 80 * HOUR, HOUR):
+    for as_of in ticks_between(NOON, NOON + 80 * HOUR, HOUR):
         monitored.cycle(as_of)
         seen[labelled(fresh_store, NOON)] = (as_of - NOON) // HOUR
 
@@ -131,8 +131,8 @@ def test_a_change_of_labels_alone_reads_no_records(fresh_store: SqlStore) -> Non
     report, _ = monitored.cycle(START + 2 * DAY)
 
     assert (report.rows_read, report.label_rows_read) == (25, 125)
-    assert facts_of(fresh_store, NOON)[Part.RECORDS].counted_as_of == START + DAY
-    assert facts_of(fresh_store, NOON)[Part.LABELS].labelled_as_of == START + 2 * DAY
+    assert facts_of(fresh_store, NOON)[PaneHalf.RECORDS].counted_as_of == START + DAY
+    assert facts_of(fresh_store, NOON)[PaneHalf.LABELS].labelled_as_of == START + 2 * DAY
 
 
 def test_panes_that_labels_change_are_read_at_once_as_far_as_their_own_rows_allow(
@@ -146,7 +146,7 @@ def test_panes_that_labels_change_are_read_at_once_as_far_as_their_own_rows_allo
     monitored.change(at_once=AtOnce(200, 300))
 
     monitored.cycle(evening)
-    with patch.object(source, "labelled", wraps=source.labelled) as asked:
+    with patch.object(source, "read_labelled", wraps=source.read_labelled) as asked:
         report, _ = monitored.cycle(evening + 20 * MINUTE)
 
     assert report.label_rows_read == 300
@@ -160,7 +160,7 @@ def test_labels_that_become_visible_late_but_within_the_overlap_are_new(fresh_st
     other = ("p450", asked - 5 * MINUTE, 0, "0")
     before, after = busy_hour([other]), busy_hour([*batch, other])
     monitored = monitored_of(before, fresh_store, windows=(), every=HOUR)
-    for as_of in ticks(asked - 2 * HOUR, asked, HOUR):
+    for as_of in ticks_between(asked - 2 * HOUR, asked, HOUR):
         monitored.cycle(as_of)
 
     before.labels = after.labels

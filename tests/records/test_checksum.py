@@ -6,7 +6,7 @@ import pytest
 from strategies import FIRST, PANES, Row, counting_of, table_of
 
 from monitor.core.clock import HOUR
-from monitor.records.checksum import bits_of_texts, checksum, mix, wrapped
+from monitor.records.label_checksum import bits_of_texts, mix_bits, pane_checksums, wrap_sums
 from monitor.records.labels.count_labels import count_labels, label_facts
 
 LATER = int(PANES[-1]) + 1_000 * HOUR
@@ -92,8 +92,8 @@ def test_panes_add_up_modulo_2_to_the_63() -> None:
     members, values = (rng.integers(0, 2**64, 1_000, dtype=np.uint64) for _ in range(2))
     times, pane = np.arange(1_000), rng.integers(0, 7, 1_000)
 
-    apart = checksum(members, values, times, pane, 7)
+    apart = pane_checksums(members, values, times, pane, 7)
 
-    whole = checksum(members, values, times, np.zeros(1_000, np.int64), 1)
-    exact = sum(int(one) for one in mix(mix(members + mix(times.view(np.uint64))) ^ values))
-    assert sum(apart.tolist()) % 2**63 == wrapped(apart.sum()) == whole[0] == exact % 2**63
+    whole = pane_checksums(members, values, times, np.zeros(1_000, np.int64), 1)
+    exact = sum(int(one) for one in mix_bits(mix_bits(members + mix_bits(times.view(np.uint64))) ^ values))
+    assert sum(apart.tolist()) % 2**63 == wrap_sums(apart.sum()) == whole[0] == exact % 2**63

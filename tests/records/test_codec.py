@@ -7,12 +7,19 @@ from hypothesis import strategies as st
 from store_examples import COUNTING, pane
 
 from monitor.core.errors import CodecError
-from monitor.records.codec import decode, decode_many, encode, encode_strata, pack_many, unpack_many
+from monitor.records.codec import (
+    decode_many,
+    decode_strata,
+    encode_parts,
+    encode_strata,
+    pack_many,
+    unpack_many,
+)
 from monitor.records.pane import PanePart
-from monitor.states.counters import Block, Counters, Layout
+from monitor.states.counters import CounterBlock, CounterLayout, Counters
 from monitor.states.strata import WHOLE, Stratum
 
-LAYOUT = Layout((Block("cells", (300,), "a"), Block("sums", (4, 3), "b", sums=True)))
+LAYOUT = CounterLayout((CounterBlock("cells", (300,), "a"), CounterBlock("sums", (4, 3), "b", sums=True)))
 int64 = st.integers(-(2**63), 2**63 - 1)
 names = st.builds(Stratum, st.none() | st.text(), st.none() | st.text())
 
@@ -26,15 +33,15 @@ def states(draw: st.DrawFn) -> Counters:
 
 @given(st.lists(st.dictionaries(names, states(), max_size=5), max_size=4))
 def test_strata_of_any_number_of_panes_come_back_equal(panes: list[dict[Stratum, Counters]]) -> None:
-    blobs = encode([PanePart(start=at, strata=strata) for at, strata in enumerate(panes)])
+    blobs = encode_parts([PanePart(start=at, strata=strata) for at, strata in enumerate(panes)])
 
-    assert [decode(blob, LAYOUT) for blob in blobs] == panes
+    assert [decode_strata(blob, LAYOUT) for blob in blobs] == panes
     assert decode_many(blobs, LAYOUT) == panes
 
 
 @given(states())
 def test_a_state_comes_back_equal(state: Counters) -> None:
-    assert decode(encode_strata({WHOLE: state}), LAYOUT) == {WHOLE: state}
+    assert decode_strata(encode_strata({WHOLE: state}), LAYOUT) == {WHOLE: state}
 
 
 @given(st.lists(int64))
@@ -57,7 +64,7 @@ def test_a_blob_of_the_first_format_still_loads() -> None:
     body = len(names).to_bytes(4, "little") + names + bytes([2, 4, 1]) + bytes([10, 0x80, 1, 3])
     blob = b"\x01" + zlib.compress(body)
 
-    assert decode(blob, LAYOUT) == {
+    assert decode_strata(blob, LAYOUT) == {
         WHOLE: Counters(LAYOUT, np.array([1, 3]), np.array([5, 64])),
         Stratum("v", None): Counters(LAYOUT, np.array([2]), np.array([-2])),
     }
@@ -65,32 +72,32 @@ def test_a_blob_of_the_first_format_still_loads() -> None:
 
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(CodecError, match="format 1 expected: got 2"):
-        decode(b"\x02" + encode([pane(0)])[0][1:], COUNTING.records)
+        decode_strata(b"\x02" + encode_parts([pane(0)])[0][1:], COUNTING.records)
     with pytest.raises(CodecError, match="got an empty blob"):
-        decode(b"", COUNTING.records)
+        decode_strata(b"", COUNTING.records)
 
 
 @given(st.data())
 def test_a_damaged_blob_is_refused_or_means_the_same(data: st.DataObject) -> None:
     """Some bits say nothing, as those of codes that are not used."""
-    whole = encode([pane(0)])[0]
+    whole = encode_parts([pane(0)])[0]
     blob = bytearray(whole)
     at = data.draw(st.integers(3, len(blob) - 1))
     blob[at] ^= data.draw(st.integers(1, 255))
 
     try:
-        found = decode(bytes(blob), COUNTING.records)
+        found = decode_strata(bytes(blob), COUNTING.records)
     except CodecError:
         return
-    assert found == decode(whole, COUNTING.records)
+    assert found == decode_strata(whole, COUNTING.records)
 
 
 @given(st.integers(1, 200))
 def test_a_truncated_blob_is_refused(length: int) -> None:
-    blob = encode([pane(0)])[0]
+    blob = encode_parts([pane(0)])[0]
 
     with pytest.raises(CodecError):
-        decode(blob[: -min(length, len(blob))], COUNTING.records)
+        decode_strata(blob[: -min(length, len(blob))], COUNTING.records)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +120,6 @@ def test_a_blob_that_makes_no_sense_is_refused(names: bytes, integers: bytes, me
     whole = encode_strata({WHOLE: Counters(LAYOUT, np.array([1, 3]), np.array([5, 64]))})
 
     with pytest.raises(CodecError, match=message):
-        decode(blob, LAYOUT)
+        decode_strata(blob, LAYOUT)
     with pytest.raises(CodecError, match=message):
         decode_many([whole, blob, whole], LAYOUT)

@@ -10,14 +10,14 @@ from sklearn.metrics import brier_score_loss, log_loss
 from strategies import AS_OF, FIRST, PANES, Row, counting_of, record, table_of
 
 from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.records.column_values import parse_numbers
 from monitor.records.count_records import cells_of, count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.labels.winning import winning_labels
+from monitor.records.labels.winning_labels import winning_labels
 from monitor.records.pane import PanePart
-from monitor.records.rows import read_rows
-from monitor.records.tabulate import Table
-from monitor.records.values import numbers
+from monitor.records.tabulate import CountTable
+from monitor.records.winning_rows import read_rows
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid
 from monitor.states.strata import WHOLE, Stratum
@@ -35,12 +35,12 @@ def labelled(*found: Row, kind: str = "binary", as_of: int = AS_OF, without: str
 
 def tally(part: PanePart) -> Any:
     """Return the tallies of the whole."""
-    return counting_of("binary").tally(part.strata[WHOLE])
+    return counting_of("binary").tally_view(part.strata[WHOLE])
 
 
 def label_counts(part: PanePart, kind: str = "binary") -> list[int]:
     """Return the label's cells: classes, other, unseen, missing, invalid."""
-    return [int(count) for count in counting_of(kind).histogram(part.strata[WHOLE], "label").counts]
+    return [int(count) for count in counting_of(kind).histogram_view(part.strata[WHOLE], "label").counts]
 
 
 def test_the_highest_revision_wins_then_the_latest_report_then_the_smallest_value() -> None:
@@ -114,7 +114,7 @@ def test_without_reports_there_are_labels_but_no_delays() -> None:
     part = labelled(record(label="1"), without="reported_at")
 
     assert (part.labelled, part.newest) == (1, None)
-    assert counting_of("binary").delays(part.strata[WHOLE]).counts.sum() == 0
+    assert counting_of("binary").delays_view(part.strata[WHOLE]).counts.sum() == 0
 
 
 def test_unseen_classes_are_counted_apart() -> None:
@@ -123,7 +123,7 @@ def test_unseen_classes_are_counted_apart() -> None:
     part = labelled(*rows, kind="classes")
 
     assert label_counts(part, "classes")[-3:] == [1, 0, 0]
-    assert counting_of("classes").confusion(part.strata[WHOLE]).counts.sum() == part.labelled == 3
+    assert counting_of("classes").confusion_view(part.strata[WHOLE]).counts.sum() == part.labelled == 3
 
 
 def test_labels_of_a_binary_model_that_are_no_class_are_invalid_and_no_label() -> None:
@@ -133,7 +133,7 @@ def test_labels_of_a_binary_model_that_are_no_class_are_invalid_and_no_label() -
 
     assert (part.records, part.labelled, tally(part).invalid) == (7, 2, 4)
     assert label_counts(part) == [1, 1, 0, 0, 1, 4]
-    assert counting_of("binary").confusion(part.strata[WHOLE]).counts.sum() == 2
+    assert counting_of("binary").confusion_view(part.strata[WHOLE]).counts.sum() == 2
 
 
 def test_a_label_of_several_classes_that_is_nan_is_invalid() -> None:
@@ -165,7 +165,7 @@ def test_the_delay_is_that_of_the_first_report_of_a_value() -> None:
         as_of=AS_OF + DAY,
     )
 
-    table = counting_of("binary").delays(part.strata[WHOLE])
+    table = counting_of("binary").delays_view(part.strata[WHOLE])
     cell = int(np.flatnonzero(table.counts)[0])
     assert table.edges[cell - 1] <= delay / SECOND < table.edges[cell]
     assert table.counts.sum() == 1
@@ -175,15 +175,15 @@ def test_the_delay_is_that_of_the_first_report_of_a_value() -> None:
 def test_a_label_before_its_prediction_is_early_and_in_the_first_cell() -> None:
     part = labelled(record(label="1", reported_at=FIRST - HOUR, revision="0"))
 
-    assert part.strata[WHOLE].block("tally")[7] == 1
-    assert counting_of("binary").delays(part.strata[WHOLE]).counts[0] == 1
+    assert part.strata[WHOLE].dense_block("tally")[7] == 1
+    assert counting_of("binary").delays_view(part.strata[WHOLE]).counts[0] == 1
 
 
 def test_delays_are_counted_for_the_whole_alone() -> None:
     part = labelled(record(label="1", reported_at=FIRST, revision="0"))
 
-    assert part.strata[WHOLE].block("delays").sum() == 1
-    assert part.strata[Stratum(version="v1")].block("delays").sum() == 0
+    assert part.strata[WHOLE].dense_block("delays").sum() == 1
+    assert part.strata[Stratum(version="v1")].dense_block("delays").sum() == 0
 
 
 def test_an_invalid_score_with_a_valid_prediction_counts_in_the_confusion_alone() -> None:
@@ -194,10 +194,10 @@ def test_an_invalid_score_with_a_valid_prediction_counts_in_the_confusion_alone(
     ]
     state = labelled(*rows).strata[WHOLE]
 
-    assert counting_of("binary").confusion(state).counts.sum() == 3
+    assert counting_of("binary").confusion_view(state).counts.sum() == 3
     assert counting_of("binary").score_table(state).negative.sum() == 1
     assert counting_of("binary").score_table(state).positive.sum() == 0
-    assert counting_of("binary").losses(state).n("brier") == 1
+    assert counting_of("binary").losses_view(state).count_of("brier") == 1
 
 
 def test_a_threshold_says_nothing_of_an_invalid_score() -> None:
@@ -208,7 +208,7 @@ def test_a_threshold_says_nothing_of_an_invalid_score() -> None:
 
     part = count_labels(table, counting_of("threshold"), panes=PANES[:1], as_of=AS_OF)[0]
 
-    assert counting_of("threshold").confusion(part.strata[WHOLE]).counts.tolist() == [
+    assert counting_of("threshold").confusion_view(part.strata[WHOLE]).counts.tolist() == [
         [0] * 3,
         [0, 1, 0],
         [0] * 3,
@@ -223,10 +223,10 @@ def test_losses_are_scikit_learns() -> None:
 
     state = labelled(*rows).strata[WHOLE]
 
-    losses = counting_of("binary").losses(state)
-    assert float(losses.mean("log_loss")) == pytest.approx(log_loss(label, score), abs=1e-11)
-    assert float(losses.mean("brier")) == pytest.approx(brier_score_loss(label, score), abs=1e-11)
-    assert state.block("tally")[6] == 4
+    losses = counting_of("binary").losses_view(state)
+    assert float(losses.exact_mean("log_loss")) == pytest.approx(log_loss(label, score), abs=1e-11)
+    assert float(losses.exact_mean("brier")) == pytest.approx(brier_score_loss(label, score), abs=1e-11)
+    assert state.dense_block("tally")[6] == 4
 
 
 def test_moments_of_errors_and_labels_are_those_of_the_numbers() -> None:
@@ -237,7 +237,7 @@ def test_moments_of_errors_and_labels_are_those_of_the_numbers() -> None:
         for at in range(300)
     ]
 
-    sums = counting_of("regression").errors(labelled(*rows, kind="regression").strata[WHOLE])
+    sums = counting_of("regression").errors_view(labelled(*rows, kind="regression").strata[WHOLE])
 
     error = prediction - label
     expected = {
@@ -254,7 +254,7 @@ def test_moments_of_errors_and_labels_are_those_of_the_numbers() -> None:
     }
     assert set(sums.terms) == set(expected)
     for term, values in expected.items():
-        assert float(sums.mean(term)) == pytest.approx(np.mean(values), rel=1e-10, abs=1e-10)
+        assert float(sums.exact_mean(term)) == pytest.approx(np.mean(values), rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", ["binary", "regression"])
@@ -263,13 +263,13 @@ def test_counted_sums_have_the_one_form_of_equal_counts(kind: str) -> None:
 
     state = labelled(*rows, kind=kind).strata[WHOLE]
 
-    assert Counters.of(state.layout, state.dense()) == state
+    assert Counters.from_dense(state.layout, state.dense_counts()) == state
 
 
 def test_terms_too_large_to_add_are_counted() -> None:
     part = labelled(record(label="1e300", prediction="-1e300"), kind="regression")
 
-    sums = counting_of("regression").errors(part.strata[WHOLE])
+    sums = counting_of("regression").errors_view(part.strata[WHOLE])
     assert [sums.out_of_range(term) for term in sums.terms] == [1] * len(sums.terms)
 
 
@@ -277,7 +277,7 @@ def test_without_labels_records_are_tallied() -> None:
     part = labelled(record("a"), record("b"), kind="unlabelled")
 
     assert (part.records, part.labelled, part.newest) == (2, 0, None)
-    assert part.strata[WHOLE].block("tally").tolist() == [2, 0, 0, 0, 0, 0, 0, 0]
+    assert part.strata[WHOLE].dense_block("tally").tolist() == [2, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_a_binary_model_may_have_scores_alone() -> None:
@@ -287,9 +287,9 @@ def test_a_binary_model_may_have_scores_alone() -> None:
     records = count_records(table, bare, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
     labels = count_labels(table, bare, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
 
-    assert bare.histogram(records, "prediction").n == 0
-    assert bare.histogram(records, "score").n == 1
-    assert bare.confusion(labels).counts.sum() == 0
+    assert bare.histogram_view(records, "prediction").n == 0
+    assert bare.histogram_view(records, "score").n == 1
+    assert bare.confusion_view(labels).counts.sum() == 0
     assert bare.score_table(labels).positive.sum() == 1
 
 
@@ -303,11 +303,11 @@ def test_features_are_counted_for_the_whole_and_one_may_be_gone() -> None:
     for columns, widths in ((["feature:width", "feature:color"], 2), (["feature:color"], 0)):
         table = table_of(rows, [*PREDICTIONS, *columns])
         part = count_records(table, counting, panes=PANES[:1], as_of=AS_OF)[0]
-        width = counting.histogram(part.strata[WHOLE], "feature:width")
-        color = counting.histogram(part.strata[WHOLE], "feature:color")
+        width = counting.histogram_view(part.strata[WHOLE], "feature:width")
+        color = counting.histogram_view(part.strata[WHOLE], "feature:color")
         assert (width.n, width.invalid) == (widths, widths // 2)
         assert (color.n, color.unseen, color.missing) == (2, 1, 1)
-        assert part.strata[Stratum(version="v1")].block("feature:color").sum() == 0
+        assert part.strata[Stratum(version="v1")].dense_block("feature:color").sum() == 0
 
 
 @pytest.mark.parametrize("count", [count_labels, count_records])
@@ -327,7 +327,7 @@ def test_a_version_that_is_alone_counts_as_it_does_beside_another(count: Any) ->
 
 def test_numbers_have_no_cells_among_levels() -> None:
     with pytest.raises(TypeError, match="categories levels: got CategoryGrid"):
-        cells_of(numbers(pa.chunked_array([[1.0]])), CategoryGrid(("a",)))
+        cells_of(parse_numbers(pa.chunked_array([[1.0]])), CategoryGrid(("a",)))
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.null()])
@@ -355,7 +355,7 @@ def test_columns_of_nulls_are_missing_and_stop_nothing() -> None:
     labels = count_labels(table, counting, panes=PANES[:1], as_of=AS_OF)[0]
 
     for name in counting.outputs:
-        assert counting.histogram(records.strata[WHOLE], name).missing == 2
+        assert counting.histogram_view(records.strata[WHOLE], name).missing == 2
     assert (labels.records, labels.labelled) == (2, 0)
 
 
@@ -381,7 +381,7 @@ def test_labels_without_a_grid_are_refused() -> None:
 
 
 def test_a_table_without_blocks_has_no_counters() -> None:
-    key, value = Table(counting_of("binary").records, np.zeros(3, dtype=np.int64), 1).counts()
+    key, value = CountTable(counting_of("binary").records, np.zeros(3, dtype=np.int64), 1).sparse_counts()
     assert key.tolist() == value.tolist() == []
 
 
@@ -396,7 +396,7 @@ def test_a_panes_facts_tell_what_was_read() -> None:
 def test_a_pane_without_records_is_the_identity() -> None:
     layout = counting_of("binary").records
 
-    assert Counters.merge_all(layout, []) == Counters.empty(layout)
+    assert Counters.merge_all(layout, []) == Counters.make_empty(layout)
     assert count_records(table_of([], PREDICTIONS), counting_of("binary"), panes=PANES[:1], as_of=AS_OF) == [
         PanePart(int(PANES[0]), {})
     ]

@@ -10,7 +10,12 @@ from strategies import AS_OF, FIRST, PANES, Log, logs
 from monitor.core.clock import HOUR
 from monitor.records import codec
 from monitor.records.labels.count_labels import count_labels, count_labels_twice
-from monitor.records.labels.differences import NO_REPORT, Differences, merged, with_differences
+from monitor.records.labels.label_differences import (
+    NO_REPORT,
+    LabelDifferences,
+    merge_differences,
+    with_differences,
+)
 from monitor.records.pane import PanePart
 
 MOMENTS = st.sampled_from([FIRST - 1, FIRST, FIRST + HOUR, FIRST + 2 * HOUR, FIRST + 2 * HOUR + 1, AS_OF])
@@ -31,7 +36,7 @@ def whole(log: Log) -> list[PanePart]:
     return count_labels(log.joined_table(), log.counting, panes=PANES, as_of=AS_OF)
 
 
-def differences(log: Log, before: list[PanePart]) -> Differences:
+def differences(log: Log, before: list[PanePart]) -> LabelDifferences:
     """Rows of records with a label reported since each pane's newest one, counted twice."""
     since = np.asarray([NO_REPORT if part.newest is None else part.newest for part in before])
     changed = {row["id"] for row in log.labels if row["reported_at"] > since.min()}
@@ -41,7 +46,9 @@ def differences(log: Log, before: list[PanePart]) -> Differences:
     )
 
 
-def moved(log: Log, stood: list[PanePart], added: Differences) -> tuple[Differences, list[PanePart]]:
+def moved(
+    log: Log, stood: list[PanePart], added: LabelDifferences
+) -> tuple[LabelDifferences, list[PanePart]]:
     """The difference with the facts that panes have from then on, and these panes with it."""
     facts = [
         (
@@ -57,7 +64,7 @@ def moved(log: Log, stood: list[PanePart], added: Differences) -> tuple[Differen
     return added, list(with_differences(log.counting.labels, parts, [added]).values())
 
 
-def taken_away(added: Differences) -> Differences:
+def taken_away(added: LabelDifferences) -> LabelDifferences:
     """The difference back."""
     start, labelled, checksum, newest = added.panes
     return replace(added, panes=np.stack([start, -labelled, -checksum, newest]), value=-added.value)
@@ -76,7 +83,7 @@ def test_a_difference_is_a_whole_count(log: Log, moment: int) -> None:
     assert with_differences(log.counting.labels, {part.start: part for part in before}, [kept]) == {
         part.start: part for part in after
     }
-    assert merged([added]).key.tolist() == added.key.tolist()
+    assert merge_differences([added]).key.tolist() == added.key.tolist()
 
 
 @settings(max_examples=60, deadline=None)
@@ -92,9 +99,9 @@ def test_differences_merge_in_any_grouping_and_leave_other_panes_alone(log: Log,
     parts = {part.start: part for part in first}
     together = {part.start: part for part in whole(log)}
     assert with_differences(layout, parts, all_added) == together
-    assert with_differences(layout, parts, [merged(all_added[:2]), *all_added[2:]]) == together
+    assert with_differences(layout, parts, [merge_differences(all_added[:2]), *all_added[2:]]) == together
     for start, part in parts.items():
-        left = [each.without([start]) for each in all_added]
+        left = [each.without_panes([start]) for each in all_added]
         assert with_differences(layout, parts, left) == together | {start: part}
 
 
@@ -119,9 +126,9 @@ def test_a_difference_of_other_rows_is_refused() -> None:
     one = Log("threshold", tuple(rows[:1]), tuple(labels[:1]))
     none = Log("threshold", tuple(rows), ())
     twice = differences(both, whole(none))
-    twice = twice.without(twice.start[1:].tolist())
+    twice = twice.without_panes(twice.start[1:].tolist())
 
-    def added(part: PanePart, change: Differences) -> PanePart:
+    def added(part: PanePart, change: LabelDifferences) -> PanePart:
         _, (made,) = moved(both, [part], change)
         return made
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.text import MOST_BYTES, name_of, readable
-from monitor.records.reading import canonical
-from monitor.records.rows import MOST_VERSIONS, frequent_versions, version_name
-from monitor.records.values import Categories, categories, texts
+from monitor.core.text import MOST_BYTES, name_of, readable_text
+from monitor.records.column_values import CategoryValues, parse_categories, parse_texts
+from monitor.records.reading import canonical_name
+from monitor.records.winning_rows import MOST_VERSIONS, frequent_versions, version_name
 from monitor.states.strata import NONE, OTHER, segment_of
 
 ANY = st.text(st.characters(), max_size=400) | st.text("ab\x00\x1b\u202e\U000e0041é€😀", max_size=400)
@@ -20,15 +20,15 @@ ANY = st.text(st.characters(), max_size=400) | st.text("ab\x00\x1b\u202e\U000e00
 def test_a_name_is_readable_bounded_and_its_own_name(text: str) -> None:
     name = name_of(text)
 
-    assert name == readable(name)
+    assert name == readable_text(name)
     assert len(name.encode()) <= MOST_BYTES
     assert name_of(name) == name
-    assert canonical(canonical(text)) == canonical(text)
+    assert canonical_name(canonical_name(text)) == canonical_name(text)
 
 
 @given(ANY)
 def test_what_is_readable_and_short_is_its_name(text: str) -> None:
-    if text == readable(text) and len(text.encode()) <= MOST_BYTES:
+    if text == readable_text(text) and len(text.encode()) <= MOST_BYTES:
         assert name_of(text) == text
     else:
         assert name_of(text)[-9] == "~"
@@ -55,23 +55,23 @@ def test_columns_hold_names_and_say_which_rows_were_renamed(found: list[str | No
     )
     written = column.to_pylist()
 
-    named = texts(column)
+    named = parse_texts(column)
 
     assert [None if code < 0 else named.levels[code] for code in named.codes] == [
         None if text is None else name_of(text) for text in written
     ]
-    assert named.renamed().tolist() == [text is not None and name_of(text) != text for text in written]
-    assert categories(column).renamed().tolist() == named.renamed().tolist()
+    assert named.renamed_rows().tolist() == [text is not None and name_of(text) != text for text in written]
+    assert parse_categories(column).renamed_rows().tolist() == named.renamed_rows().tolist()
 
 
 def test_bytes_that_are_no_unicode_are_names_too() -> None:
     raw = pa.array([b"ok", b"\xff\xfe", b"\xff\xfd", None], pa.binary()).view(pa.string())
 
-    named = texts(pa.chunked_array([raw]))
+    named = parse_texts(pa.chunked_array([raw]))
 
     assert len(set(named.codes.tolist())) == 4
-    assert named.renamed().tolist() == [False, True, True, False]
-    assert all(level == readable(level) for level in named.levels)
+    assert named.renamed_rows().tolist() == [False, True, True, False]
+    assert all(level == readable_text(level) for level in named.levels)
 
 
 def test_our_own_names_are_told_apart_from_those_of_the_data() -> None:
@@ -88,8 +88,8 @@ def test_of_each_pane_the_thousand_versions_with_most_rows_stay(found: list[tupl
     pane, codes = np.asarray(rows).T
     levels = tuple(f"{at:04}" for at in range(1_401))
 
-    version = frequent_versions(Categories(levels, codes), pane)
-    beyond = version.renamed()
+    version = frequent_versions(CategoryValues(levels, codes), pane)
+    beyond = version.renamed_rows()
 
     for one in range(3):
         counts = Counter(code for at, code in rows if at == one and code >= 0)

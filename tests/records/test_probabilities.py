@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from strategies import AS_OF, FIRST, PANES, counting_of, reading_of, table_of
 
-from monitor.core.typing import Ints
+from monitor.core.array_types import Ints
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.probabilities import COARSE_EDGES, EDGES, UNUSABLE
@@ -128,7 +128,7 @@ def test_a_labelled_record_that_is_left_out_counts_under_its_cause(
 
     assert COUNTING.class_tables(state).unusable.tolist() == [int(cause == name) for name in UNUSABLE]
     assert COUNTING.class_tables(state).counts.sum() == 0
-    assert COUNTING.score_table(state).negative.sum() == COUNTING.losses(state).n("brier") == 0
+    assert COUNTING.score_table(state).negative.sum() == COUNTING.losses_view(state).count_of("brier") == 0
 
 
 @pytest.mark.parametrize("row", [("0.33", "0.33", "0.33"), ("0.34", "0.33", "0.34"), ("1", "0", "0")])

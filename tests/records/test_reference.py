@@ -8,7 +8,7 @@ import pytest
 from strategies import reading_of, table_of
 
 from monitor.core.errors import SourceError
-from monitor.records.reading import Reading
+from monitor.records.reading import ReadingOptions
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.grids import CategoryGrid, NumericGrid
 
@@ -19,7 +19,7 @@ def rows(**columns: list[Any]) -> list[dict[str, Any]]:
     return [dict(zip(named, values, strict=True)) for values in zip(*named.values(), strict=True)]
 
 
-def referenced(reading: Reading, **columns: list[Any]) -> Any:
+def referenced(reading: ReadingOptions, **columns: list[Any]) -> Any:
     """Return the reference of a table of these columns."""
     found = rows(**columns)
     return reference_of(table_of(found, list(found[0])), reading)
@@ -36,11 +36,11 @@ def test_a_reference_counts_its_own_records_and_labels() -> None:
     )
 
     counting = reference.counting
-    score = counting.histogram(reference.records, "score")
+    score = counting.histogram_view(reference.records, "score")
     assert (score.n, score.missing, score.invalid) == (4, 1, 1)
-    assert counting.histogram(reference.records, "feature:width").counts[-3:].tolist() == [0, 1, 1]
-    assert counting.histogram(reference.labels, "label").counts.tolist() == [1, 1, 0, 0, 1, 1]
-    assert counting.confusion(reference.labels).counts.sum() == 2
+    assert counting.histogram_view(reference.records, "feature:width").counts[-3:].tolist() == [0, 1, 1]
+    assert counting.histogram_view(reference.labels, "label").counts.tolist() == [1, 1, 0, 0, 1, 1]
+    assert counting.confusion_view(reference.labels).counts.sum() == 2
     assert reference.records.layout == counting.records
 
 
@@ -52,7 +52,7 @@ def test_levels_of_fewer_than_ten_records_are_not_named() -> None:
     grid = reference.counting.outputs["feature:color"]
     assert isinstance(grid, CategoryGrid)
     assert grid.levels == ("red",)
-    assert reference.counting.histogram(reference.records, "feature:color").counts.tolist() == [
+    assert reference.counting.histogram_view(reference.records, "feature:color").counts.tolist() == [
         10,
         9,
         0,
@@ -82,7 +82,14 @@ def test_classes_may_be_known_from_probabilities_alone() -> None:
     reference = referenced(reading, **{"probability:1.0": ["0.3"], "probability:a": ["0.7"]})
 
     assert reference.counting.reading.classes == ("1", "a")
-    assert reference.counting.histogram(reference.records, "prediction").counts.tolist() == [0, 1, 0, 0, 0, 0]
+    assert reference.counting.histogram_view(reference.records, "prediction").counts.tolist() == [
+        0,
+        1,
+        0,
+        0,
+        0,
+        0,
+    ]
 
 
 def test_a_reference_may_lack_an_output_a_label_or_a_feature() -> None:
@@ -91,10 +98,10 @@ def test_a_reference_may_lack_an_output_a_label_or_a_feature() -> None:
     counting = reference.counting
     assert [name for name, _ in counting.features] == ["feature:width".removeprefix("feature:")]
     assert counting.score == counting_without_reference(reading_of("binary")).score
-    assert counting.histogram(reference.records, "score").n == 0
-    assert counting.histogram(reference.records, "prediction").n == 0
+    assert counting.histogram_view(reference.records, "score").n == 0
+    assert counting.histogram_view(reference.records, "prediction").n == 0
     assert counting.label is not None
-    assert counting.histogram(reference.labels, "label").n == 0
+    assert counting.histogram_view(reference.labels, "label").n == 0
 
 
 def test_the_order_of_a_reference_does_not_matter() -> None:

@@ -11,12 +11,12 @@ from strategies import AS_OF, FIRST, PANES, Row, counting_of, reading_of, record
 
 from monitor.core.clock import HOUR, MINUTE
 from monitor.core.errors import SourceError
-from monitor.core.text import reserved
-from monitor.records import rows
+from monitor.core.text import mark_reserved_name
+from monitor.records import winning_rows
+from monitor.records.column_values import CategoryValues, NumberValues
 from monitor.records.counting import Counting
-from monitor.records.reading import Arms
-from monitor.records.rows import WinningRows, read_rows
-from monitor.records.values import Categories, Numbers
+from monitor.records.reading import ComparedArms
+from monitor.records.winning_rows import WinningRows, read_rows
 from monitor.states.strata import NONE, OTHER, Stratum
 
 COLUMNS = ("id", "event_time", "logged_at", "version", "arm", "score", "prediction")
@@ -128,7 +128,7 @@ def test_formats_of_time_that_differ_from_batch_to_batch_are_refused(role: str) 
     ]
 
     with pytest.raises(SourceError, match=r'mixes formats of time: "0000-00-00T00:00:00Z" 100 times, "0000'):
-        list(rows.dated((table for table in batches), "logged_at", reading))
+        list(winning_rows.parse_dated_rows((table for table in batches), "logged_at", reading))
 
 
 def test_a_message_names_the_users_column() -> None:
@@ -136,7 +136,7 @@ def test_a_message_names_the_users_column() -> None:
     table = pa.table({"event_time": ["2013-03-01T00:00:00Z", "2013-03-01 00:00:00"] * 50})
 
     with pytest.raises(SourceError, match='column "made_at" mixes formats of time'):
-        rows.times(table, "event_time", reading)
+        winning_rows.parse_role_times(table, "event_time", reading)
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.null()])
@@ -147,7 +147,7 @@ def test_an_empty_table_has_no_rows(kind: Any) -> None:
     found = read_rows(empty, replace(counting_of("binary"), reading=reading), PANES, AS_OF)
 
     assert len(found.rows) == len(found.group) == 0
-    assert [len(code) for _, code in found.strata(counting_of("binary"))] == [0, 0, 0]
+    assert [len(code) for _, code in found.strata_positions(counting_of("binary"))] == [0, 0, 0]
 
 
 def test_without_panes_there_are_no_rows() -> None:
@@ -159,20 +159,20 @@ def test_without_panes_there_are_no_rows() -> None:
 def test_versions_keep_their_spelling_and_the_nameless_share_a_name() -> None:
     found = read(*(record(str(at), version=name) for at, name in enumerate(["1.0", "1", None, "", "(none)"])))
 
-    _, (names, codes), _ = found.strata(counting_of("binary"))
+    _, (names, codes), _ = found.strata_positions(counting_of("binary"))
     counted = {names[code]: int((codes == code).sum()) for code in codes}
     assert counted == {
         Stratum(version="1.0"): 1,
         Stratum(version="1"): 1,
         Stratum(version=NONE): 2,
-        Stratum(version=reserved("(none)")): 1,
+        Stratum(version=mark_reserved_name("(none)")): 1,
     }
 
 
 def test_arms_beside_the_configured_ones_are_other() -> None:
     found = read(*(record(str(at), arm=name) for at, name in enumerate(["control", "treatment", None, "x"])))
 
-    *_, (names, codes) = found.strata(counting_of("binary"))
+    *_, (names, codes) = found.strata_positions(counting_of("binary"))
     assert [names[code].segment for code in codes[np.argsort(found.rows)]] == [
         "group=control",
         "group=treatment",
@@ -183,36 +183,38 @@ def test_arms_beside_the_configured_ones_are_other() -> None:
 
 def test_arms_are_counted_under_the_strata_that_comparisons_read() -> None:
     counting = counting_of("binary")
-    arms = Arms(column="group", control=OTHER, treatment="")
+    arms = ComparedArms(column="group", control=OTHER, treatment="")
     counting = replace(counting, reading=replace(counting.reading, arms=arms))
     found = read(*(record(str(at), arm=name) for at, name in enumerate([OTHER, "", "x"])), counting=counting)
 
-    *_, (names, codes) = found.strata(counting)
+    *_, (names, codes) = found.strata_positions(counting)
 
     assert [names[code] for code in codes[np.argsort(found.rows)]] == [*arms.strata, arms.rest]
     assert len({*arms.strata, arms.rest}) == 3
 
 
-def predictions(kind: str, **columns: list[str | None]) -> tuple[Numbers | None, Numbers | Categories | None]:
+def predictions(
+    kind: str, **columns: list[str | None]
+) -> tuple[NumberValues | None, NumberValues | CategoryValues | None]:
     """Scores and predictions of columns."""
     table = pa.table(
         {name.replace("_", ":"): pa.array(found, pa.string()) for name, found in columns.items()}
     )
-    score = rows.score_of(table, reading_of(kind))
-    return score, rows.prediction_of(table, reading_of(kind), score)
+    score = winning_rows.score_of(table, reading_of(kind))
+    return score, winning_rows.prediction_of(table, reading_of(kind), score)
 
 
 def test_a_prediction_of_an_invalid_score_is_missing() -> None:
     _, found = predictions("threshold", score=["0.29", "0.3", "1", "1.7", "-0.1", "NaN", None])
 
-    assert isinstance(found, Categories)
+    assert isinstance(found, CategoryValues)
     assert found.codes.tolist() == [0, 1, 1, -1, -1, -1, -1]
 
 
 def test_a_prediction_column_speaks_whatever_the_score() -> None:
     _, found = predictions("binary", score=["1.7", None], prediction=["true", "0.0"])
 
-    assert isinstance(found, Categories)
+    assert isinstance(found, CategoryValues)
     assert [found.levels[code] for code in found.codes] == ["1", "0"]
 
 
@@ -224,7 +226,7 @@ def test_the_most_probable_class_is_predicted_the_first_of_equals() -> None:
         probability_DM=["0.3", "0.2"],
     )
 
-    assert isinstance(found, Categories)
+    assert isinstance(found, CategoryValues)
     assert [found.levels[code] for code in found.codes] == ["1", "0"]
     assert score is not None
     assert score.values.tolist() == [0.5, 0.4]
@@ -236,7 +238,7 @@ def test_one_invalid_probability_makes_score_and_prediction_unusable(bad: str) -
         "multiclass", probability_0=["0.9", bad], probability_1=[bad, None], probability_DM=["0.1", "0.2"]
     )
 
-    assert isinstance(found, Categories)
+    assert isinstance(found, CategoryValues)
     assert found.codes.tolist() == [-1, -1]
     assert score is not None
     assert score.missing.tolist() == [False, True]

@@ -11,7 +11,7 @@ from strategies import AS_OF, PANES, Log, Row, logs
 from monitor.core.clock import HOUR
 from monitor.records.counting import TALLY, VOLUME
 from monitor.records.pane import PanePart
-from monitor.records.reading import canonical
+from monitor.records.reading import canonical_name
 from monitor.states.strata import NONE, WHOLE, value_name
 
 named = st.sampled_from(["binary", "classes"]).flatmap(lambda kind: logs(kind=kind))
@@ -26,7 +26,7 @@ def number_rank(text: str | None) -> tuple[float, ...]:
 
 def text_rank(text: str | None) -> tuple[bytes, ...]:
     """Order of texts: missing, then by bytes."""
-    return () if text is None else (canonical(text).encode(),)
+    return () if text is None else (canonical_name(text).encode(),)
 
 
 def logged(row: Row) -> int:
@@ -115,7 +115,7 @@ def confusion(log: Log, pane: int) -> list[list[int]]:
 
 def block(part: PanePart, name: str, shape: tuple[int, ...]) -> list[Any]:
     """Return a block of the whole, zeros where nothing was counted."""
-    found = part.strata[WHOLE].block(name) if WHOLE in part.strata else np.zeros(shape, dtype=np.int64)
+    found = part.strata[WHOLE].dense_block(name) if WHOLE in part.strata else np.zeros(shape, dtype=np.int64)
     counts: list[Any] = found.tolist()
     return counts
 
@@ -141,6 +141,8 @@ def test_each_version_counts_the_records_of_its_name(log: Log) -> None:
     for pane, part in zip(PANES.tolist(), log.parts()[: len(PANES)], strict=True):
         expected = Counter(value_name(first["version"] or "") or NONE for first, *_ in winners(log, pane))
         found = {
-            name.version: state.block("volume")[0] for name, state in part.strata.items() if name.version
+            name.version: state.dense_block("volume")[0]
+            for name, state in part.strata.items()
+            if name.version
         }
         assert found == expected

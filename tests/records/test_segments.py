@@ -11,7 +11,7 @@ from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
-from monitor.records.reading import Serving
+from monitor.records.reading import ServingRule
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.strata import WHOLE, Stratum
 
@@ -99,9 +99,9 @@ def test_segments_count_outputs_and_labels_but_no_features() -> None:
     part = count_records(table, counting, panes=PANES[:1], as_of=AS_OF)[0]
 
     segment = part.strata[Stratum(segment="town=t00")]
-    assert counting.histogram(segment, "score").n == 1
-    assert counting.histogram(segment, "feature:width").n == 0
-    assert counting.histogram(part.strata[WHOLE], "feature:width").n == 2
+    assert counting.histogram_view(segment, "score").n == 1
+    assert counting.histogram_view(segment, "feature:width").n == 0
+    assert counting.histogram_view(part.strata[WHOLE], "feature:width").n == 2
 
 
 def test_labels_of_segments_are_those_of_a_group_by(counting: Counting) -> None:
@@ -113,8 +113,8 @@ def test_labels_of_segments_are_those_of_a_group_by(counting: Counting) -> None:
     frame = pd.DataFrame({"town": towns, "label": labels}).fillna({"town": "(none)"})
     for town, found in frame.groupby("town")["label"]:
         counters = part.strata[Stratum(segment=f"town={town}")]
-        assert counting.tally(counters).labelled == found.count()
-        assert counting.histogram(counters, "label").counts[1] == (found == "1").sum()
+        assert counting.tally_view(counters).labelled == found.count()
+        assert counting.histogram_view(counters, "label").counts[1] == (found == "1").sum()
 
 
 def test_other_segments_make_other_panes_of_the_same_layout(counting: Counting) -> None:
@@ -133,7 +133,9 @@ def test_without_a_reference_there_are_no_segments() -> None:
 
 
 def test_only_rows_that_serve_are_of_the_whole_and_its_segments(counting: Counting) -> None:
-    reading = replace(counting.reading, versioned=True, serving=Serving(column="stage", values=("live", "1")))
+    reading = replace(
+        counting.reading, versioned=True, serving=ServingRule(column="stage", values=("live", "1"))
+    )
     served = replace(counting, reading=reading)
     stages = ["live", "true", "shadow", None, ""]
     rows = [
@@ -145,7 +147,7 @@ def test_only_rows_that_serve_are_of_the_whole_and_its_segments(counting: Counti
     part = count_records(table, served, panes=PANES[:1], as_of=AS_OF)[0]
     labels = count_labels(table, served, panes=PANES[:1], as_of=AS_OF)[0]
 
-    counted = {stratum: int(counters.block("volume")[0]) for stratum, counters in part.strata.items()}
+    counted = {stratum: int(counters.dense_block("volume")[0]) for stratum, counters in part.strata.items()}
     assert counted == {
         WHOLE: 2,
         Stratum(version="v1"): 3,
@@ -153,13 +155,13 @@ def test_only_rows_that_serve_are_of_the_whole_and_its_segments(counting: Counti
         Stratum(segment="town=t00"): 2,
         Stratum(segment="plan=1"): 2,
     }
-    assert int(part.strata[Stratum(version="v1")].block("served")[0]) == 2
+    assert int(part.strata[Stratum(version="v1")].dense_block("served")[0]) == 2
     assert (part.records, labels.records, labels.labelled, labels.rows) == (2, 2, 2, 5)
 
 
 def test_of_a_repeated_row_the_one_that_serves_wins_a_tie(counting: Counting) -> None:
     served = replace(
-        counting, reading=replace(counting.reading, serving=Serving(column="stage", values=("live",)))
+        counting, reading=replace(counting.reading, serving=ServingRule(column="stage", values=("live",)))
     )
     rows = [rows_of("t00", serving=stage)[0] for stage in ("shadow", "live")]
 

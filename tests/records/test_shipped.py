@@ -12,10 +12,18 @@ from strategies import AS_OF, PANES, Log, counting_of, logs, table_of
 from monitor.core.errors import SourceError
 from monitor.records.codec import counting_of as counting_of_text
 from monitor.records.codec import counting_text
+from monitor.records.column_values import with_one_id
 from monitor.records.count_records import count_records
-from monitor.records.reading import Challenger
-from monitor.records.shipped import COUNTED, PANE, count_batches, job_text, parts_of, whole_panes, with_panes
-from monitor.records.values import with_one_id
+from monitor.records.reading import ChallengerOutput
+from monitor.records.worker_counts import (
+    COUNTED,
+    PANE,
+    count_batches,
+    job_text,
+    parts_of,
+    whole_panes,
+    with_panes,
+)
 
 
 def sorted_batches(table: pa.Table, job: str, rows: int) -> Iterator[pa.RecordBatch]:
@@ -82,7 +90,7 @@ def test_a_worker_of_another_version_counts_nothing() -> None:
 def test_how_a_model_with_a_challenger_is_counted_survives_as_json() -> None:
     plain = counting_of("binary")
     counting = replace(
-        plain, reading=replace(plain.reading, challenger=Challenger(column="other", threshold=0.5))
+        plain, reading=replace(plain.reading, challenger=ChallengerOutput(column="other", threshold=0.5))
     )
 
     assert counting_of_text(counting_text(counting)) == counting

@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 
 from monitor.core.clock import from_iso, to_iso
 from monitor.core.errors import SourceError
-from monitor.records.times import Times, in_format, parse_times
+from monitor.records.parsed_times import ParsedTimes, in_format, parse_times
 
 
-def parse(values: list[Any], kind: Any = None, *, zone: str = "UTC", unit: str | None = None) -> Times:
+def parse(values: list[Any], kind: Any = None, *, zone: str = "UTC", unit: str | None = None) -> ParsedTimes:
     """Parse a column of values."""
     half = len(values) // 2
     column = pa.chunked_array([pa.array(values[:half], kind), pa.array(values[half:], kind)], kind)
     return parse_times(column, name="made_at", zone=zone, unit=unit)
 
 
-def parse_text(*texts: str | None, zone: str = "UTC") -> Times:
+def parse_text(*texts: str | None, zone: str = "UTC") -> ParsedTimes:
     """Parse texts."""
     return parse(list(texts), pa.string(), zone=zone)
 
 
-def iso(times: Times) -> list[str | None]:
+def iso(times: ParsedTimes) -> list[str | None]:
     """Return parsed times in ISO form, None where unknown."""
     return [to_iso(us) if known else None for us, known in zip(times.us.tolist(), times.known, strict=True)]
 

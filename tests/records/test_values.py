@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.records import values
-from monitor.records.reading import canonical
+from monitor.records import column_values
+from monitor.records.reading import canonical_name
 from monitor.states.grids import CategoryGrid
 
 
@@ -29,12 +29,12 @@ def chunked(items: list[Any], kind: Any = None) -> pa.ChunkedArray:
     ],
 )  # fmt: skip
 def test_equal_classes_have_one_text(text: str, expected: str) -> None:
-    assert canonical(text) == expected
+    assert canonical_name(text) == expected
 
 
 @given(st.text() | st.floats().map(str) | st.integers().map(str))
 def test_a_canonical_text_is_its_own(text: str) -> None:
-    assert canonical(canonical(text)) == canonical(text)
+    assert canonical_name(canonical_name(text)) == canonical_name(text)
 
 
 @pytest.mark.parametrize(
@@ -48,21 +48,21 @@ def test_a_canonical_text_is_its_own(text: str) -> None:
 def test_classes_of_any_type_compare_equal(items: Any, kind: Any) -> None:
     column = pa.chunked_array([items]) if isinstance(items, pa.Array) else chunked(items, kind)
 
-    found = values.categories(column)
+    found = column_values.parse_categories(column)
 
     assert found.levels == ("0", "1")
     assert found.codes.tolist() == [1, 0, -1]
 
 
 def test_levels_are_in_the_order_of_their_bytes() -> None:
-    found = values.categories(chunked(["b", "é", "Z", "a", None, "z"]))
+    found = column_values.parse_categories(chunked(["b", "é", "Z", "a", None, "z"]))
 
     assert found.levels == ("Z", "a", "b", "z", "é")
-    assert found.rank().tolist() == [2, 4, 0, 1, -1, 3]
+    assert found.tie_ranks().tolist() == [2, 4, 0, 1, -1, 3]
 
 
 def test_names_are_kept_as_they_are_written() -> None:
-    found = values.texts(chunked(["1.0", "1", None, "true"]))
+    found = column_values.parse_texts(chunked(["1.0", "1", None, "true"]))
 
     assert found.levels == ("1", "1.0", "true")
     assert found.codes.tolist() == [1, 0, -1, 2]
@@ -78,7 +78,7 @@ def test_names_are_kept_as_they_are_written() -> None:
     ],
 )  # fmt: skip
 def test_a_text_is_a_number_or_invalid(text: str, expected: float) -> None:
-    found = values.numbers(chunked([text]))
+    found = column_values.parse_numbers(chunked([text]))
 
     assert np.array_equal(found.values, [expected], equal_nan=True)
     assert not found.missing[0]
@@ -92,7 +92,7 @@ def test_a_text_is_a_number_or_invalid(text: str, expected: float) -> None:
     ],
 )  # fmt: skip
 def test_numbers_of_any_type_are_doubles(items: list[Any], kind: Any) -> None:
-    found = values.numbers(chunked(items, kind))
+    found = column_values.parse_numbers(chunked(items, kind))
 
     assert found.values.dtype == np.float64
     assert found.values[0] == 1.0
@@ -102,41 +102,48 @@ def test_numbers_of_any_type_are_doubles(items: list[Any], kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", [pa.null(), pa.string(), pa.float64()])
 def test_columns_without_a_value_are_all_missing(kind: Any) -> None:
-    assert values.numbers(chunked([None, None], kind)).missing.all()
-    assert values.categories(chunked([None, None], kind)).codes.tolist() == [-1, -1]
-    assert values.codes_of(chunked([None, None], kind)).tolist() == [-1, -1]
-    assert len(values.numbers(chunked([], kind)).values) == 0
-    assert values.categories(chunked([], kind)).levels == ()
+    assert column_values.parse_numbers(chunked([None, None], kind)).missing.all()
+    assert column_values.parse_categories(chunked([None, None], kind)).codes.tolist() == [-1, -1]
+    assert column_values.codes_of(chunked([None, None], kind)).tolist() == [-1, -1]
+    assert len(column_values.parse_numbers(chunked([], kind)).values) == 0
+    assert column_values.parse_categories(chunked([], kind)).levels == ()
 
 
 def test_nan_is_invalid_and_null_is_missing() -> None:
-    found = values.numbers(chunked([np.nan, None, np.inf, -np.inf, 0.5], pa.float64()))
+    found = column_values.parse_numbers(chunked([np.nan, None, np.inf, -np.inf, 0.5], pa.float64()))
 
     assert found.missing.tolist() == [False, True, False, False, False]
     assert found.finite.tolist() == [False, False, False, False, True]
-    assert found.within((0.0, 0.4)).tolist() == [False] * 5
+    assert found.lies_within((0.0, 0.4)).tolist() == [False] * 5
 
 
 def test_ties_are_settled_null_then_nan_then_numbers() -> None:
-    found = values.numbers(chunked([3.0, np.nan, None, -np.inf, 0.0, -0.0, np.inf, None], pa.float64()))
+    found = column_values.parse_numbers(
+        chunked([3.0, np.nan, None, -np.inf, 0.0, -0.0, np.inf, None], pa.float64())
+    )
 
-    assert found.rank().tolist() == [4, 1, 0, 2, 3, 3, 5, 0]
+    assert found.tie_ranks().tolist() == [4, 1, 0, 2, 3, 3, 5, 0]
 
 
 def test_levels_fall_into_their_cells() -> None:
     grid = CategoryGrid(("b", "1"))
 
-    assert values.categories(chunked(["1.0", "b", "new", None])).cells(grid).tolist() == [1, 0, 3, 4]
+    assert column_values.parse_categories(chunked(["1.0", "b", "new", None])).grid_cells(grid).tolist() == [
+        1,
+        0,
+        3,
+        4,
+    ]
 
 
 def test_positions_tell_unknown_levels_from_missing_ones() -> None:
-    found = values.categories(chunked(["1.0", "b", "new", None]))
+    found = column_values.parse_categories(chunked(["1.0", "b", "new", None]))
 
-    assert found.positions(("b", "1"), 9).tolist() == [1, 0, 9, -1]
+    assert found.level_positions(("b", "1"), 9).tolist() == [1, 0, 9, -1]
 
 
 def test_ids_are_compared_as_they_are_written() -> None:
-    codes = values.codes_of(chunked(["1", "1.0", None, "1", "true"]))
+    codes = column_values.codes_of(chunked(["1", "1.0", None, "1", "true"]))
 
     assert codes[0] == codes[3]
     assert len({int(code) for code in codes}) == 4

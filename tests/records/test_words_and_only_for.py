@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from strategies import AS_OF, FIRST, PANES, Log, counting_of, logs, record, table_of
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import HOUR
-from monitor.core.typing import Ints
 from monitor.records.codec import counting_of as counting_of_text
 from monitor.records.codec import counting_text
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.reading import Challenger, Reading, Task
+from monitor.records.reading import ChallengerOutput, ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
-from monitor.records.rows import read_rows
+from monitor.records.winning_rows import read_rows
 from monitor.states.strata import WHOLE
 
 MEANING = {"no": "0", "yes": "1", "0": "0", "1": "1"}
@@ -41,7 +41,7 @@ def joined(*rows: tuple[str, str | None, str | None]) -> pa.Table:
 
 def predicted(table: pa.Table, how: Counting) -> Ints:
     (part,) = count_labels(table, how, panes=PANES[:1], as_of=AS_OF)
-    return how.predicted(part.strata[WHOLE])
+    return how.predicted_counts(part.strata[WHOLE])
 
 
 LOG = joined(
@@ -76,7 +76,7 @@ def test_other_predictions_are_neither_records_nor_labels_of_the_labels_part() -
     (part,) = count_labels(LOG, counting(only_for=("1",)), panes=PANES[:1], as_of=AS_OF)
 
     assert (part.rows, part.records, part.labelled) == (2, 2, 2)
-    assert counting().confusion(part.strata[WHOLE]).counts.tolist() == [[0, 1, 0], [0, 1, 0], [0, 0, 0]]
+    assert counting().confusion_view(part.strata[WHOLE]).counts.tolist() == [[0, 1, 0], [0, 1, 0], [0, 0, 0]]
 
 
 def test_a_prediction_that_is_no_class_may_be_one_that_labels_come_for() -> None:
@@ -123,25 +123,25 @@ def test_a_reference_has_the_labels_of_the_same_predictions_alone() -> None:
     reference = reference_of(table, reading)
 
     assert reference.n == n
-    assert reference.counting.tally(reference.labels).records == 300
+    assert reference.counting.tally_view(reference.labels).records == 300
 
 
 def test_classes_that_come_from_a_reference_are_those_that_the_words_mean() -> None:
-    reading = Reading(task=Task.MULTICLASS, words=(("tuna", "fish"),), labelled=True)
+    reading = ReadingOptions(task=ModelTask.MULTICLASS, words=(("tuna", "fish"),), labelled=True)
     table = pa.table({"prediction": ["tuna", "bird"] * 20, "label": ["fish", "bird"] * 20})
 
     reference = reference_of(table, reading)
 
     assert reference.counting.reading.classes == ("bird", "fish")
-    assert reference.counting.confusion(reference.labels).counts.diagonal().tolist() == [20, 20, 0]
+    assert reference.counting.confusion_view(reference.labels).counts.diagonal().tolist() == [20, 20, 0]
 
 
 def test_a_challengers_class_is_said_in_the_same_words() -> None:
-    reading = Reading(
-        task=Task.MULTICLASS,
+    reading = ReadingOptions(
+        task=ModelTask.MULTICLASS,
         classes=("0", "1", "2"),
         words=(("no", "0"), ("yes", "1")),
-        challenger=Challenger(column="other"),
+        challenger=ChallengerOutput(column="other"),
         labelled=True,
         time_units=(("event_time", "us"), ("reported_at", "us"), ("logged_at", "us")),
     )
@@ -150,7 +150,7 @@ def test_a_challengers_class_is_said_in_the_same_words() -> None:
 
     (part,) = count_labels(rows, how, panes=PANES[:1], as_of=AS_OF)
 
-    assert part.strata[WHOLE].block("paired").tolist() == [[0, 1], [1, 0]]
+    assert part.strata[WHOLE].dense_block("paired").tolist() == [[0, 1], [1, 0]]
 
 
 @pytest.mark.parametrize("only_for", [(), ("1",)])

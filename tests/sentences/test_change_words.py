@@ -9,8 +9,8 @@ from row_examples import row_of
 from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.catalogue.daily import EVIDENCE
-from monitor.measures.rows import CUMULATIVE, MeasurementRow
+from monitor.measures.catalogue.daily_measures import EVIDENCE
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
 from monitor.pipeline.sequential.day_rows import budget_rows
 from monitor.sentences.change_words import (
     FiredChange,

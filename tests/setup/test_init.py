@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from sqlalchemy.pool import NullPool
 
 from monitor.cli import main
-from monitor.setup.nested import keys_in
+from monitor.setup.nested_columns import keys_in
 
 DAYS, PER_DAY = 40, 24
 N = DAYS * PER_DAY

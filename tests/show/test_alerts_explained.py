@@ -6,23 +6,23 @@ import pytest
 from row_examples import firing
 from shift_rules import own_rules
 
-from monitor.alerts.defaults import ALL, default_rules
-from monitor.alerts.rules import Series
+from monitor.alerts.alert_rules import AlertedSeries
+from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand, UnitFigures
 from monitor.core.clock import DAY
-from monitor.core.measurement import Detail
-from monitor.measures.against import FIGURES, segment_columns
-from monitor.show.alerts import ShownAlert, alerts_as_table
+from monitor.core.measurement import DetailTable
+from monitor.measures.measurement_comparison import FIGURES, segment_columns
+from monitor.show.alert_tables import ShownAlert, alerts_as_table
 
 RULES = {rule.name: rule for rule in (*default_rules(ALL), *own_rules())}
-CELLS = Detail(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4837),))
+CELLS = DetailTable(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4837),))
 BREACH = Verdict(outcome=Outcome.BREACH, window_end=0, n=900)
 
 
 def explained(name: str, breach: Verdict, subject: str = "") -> list[str]:
     rule = RULES[name]
-    alert = firing(Series(name, window=rule.window, subject=subject or rule.subject), breach, 0)
+    alert = firing(AlertedSeries(name, window=rule.window, subject=subject or rule.subject), breach, 0)
     table, text = alerts_as_table([ShownAlert("late", alert, rule=rule)], explain=True).split("\n\n")
     said = text.split("\n")[1].strip().removesuffix(".").partition(": ")[2]
     assert alerts_as_table([ShownAlert("late", alert, rule=rule)]).startswith(table)
@@ -33,7 +33,7 @@ def explained(name: str, breach: Verdict, subject: str = "") -> list[str]:
 def test_a_fall_of_performance_names_the_segments() -> None:
     rows = (("region=North", -0.031, 0.612, 0.702, 0.31, 0.3), ("region=South", -0.001, 0.7, 0.702, 0.1, 0.1))
     fall = replace(
-        BREACH, value=-0.05, limit=-0.036, beside=0.72, cause=Detail(segment_columns("accuracy"), rows)
+        BREACH, value=-0.05, limit=-0.036, beside=0.72, cause=DetailTable(segment_columns("accuracy"), rows)
     )
 
     place, says, heading, head, first, _, advice = explained("performance", fall)
@@ -50,7 +50,7 @@ def test_a_fall_of_performance_names_the_segments() -> None:
 
 def test_without_contributions_the_worst_segments_are_named() -> None:
     rows = (("region=North", 0.6, 0.55, 0.65, 300), ("region=South", 0.7, None, None, 20))
-    worst = Detail(("segment", "value", "lower", "upper", "n"), rows)
+    worst = DetailTable(("segment", "value", "lower", "upper", "n"), rows)
     fall = replace(BREACH, value=-0.05, limit=-0.036, beside=0.72, cause=worst)
 
     _, says, heading, _, first, second, _ = explained("performance", fall)
@@ -90,7 +90,7 @@ def test_a_shift_names_the_cells() -> None:
 def test_a_share_names_the_features_with_what_each_was_judged_on(
     name: str, row: tuple[float | str | None, ...], told: dict[str, str]
 ) -> None:
-    of_all = replace(BREACH, value=0.25, n=12, limit=0.2, cause=Detail(COUNTED, (row,)))
+    of_all = replace(BREACH, value=0.25, n=12, limit=0.2, cause=DetailTable(COUNTED, (row,)))
 
     _, _, heading, *table = explained(name, of_all)
 
@@ -100,7 +100,9 @@ def test_a_share_names_the_features_with_what_each_was_judged_on(
 
 def test_an_alert_that_is_kept_though_it_is_clear_says_so() -> None:
     moved = replace(BREACH, value=0.42, limit=0.1, beside=0.002)
-    alert = replace(firing(Series("score_shift", window="7d", subject="score"), moved, 0), clear_since=DAY)
+    alert = replace(
+        firing(AlertedSeries("score_shift", window="7d", subject="score"), moved, 0), clear_since=DAY
+    )
 
     text = alerts_as_table([ShownAlert("late", alert, rule=RULES["score_shift"])], explain=True)
 
@@ -124,7 +126,9 @@ def test_of_a_changed_day_the_line_says_it_all_and_what_to_do_stands_below() -> 
     )
     rule = replace(RULES["changed"], subject="*")
     alert = firing(
-        Series("changed", window="cumulative", subject="feature:fee"), replace(BREACH, change=change), 0
+        AlertedSeries("changed", window="cumulative", subject="feature:fee"),
+        replace(BREACH, change=change),
+        0,
     )
 
     _, says, advice = (
@@ -136,7 +140,7 @@ def test_of_a_changed_day_the_line_says_it_all_and_what_to_do_stands_below() -> 
 
 
 def test_what_a_value_is_compared_with_has_a_heading_of_its_own() -> None:
-    then = Detail(FIGURES, ((0.72, 0.71, 0.73, 4_000),))
+    then = DetailTable(FIGURES, ((0.72, 0.71, 0.73, 4_000),))
 
     _, _, heading, *_ = explained("performance", replace(BREACH, value=-0.05, beside=0.72, cause=then))
 

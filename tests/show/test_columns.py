@@ -7,7 +7,7 @@ import termios
 
 import pytest
 
-from monitor.show.columns import aligned, paragraphs, room_of, rows_of, wrapped
+from monitor.show.terminal_layout import align_columns, room_of, rows_of, wrap_paragraphs, wrap_text
 
 HEAD = ("measure", "subject", "value", "interval", "n", "note")
 ROWS = [
@@ -33,18 +33,18 @@ def test_no_line_is_wider_than_the_terminal_and_no_cell_is_lost(width: int) -> N
 
 
 def test_a_pipe_has_a_line_for_each_row() -> None:
-    lines = aligned(TABLE).split("\n")
+    lines = align_columns(TABLE).split("\n")
 
     assert len(lines) == len(TABLE)
     assert all(line.endswith(row[-1]) for line, row in zip(lines, TABLE, strict=True))
 
 
 def test_what_fits_stays_as_it_is() -> None:
-    assert aligned(TABLE, 200) == aligned(TABLE)
+    assert align_columns(TABLE, 200) == align_columns(TABLE)
 
 
 def test_a_note_goes_on_below_its_row() -> None:
-    head, first, note, *_ = aligned(TABLE[:2], 60).split("\n")
+    head, first, note, *_ = align_columns(TABLE[:2], 60).split("\n")
 
     assert head.split() == ["measure", "subject", "value", "interval", "n"]
     assert first.split() == ["accuracy", "71.3", "%", "[67.3,", "75.0]", "526"]
@@ -52,7 +52,7 @@ def test_a_note_goes_on_below_its_row() -> None:
 
 
 def test_a_long_name_moves_what_follows_it_to_the_next_line_in_its_column() -> None:
-    head, measure, subject, value = aligned([HEAD, ROWS[3]], 60).split("\n")
+    head, measure, subject, value = align_columns([HEAD, ROWS[3]], 60).split("\n")
 
     assert measure == "stability_index_critical"
     assert subject.strip() == "feature:a_name_of_many_characters_that_we_gave"
@@ -63,23 +63,23 @@ def test_a_long_name_moves_what_follows_it_to_the_next_line_in_its_column() -> N
 def test_columns_without_room_stand_below_with_their_headings() -> None:
     counts = [("actual", *(f"predicted {at}" for at in range(9))), ("0", *map(str, range(9)))]
 
-    _, row, rest, *_ = aligned(counts, 60).split("\n")
+    _, row, rest, *_ = align_columns(counts, 60).split("\n")
 
     assert row.split() == ["0", *"0123"]
     assert rest.startswith("    predicted 4 4; predicted 5 5")
 
 
 def test_a_long_line_goes_on_below_further_in_than_it_begins() -> None:
-    assert paragraphs(f"  a {'b ' * 10}c\nshort", 20).split("\n") == [
+    assert wrap_paragraphs(f"  a {'b ' * 10}c\nshort", 20).split("\n") == [
         "  a b b b b b b b b",
         "      b b c",
         "short",
     ]
-    assert paragraphs(100 * "x", None) == 100 * "x"
+    assert wrap_paragraphs(100 * "x", None) == 100 * "x"
 
 
 def test_a_name_that_is_wider_than_the_terminal_is_broken() -> None:
-    lines = aligned([("of", "n"), (200 * "x", "7")], 80).split("\n")
+    lines = align_columns([("of", "n"), (200 * "x", "7")], 80).split("\n")
 
     assert max(map(len, lines)) <= 80
     assert "".join(lines[1:]).replace(" ", "") == 200 * "x" + "7"
@@ -88,7 +88,11 @@ def test_a_name_that_is_wider_than_the_terminal_is_broken() -> None:
 def test_the_width_is_that_of_the_terminal_which_is_written_to() -> None:
     main, end = os.openpty()
     termios.tcsetwinsize(end, (50, 97))
-    command = [sys.executable, "-c", "from monitor.show.words import room; print(room())"]
+    command = [
+        sys.executable,
+        "-c",
+        "from monitor.show.terminal_words import terminal_room; print(terminal_room())",
+    ]
     bare = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
 
     subprocess.run(command, stdin=end, stdout=end, env=bare, check=True)
@@ -101,7 +105,7 @@ def test_wide_characters_take_two_columns_and_marks_none() -> None:
     decomposed = "cafe\N{COMBINING ACUTE ACCENT}"
     table = [("of", "n", "note"), ("東京駅", "7", "x"), (decomposed, "12", "y"), ("plain", "1", "z")]
 
-    assert aligned(table).split("\n") == [
+    assert align_columns(table).split("\n") == [
         "of       n  note",
         "東京駅   7  x",
         f"{decomposed}    12  y",
@@ -109,8 +113,8 @@ def test_wide_characters_take_two_columns_and_marks_none() -> None:
     ]
     for width in (14, 20, 33):
         lines = [
-            *aligned([*table, ("a", "2", 30 * "東京")], width).split("\n"),
-            *wrapped(40 * "東京 ", width),
+            *align_columns([*table, ("a", "2", 30 * "東京")], width).split("\n"),
+            *wrap_text(40 * "東京 ", width),
         ]
         assert max(map(room_of, lines)) <= width
         assert "".join(lines).count("東") == 1 + 30 + 40

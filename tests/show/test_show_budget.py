@@ -7,12 +7,12 @@ from row_examples import row_of
 from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY
 from monitor.core.measurement import Measurement
-from monitor.measures.catalogue.daily import ALERTS, BUDGET, EVIDENCE
-from monitor.show.budget import Spent, as_plain, change_lines
-from monitor.specs.model import BudgetSpec
+from monitor.measures.catalogue.daily_measures import ALERTS, BUDGET, EVIDENCE
+from monitor.show.budget_tables import BudgetStatus, as_plain, change_lines
+from monitor.specs.model_spec import BudgetSpec
 
 
-def spent(evidence: float, apparent: float) -> Spent:
+def spent(evidence: float, apparent: float) -> BudgetStatus:
     change = Change(
         kind="level",
         observed=1.4,
@@ -28,7 +28,7 @@ def spent(evidence: float, apparent: float) -> Spent:
         row_of(ALERTS, Measurement(3.0, n=0)),
         row_of(BUDGET, Measurement(1.0, n=0)),
     ]
-    return Spent(model="late", budget=BudgetSpec(), as_of=19_787 * DAY, alerts=(), rows=rows)
+    return BudgetStatus(model="late", budget=BudgetSpec(), as_of=19_787 * DAY, alerts=(), rows=rows)
 
 
 def test_a_small_change_with_much_evidence_is_told_as_smaller_than_what_is_asked_for() -> None:

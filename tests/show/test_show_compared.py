@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 from row_examples import row_of
 
-from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import FIGURES, segment_columns
+from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.worded import differs
-from monitor.show.details import explained, with_details
-from monitor.show.plain import Shown
-from monitor.show.table import as_table
+from monitor.measures.measurement_comparison import FIGURES, segment_columns
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.value_words import is_compared_by_difference
+from monitor.show.detail_tables import explain_rows, with_details
+from monitor.show.measurement_tables import as_table
+from monitor.show.plain_rows import Shown
 
 CELLS = ("cell", "expected", "actual", "contribution")
-THEN = Detail(FIGURES, ((0.731, 0.72, 0.74, 5000),))
-FALL = Detail(
+THEN = DetailTable(FIGURES, ((0.731, 0.72, 0.74, 5000),))
+FALL = DetailTable(
     segment_columns("accuracy"),
     (("town=b", -0.019, 0.5, 0.73, 0.3, 0.28), ("town=a", -0.002, 0.7, None, 0.2, 0.0)),
 )
@@ -29,11 +29,11 @@ def row(
     *,
     against: str = "",
     interval: Interval | None = None,
-    detail: Detail | None = None,
-    truth: Truth = Truth.SETTLED,
+    detail: DetailTable | None = None,
+    truth: LabelTruth = LabelTruth.SETTLED,
 ) -> MeasurementRow:
     measured = (
-        Measurement.absent(value, n=900)
+        Measurement.without_value(value, n=900)
         if isinstance(value, Reason)
         else Measurement(value=value, n=900, interval=interval, detail=detail)
     )
@@ -48,16 +48,16 @@ PERFORMANCE = shown(
     row("accuracy", -0.021, against="reference", interval=Interval(-0.03, -0.012), detail=THEN),
     row("accuracy", Reason.NOT_COUNTED, against="28d"),
     row("segment_contribution", -0.019, against="reference", detail=FALL),
-    row("roc_auc", 0.8, detail=Detail(("x", "y"), tuple((at / 40, at / 40) for at in range(41)))),
+    row("roc_auc", 0.8, detail=DetailTable(("x", "y"), tuple((at / 40, at / 40) for at in range(41)))),
     row("accuracy", 0.71, interval=Interval(0.7, 0.72)),
 )
 SHIFT = shown(
     *(
-        row(measure, value, f"feature:f{at}", truth=Truth.NONE, against=against, detail=detail)
+        row(measure, value, f"feature:f{at}", truth=LabelTruth.NONE, against=against, detail=detail)
         for at in range(5)
         for against, factor in (("", 1.0), ("previous", 2.0))
         for measure, value, detail in (
-            ("stability_index", factor * at / 10, Detail(CELLS, ((f"{at} and more", 0.1, 0.2, 0.07),))),
+            ("stability_index", factor * at / 10, DetailTable(CELLS, ((f"{at} and more", 0.1, 0.2, 0.07),))),
             ("stability_index_critical", 0.01, None),
         )
     )
@@ -112,8 +112,8 @@ def test_no_difference_of_any_measure_is_shown_as_a_value(measure: str) -> None:
     text = as_table(shown(row(measure, -0.05, "feature:age", against="reference")))
     values = line_of(text, f"{measure} ").split("reference")[0]
 
-    assert ("difference" in text) == differs(measure, "reference")
-    assert not differs(measure, "reference") or "0.05" not in values.replace("−", "-")
+    assert ("difference" in text) == is_compared_by_difference(measure, "reference")
+    assert not is_compared_by_difference(measure, "reference") or "0.05" not in values.replace("−", "-")
 
 
 def test_a_missing_rate_is_never_negative() -> None:
@@ -133,7 +133,7 @@ def test_families_have_headings_where_there_are_several() -> None:
 
 
 def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curves() -> None:
-    text = explained([*PERFORMANCE, *SHIFT])
+    text = explain_rows([*PERFORMANCE, *SHIFT])
 
     titles = [line.strip() for line in text.splitlines() if line.startswith("  ") and line[2] != " "]
     assert titles == [
@@ -154,5 +154,5 @@ def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curv
 def test_without_any_detail_it_says_so() -> None:
     plain = shown(row("accuracy", 0.71))
 
-    assert explained(plain) == "there is no detail behind these values"
-    assert with_details(plain) == f"{as_table(plain)}\n\n{explained(plain)}"
+    assert explain_rows(plain) == "there is no detail behind these values"
+    assert with_details(plain) == f"{as_table(plain)}\n\n{explain_rows(plain)}"

@@ -5,15 +5,20 @@ from dataclasses import replace
 
 from row_examples import row_of
 
-from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.measures.rows import Truth
-from monitor.sentences.labels import with_settling
-from monitor.show.plain import Shown, as_json, newest_of
-from monitor.show.table import as_table
+from monitor.core.measurement import DetailTable, Measurement, Reason
+from monitor.measures.measurement_row import LabelTruth
+from monitor.sentences.label_sentences import with_settling
+from monitor.show.measurement_tables import as_table
+from monitor.show.plain_rows import Shown, as_json, newest_of
 
 
 def shown(
-    measure: str, value: float, subject: str = "", *, segment: str | None = None, truth: Truth = Truth.NONE
+    measure: str,
+    value: float,
+    subject: str = "",
+    *,
+    segment: str | None = None,
+    truth: LabelTruth = LabelTruth.NONE,
 ) -> Shown:
     return "late", 0, row_of(measure, Measurement(value, n=10), subject=subject, segment=segment, truth=truth)
 
@@ -24,10 +29,10 @@ ROWS = [
     *(shown("stability_index", at / 10, f"feature:f{at}") for at in range(9)),
     *(shown("missing_rate", 0.0, f"feature:f{at}") for at in range(9)),
     shown("duplicate_rows", 0),
-    shown("accuracy", 0.9, truth=Truth.SETTLED),
-    shown("relative_accuracy", 1.2, truth=Truth.SETTLED),
-    *(shown("base_rate", at / 10, f"class:c{at}", truth=Truth.SETTLED) for at in range(5)),
-    *(shown("accuracy", 0.8, segment=f"group={name}", truth=Truth.SETTLED) for name in "ab"),
+    shown("accuracy", 0.9, truth=LabelTruth.SETTLED),
+    shown("relative_accuracy", 1.2, truth=LabelTruth.SETTLED),
+    *(shown("base_rate", at / 10, f"class:c{at}", truth=LabelTruth.SETTLED) for at in range(5)),
+    *(shown("accuracy", 0.8, segment=f"group={name}", truth=LabelTruth.SETTLED) for name in "ab"),
 ]
 
 
@@ -53,10 +58,10 @@ def test_headlines_of_the_whole_and_the_most_shifted_features_are_shown_first() 
 
 def test_a_provisional_value_that_has_a_nowcast_is_left_to_all() -> None:
     rows = [
-        shown("accuracy", 0.91, truth=Truth.PROVISIONAL),
-        shown("accuracy", 0.87, truth=Truth.NOWCAST),
-        shown("coverage", 0.5, truth=Truth.PROVISIONAL),
-        shown("accuracy", 0.89, truth=Truth.SETTLED),
+        shown("accuracy", 0.91, truth=LabelTruth.PROVISIONAL),
+        shown("accuracy", 0.87, truth=LabelTruth.NOWCAST),
+        shown("coverage", 0.5, truth=LabelTruth.PROVISIONAL),
+        shown("accuracy", 0.89, truth=LabelTruth.SETTLED),
     ]
 
     few, every = (words(as_table(rows, everything=everything)) for everything in (False, True))
@@ -67,10 +72,10 @@ def test_a_provisional_value_that_has_a_nowcast_is_left_to_all() -> None:
 
 
 def test_a_value_that_waits_for_a_settled_window_says_when_the_next_one_settles() -> None:
-    why = Detail(("because",), (("95 % come within 9 days",),))
+    why = DetailTable(("because",), (("95 % come within 9 days",),))
     rows = with_settling(
         [
-            absent("estimated_roc_auc", Measurement.absent(Reason.NOT_SETTLED, n=0)),
+            absent("estimated_roc_auc", Measurement.without_value(Reason.NOT_SETTLED, n=0)),
             absent("next_settling", Measurement(86_400.0 * 402, n=0, detail=why)),
         ]
     )
@@ -99,7 +104,7 @@ def test_everything_is_shown_where_it_is_asked_for() -> None:
 
 
 def test_comparisons_that_go_on_stand_before_the_windows_under_a_heading_of_their_own() -> None:
-    model, as_of, row = shown("control_p_value_always_valid", 0.5, truth=Truth.SETTLED)
+    model, as_of, row = shown("control_p_value_always_valid", 0.5, truth=LabelTruth.SETTLED)
 
     text = as_table([*ROWS, (model, as_of, replace(row, window="cumulative"))])
 

@@ -7,35 +7,35 @@ from unicodedata import category
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.standing import Need, Standing
-from monitor.sentences.known import Section
-from monitor.show.status import MOST_LINES, as_lines, as_plain, heads
+from monitor.alerts.model_standing import ModelStanding, Need
+from monitor.sentences.known_measurements import SentenceSection
+from monitor.show.model_status import MOST_LINES, as_lines, as_plain, head_lines
 
 TITLES = ("performance", "inputs", "labels", "data", "rules", "next")
 TEXTS = st.text(min_size=1, max_size=400).map(lambda text: f"It is {text}.")
 STANDINGS = st.builds(
-    Standing,
+    ModelStanding,
     model=st.text(min_size=1, max_size=80),
     as_of=st.none(),
     need=st.sampled_from(Need),
     because=st.lists(TEXTS, min_size=1, max_size=8).map(tuple),
     rank=st.just((0, 0)),
     sections=st.lists(TEXTS, min_size=1, max_size=5).map(
-        lambda texts: tuple(Section(title, tuple(texts)) for title in TITLES)
+        lambda texts: tuple(SentenceSection(title, tuple(texts)) for title in TITLES)
     ),
 )
-FINE = Standing(
+FINE = ModelStanding(
     model="late",
     as_of=0,
     need=Need.NOTHING,
     because=("Every rule is judged, and none is in breach.",),
     rank=(2, 0),
-    sections=(Section("performance", ("Settled: roc_auc 0.697 [0.678, 0.716].",)),),
+    sections=(SentenceSection("performance", ("Settled: roc_auc 0.697 [0.678, 0.716].",)),),
 )
 
 
 @given(STANDINGS, st.integers(20, 300))
-def test_a_model_is_on_one_screen_whatever_its_names(standing: Standing, width: int) -> None:
+def test_a_model_is_on_one_screen_whatever_its_names(standing: ModelStanding, width: int) -> None:
     lines = as_lines([standing], width)
 
     assert len(lines) <= MOST_LINES
@@ -45,8 +45,8 @@ def test_a_model_is_on_one_screen_whatever_its_names(standing: Standing, width: 
 
 
 @given(st.lists(STANDINGS, min_size=2, max_size=5), st.integers(20, 300))
-def test_several_models_begin_a_line_each(standings: list[Standing], width: int) -> None:
-    lines = [line.text for line in heads(standings, width)]
+def test_several_models_begin_a_line_each(standings: list[ModelStanding], width: int) -> None:
+    lines = [line.text for line in head_lines(standings, width)]
 
     assert len(lines) >= len(standings)
     assert max(map(len, lines)) <= min(max(width, 80), 120)
@@ -55,7 +55,7 @@ def test_several_models_begin_a_line_each(standings: list[Standing], width: int)
 def test_of_several_models_the_first_reason_is_told_whole() -> None:
     reason = "performance: roc_auc 0.543, reference 0.698, difference −0.155 [−0.171, −0.139], n 4,204."
     first = replace(FINE, model="a", because=(reason, "Another.", "One more."))
-    lines = [line.text for line in heads([first, replace(FINE, model="longer name")], 80)]
+    lines = [line.text for line in head_lines([first, replace(FINE, model="longer name")], 80)]
 
     assert "".join(line[0] for line in lines).split() == ["a", "l"]
     told = " ".join(" ".join(lines[:-1]).split())
@@ -68,7 +68,7 @@ def test_an_interval_stays_in_one_line() -> None:
         text = (
             "roc_auc " * (width % 9) + "0.697 [0.678, 0.716], difference −0.001 [−0.021, +0.019], 31.2 % of 4"
         )
-        section = Section("performance", (f"{text}.",))
+        section = SentenceSection("performance", (f"{text}.",))
         lines = [line.text for line in as_lines([replace(FINE, sections=(section,))], width)]
 
         assert sum("[0.678, 0.716]" in line for line in lines) == 1
@@ -79,7 +79,7 @@ def test_an_interval_stays_in_one_line() -> None:
 def test_what_is_cut_is_said_to_be_cut() -> None:
     long = replace(FINE, because=tuple(f"Reason {at}: {'x ' * 60}." for at in range(20)))
 
-    wordy = replace(FINE, sections=(Section("performance", ("x " * 2_000 + ".", "Short.")),))
+    wordy = replace(FINE, sections=(SentenceSection("performance", ("x " * 2_000 + ".", "Short.")),))
 
     told = [line.text for line in as_lines([long], 80)]
     assert "  … 15 more: --all" in told
@@ -87,12 +87,12 @@ def test_what_is_cut_is_said_to_be_cut() -> None:
     assert sum("Reason" in line.text for line in as_lines([long], 80, whole=True)) == 20
     assert as_lines([wordy], 80)[-2].text.endswith("x …")
     assert as_lines([wordy], 80)[-1].text == "More: --all"
-    assert heads([replace(FINE, because=("x " * 2_000, "y"))], 80)[-1].text.endswith("… (+1 more)")
+    assert head_lines([replace(FINE, because=("x " * 2_000, "y"))], 80)[-1].text.endswith("… (+1 more)")
 
 
 def test_a_sentence_is_told_whole_or_not_at_all_and_those_on_performance_stay() -> None:
     told = tuple(f"{at} is {'what is told here ' * 4}indeed." for at in range(6))
-    sections = tuple(Section(title, told) for title in ("performance", "inputs", "labels"))
+    sections = tuple(SentenceSection(title, told) for title in ("performance", "inputs", "labels"))
     lines = [line.text for line in as_lines([replace(FINE, sections=sections)], 80)]
 
     assert sum("indeed." in line for line in lines) < 18
@@ -111,7 +111,7 @@ def test_a_sentence_alone_ends_with_a_clause_and_that_on_rules_before_what_is_to
         "rules": f"19 of 19 rules are judged; of the newest day 17 of 23 subjects; not {'these ' * 40}all.",
         "next": "As of 2014-01-01 UTC, the last cycle of a replay: monitor run goes on from there.",
     }
-    sections = tuple(Section(title, (text,)) for title, text in told.items())
+    sections = tuple(SentenceSection(title, (text,)) for title, text in told.items())
     lines = [line.text for line in as_lines([replace(FINE, because=because, sections=sections)], 80)]
 
     said = " ".join(" ".join(lines).split())
@@ -124,7 +124,7 @@ def test_a_sentence_alone_ends_with_a_clause_and_that_on_rules_before_what_is_to
 def test_what_moved_is_told_before_how_labels_come_and_which_rules_are_judged() -> None:
     told = tuple(f"{at} is {'what is told here ' * 4}indeed." for at in range(3))
     because = tuple(f"Reason {at} is {'what is told here ' * 5}indeed." for at in range(5))
-    sections = tuple(Section(title, told) for title in ("performance", "inputs", "labels", "rules"))
+    sections = tuple(SentenceSection(title, told) for title in ("performance", "inputs", "labels", "rules"))
     lines = [line.text for line in as_lines([replace(FINE, because=because, sections=sections)], 80)]
 
     inputs, labels = (" ".join(lines).partition(title)[2] for title in ("inputs", "labels"))

@@ -14,22 +14,22 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 from simulation import Log, Mix, plan, truth
 
-from monitor.app.running import cycle_once
-from monitor.app.wiring import App
-from monitor.config.load import settings_of
+from monitor.app.application import App
+from monitor.app.model_cycles import cycle_once
+from monitor.config.config_loading import settings_of
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
-from monitor.core.typing import Ints
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.audit import SINCE_AUDIT
-from monitor.pipeline.model import Model
-from monitor.pipeline.windows.due import UNEVEN
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.windows.due_windows import UNEVEN
 from monitor.pipeline.windows.log_rows import AGES, LATE, NEXT_SETTLING, SETTLING_AGE, WAITING
 from monitor.pipeline.windows.window_rows import WindowMeasures
-from monitor.records.pane import PanePart, Part
-from monitor.specs.reads import counted_ranges
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.specs.read_ranges import counted_ranges
 from monitor.specs.settings import Settings
 from monitor.store import tables
-from monitor.store.engine import migrate, open_store
+from monitor.store.store_database import migrate_store, open_store
 
 START = from_iso("2024-01-01")
 MODEL = "late"
@@ -75,7 +75,7 @@ revision = "revision"
 
 VALUE = ("window", "window_end", "version", "segment", "truth", "measure", "subject", "against")
 Content = tuple[object, ...]
-Key = tuple[Part, int]
+Key = tuple[PaneHalf, int]
 
 
 @cache
@@ -87,7 +87,7 @@ def template() -> Path:
     rows = dict(planned.predictions.take(np.argsort(planned.predictions.columns["id"])).columns)
     rows["label"] = truth(planned, START + 1_000 * DAY).label
     pq.write_table(pa.table(rows), directory / "reference.parquet")
-    migrate(f"sqlite:///{directory / 'empty.db'}")
+    migrate_store(f"sqlite:///{directory / 'empty.db'}")
     return directory
 
 
@@ -121,7 +121,7 @@ def simulated(
         url = source or f"sqlite:///{directory / 'log.db'}"
         engine = sa.create_engine(url, poolclass=sa.NullPool)
         if store is not None:
-            migrate(store)
+            migrate_store(store)
         live = store or _made(directory / "live.db")
         lived = Lived(directory, url, live, horizon, pane, Log(planned), engine, retention, append_only)
         with engine.begin() as connection:
@@ -168,14 +168,14 @@ class Lived:
         return self._app
 
     @property
-    def model(self) -> Model:
+    def model(self) -> CycleModel:
         """The model."""
-        return self.app.model(MODEL, self.as_of)
+        return self.app.find_cycle_model(MODEL, self.as_of)
 
     def stop(self) -> None:
         """End the process, with all of its caches."""
         if self._app is not None:
-            self._app.close()
+            self._app.close_all()
         self._app = None
 
     def restart(self) -> None:
@@ -199,7 +199,7 @@ class Lived:
         assert report.error is None, report.error
         self.ticks.append(as_of)
         self.as_of = as_of
-        facts = self.app.store.facts(MODEL, 0)
+        facts = self.app.store.read_pane_facts(MODEL, 0)
         self.moved |= {(one.start, as_of) for one in facts if as_of == one.labelled_as_of > one.counted_as_of}
 
     def audit(self) -> None:
@@ -208,14 +208,14 @@ class Lived:
             as_of = -(-(max(self.log.now, self.as_of) + 1) // DAY) * DAY + DAY
             self._run(as_of)
             quiet = as_of - self.log.now >= DAY
-            if quiet and self.audited_now and not self.app.store.waiting(MODEL):
+            if quiet and self.audited_now and not self.app.store.read_waiting_panes(MODEL):
                 return
         raise AssertionError("something waits for ever")
 
     @property
     def audited_now(self) -> bool:
         """The last cycle audited."""
-        return self.app.store.state(MODEL).audited_as_of == self.as_of
+        return self.app.store.read_state(MODEL).audited_as_of == self.as_of
 
     @contextmanager
     def from_scratch(self, *ticks: int) -> Iterator[App]:
@@ -227,7 +227,7 @@ class Lived:
                 assert report.error is None, report.error
             yield app
         finally:
-            app.close()
+            app.close_all()
             (self.directory / "scratch.db").unlink()
 
     def comparable_from(self) -> int:
@@ -257,10 +257,10 @@ def panes_of(
 ) -> dict[Key, Content]:
     """Stored panes that have rows; blocks of some subjects, and the moments with them, left out."""
     blocks = without | {"moments"} if without else without
-    counting = app.model(MODEL, as_of).counting
+    counting = app.find_cycle_model(MODEL, as_of).counting
     found: dict[Key, Content] = {}
-    for part in Part:
-        starts = [one.start for one in app.store.facts(MODEL, since) if one.part is part]
+    for part in PaneHalf:
+        starts = [one.start for one in app.store.read_pane_facts(MODEL, since) if one.part is part]
         panes = app.store.load_panes(MODEL, part, starts, counting)
         found |= {(part, start): content(pane, blocks) for start, pane in panes.items() if pane.rows}
     return found
@@ -271,7 +271,7 @@ def content(pane: PanePart, without: frozenset[str]) -> Content:
     strata = {}
     for stratum, counters in pane.strata.items():
         kept = np.ones(len(counters.index), dtype=bool)
-        for where in map(counters.layout.slice, without & counters.layout.by_name.keys()):
+        for where in map(counters.layout.block_slice, without & counters.layout.by_name.keys()):
             kept &= (counters.index < where.start) | (counters.index >= where.stop)
         strata[stratum] = (counters.index[kept].tolist(), counters.value[kept].tolist())
     return pane.rows, pane.newest, pane.records, pane.labelled, pane.checksum, strata
@@ -280,14 +280,16 @@ def content(pane: PanePart, without: frozenset[str]) -> Content:
 def differing_labels(lived: Lived) -> list[str]:
     """Panes whose labels are not what a whole count finds at this moment, as of the last cycle."""
     model, as_of = lived.model, lived.as_of
-    waiting = {pane.start for pane in lived.app.store.waiting(MODEL)}
-    facts = lived.app.store.facts(MODEL, model.oldest_pane(as_of))
-    starts = [one.start for one in facts if one.part is Part.LABELS and one.start not in waiting]
+    waiting = {pane.start for pane in lived.app.store.read_waiting_panes(MODEL)}
+    facts = lived.app.store.read_pane_facts(MODEL, model.oldest_pane(as_of))
+    starts = [one.start for one in facts if one.part is PaneHalf.LABELS and one.start not in waiting]
     if not starts:
         return []
-    kept = lived.app.store.load_panes(MODEL, Part.LABELS, starts, model.counting)
+    kept = lived.app.store.load_panes(MODEL, PaneHalf.LABELS, starts, model.counting)
     panes, ranges = np.asarray(starts), counted_ranges(starts, model.reading, as_of)
-    whole = model.source.counted(model.spec, Part.LABELS, ranges, model.counting, panes=panes, as_of=as_of)
+    whole = model.source.count_panes(
+        model.spec, PaneHalf.LABELS, ranges, model.counting, panes=panes, as_of=as_of
+    )
     nothing: frozenset[str] = frozenset()
     pairs = [(content(kept[one.start], nothing), content(one, nothing)) for one in whole.parts]
     return [
@@ -299,28 +301,28 @@ def differing_labels(lived: Lived) -> list[str]:
 
 def measured(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     """Measurements of the windows that begin at or after a moment, made anew of the stored panes."""
-    model, caches = app.prepared(MODEL, as_of)
+    model, caches = app.prepare_model(MODEL, as_of)
     nothing: Ints = np.empty(0, np.int64)
     rows: list[MeasurementRow] = []
     for window in model.spec.windows:
         settled = None if caches.last is None else caches.last.settled.get(window.name)
         measures = WindowMeasures(model, caches, window, since, nothing, since, settled)
         end = window.newest_end(as_of)
-        while window.start(end) >= since:
-            rows += [*measures.records(end), *measures.labels(end, Truth.PROVISIONAL)]
+        while window.start_of(end) >= since:
+            rows += [*measures.measure_records(end), *measures.measure_labels(end, LabelTruth.PROVISIONAL)]
             end = window.previous_end(end)
     return rows
 
 
 def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     """Committed rows of the newest windows, and the figures of the audit."""
-    windows = {window.name: window for window in app.model(MODEL, as_of).spec.windows}
-    history = (Truth.SETTLED, Truth.NOWCAST)  # stand on how late older labels were, too
-    rows = [row for _, _, row in app.store.current(MODEL) if row.truth not in history]
+    windows = {window.name: window for window in app.find_cycle_model(MODEL, as_of).spec.windows}
+    history = (LabelTruth.SETTLED, LabelTruth.NOWCAST)  # stand on how late older labels were, too
+    rows = [row for _, _, row in app.store.read_current(MODEL) if row.truth not in history]
     newest = [
         replace(row, warning=row.warning.removesuffix(UNEVEN))  # of older delays too: history, as settling is
         for row in rows
-        if row.window in windows and windows[row.window].start(row.window_end) >= since
+        if row.window in windows and windows[row.window].start_of(row.window_end) >= since
         if row.measure not in ("volume_ratio", NEXT_SETTLING)  # whose earlier weeks may be frozen; history
     ]
     own = (*LATE, *WAITING, *AGES, *SINCE_AUDIT, SETTLING_AGE)  # tell what cycles saw, not what the log holds
@@ -378,7 +380,7 @@ def differing(lived: Lived, scratch: App, *, without: frozenset[str] = frozenset
         for part, start in sorted(found.keys() | expected.keys())
         if found.get((part, start)) != expected.get((part, start))
     ]
-    empty = scratch.store.state(MODEL).oldest is None  # within the horizon: no window is measured
+    empty = scratch.store.read_state(MODEL).oldest is None  # within the horizon: no window is measured
     for read in (measured,) if empty else (measured, current):
         rows, others = (read(app, lived.as_of, since) for app in (lived.app, scratch))
         mine, theirs = ({row for row in some if row.subject not in without} for some in (rows, others))

@@ -20,7 +20,7 @@ from simulation.changes import INSERT, Changes, joined
 from simulation.faults import Draft, Fault, changes_in_place, repeats, revisions
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.measurement_row import MeasurementRow
 
 DAYS = 4
 OWN = 2**46  # keys of the rows that a step adds lie apart
@@ -78,7 +78,7 @@ class Life(RuleBasedStateMachine):
         """A cycle some hours later, some minutes behind its tick."""
         self.lived.cycle(self.lived.as_of + hours * HOUR, behind=behind * MINUTE)
         self.since.add("cycle")
-        self.known[self.lived.as_of] = self.lived.app.store.history(as_of=self.lived.as_of)
+        self.known[self.lived.as_of] = self.lived.app.store.read_snapshot_rows(as_of=self.lived.as_of)
 
     @precondition(lambda self: self.since >= {"cycle"})
     @rule()
@@ -93,7 +93,7 @@ class Life(RuleBasedStateMachine):
         self.lived.advance(max(self.lived.log.now, self.lived.as_of) + 2 * DAY)
         assert after_audit(self.lived) == [], self.lived.steps
         for as_of, rows in self.known.items():
-            assert self.lived.app.store.history(as_of=as_of) == rows
+            assert self.lived.app.store.read_snapshot_rows(as_of=as_of) == rows
         self.lived.advance(self.lived.as_of)
         self.since.clear()
 
@@ -214,4 +214,4 @@ def test_where_rows_are_only_added_the_history_is_that_of_a_replay(name: str) ->
         lived.advance(START + 30 * DAY)
 
         assert differing_history(lived) == []
-        assert any(one.settled_as_of is not None for one in lived.app.store.windows("late", START))
+        assert any(one.settled_as_of is not None for one in lived.app.store.read_windows("late", START))

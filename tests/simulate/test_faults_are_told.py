@@ -14,9 +14,9 @@ from simulation import Mix
 
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR
-from monitor.exposition.page import Exposition
-from monitor.exposition.selection import exposed_as
+from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
+from monitor.exposition.series_selection import exposed_as
 from monitor.measures.catalogue import BY_NAME
 
 MIX = replace(
@@ -62,7 +62,7 @@ def told(figures: Iterable[tuple[str, float | None]]) -> dict[str, set[float]]:
 
 def stored(lived: Lived) -> dict[str, set[float]]:
     """Figures of the whole model."""
-    rows = [row for _, _, row in lived.app.store.current(MODEL) if row.version is row.segment is None]
+    rows = [row for _, _, row in lived.app.store.read_current(MODEL) if row.version is row.segment is None]
     return told((row.measure, row.measurement.value) for row in rows)
 
 
@@ -77,10 +77,10 @@ def shown(lived: Lived) -> dict[str, set[float]]:
 
 def scraped(lived: Lived) -> dict[str, set[float]]:
     """The same, on the page."""
-    page = Exposition([lived.app.spec(MODEL)], SelfMetrics("1", 0.0))
-    page.publish(MODEL, lived.as_of, [row for _, _, row in lived.app.store.current(MODEL)])
+    page = Exposition([lived.app.find_spec(MODEL)], SelfMetrics("1", 0.0))
+    page.publish_model(MODEL, lived.as_of, [row for _, _, row in lived.app.store.read_current(MODEL)])
     names = {exposed_as(BY_NAME[name]): name for name in FAULTS}
-    samples = [sample for family in parse_text(page.render()[0].decode()) for sample in family.samples]
+    samples = [sample for family in parse_text(page.render_page()[0].decode()) for sample in family.samples]
     whole = [sample for sample in samples if sample.labels.get("version") == ""]
     return told((names.get(sample.name, ""), sample.value) for sample in whole)
 

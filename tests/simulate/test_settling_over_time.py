@@ -16,9 +16,9 @@ from simulation.changes import Changes
 from synthetic import READING, START, monitored_of
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.store.adapter import SqlStore
-from monitor.windows.ends import window_of
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.store.sql_store import SqlStore
+from monitor.windows.window_ends import window_of
 
 SHARE = 0.95
 LONG_AFTER = START + 2_000 * DAY
@@ -99,7 +99,7 @@ def watched(
                 yield Seen(as_of, row.window_end, row, rate)
 
 
-def of_truth(seen: list[Seen], truth_of: Truth) -> list[Seen]:
+def of_truth(seen: list[Seen], truth_of: LabelTruth) -> list[Seen]:
     return [one for one in seen if one.row.truth is truth_of]
 
 
@@ -108,7 +108,7 @@ def require_close(seen: list[Seen]) -> None:
 
     Where a class has too few delays of its own they say so, and are off by 0.075 at most.
     """
-    settled = of_truth(seen, Truth.SETTLED)
+    settled = of_truth(seen, LabelTruth.SETTLED)
     sure = [one for one in settled if one.row.warning != "few_delays"]
     assert sure != []
     assert [one for one in sure if abs(one.error) > one.bound] == []
@@ -145,7 +145,7 @@ def test_settled_values_are_close_to_the_final_ones_from_the_first_day_on(
     seen = list(watched(fresh_store, mix, days, horizon=horizon, window="2d"))
 
     require_close(seen)
-    assert {one.row.warning for one in of_truth(seen, Truth.SETTLED)} <= {"", "few_delays"}
+    assert {one.row.warning for one in of_truth(seen, LabelTruth.SETTLED)} <= {"", "few_delays"}
 
 
 def test_defaults_that_take_a_month_settle_truly_and_their_provisional_rate_says_that_it_is_wrong(
@@ -157,7 +157,7 @@ def test_defaults_that_take_a_month_settle_truly_and_their_provisional_rate_says
     seen = list(watched(fresh_store, mix, 220, horizon=180 * DAY, window="30d", every=20 * DAY))
 
     require_close(seen)
-    provisional = of_truth(seen, Truth.PROVISIONAL)[1:]
+    provisional = of_truth(seen, LabelTruth.PROVISIONAL)[1:]
     assert all(one.error < -0.6 for one in provisional)
     assert min(one.row.coverage or 0.0 for one in provisional) > 0.9
     assert {one.row.warning for one in provisional} == {"uneven_labels"}
@@ -168,14 +168,14 @@ def test_where_classes_are_reported_alike_the_provisional_rate_is_right_and_has_
 ) -> None:
     seen = list(watched(fresh_store, Mix(per_day=1_000), 10, horizon=20 * DAY, window="2d"))
 
-    provisional = of_truth(seen, Truth.PROVISIONAL)
+    provisional = of_truth(seen, LabelTruth.PROVISIONAL)
     assert all(abs(one.error) < 0.12 for one in provisional)
     assert {one.row.warning for one in provisional} == {""}
 
 
 def newest_settled(seen: list[Seen], day: int) -> int:
     """Day at which the newest settled window ends, as of a day."""
-    known = [one.end for one in of_truth(seen, Truth.SETTLED) if one.as_of <= START + day * DAY]
+    known = [one.end for one in of_truth(seen, LabelTruth.SETTLED) if one.as_of <= START + day * DAY]
     return (max(known) - START) // DAY
 
 
@@ -197,7 +197,9 @@ def test_corrections_do_not_pollute_delays(new_store: Callable[[], SqlStore]) ->
 
     plain, corrected = (list(watched(new_store(), one, 12, horizon=20 * DAY, window="1d")) for one in logs)
 
-    ends = [[(one.as_of, one.end) for one in of_truth(seen, Truth.SETTLED)] for seen in (plain, corrected)]
+    ends = [
+        [(one.as_of, one.end) for one in of_truth(seen, LabelTruth.SETTLED)] for seen in (plain, corrected)
+    ]
     assert ends[0] == ends[1] != []
 
 
@@ -207,7 +209,9 @@ def test_a_change_of_the_delay_is_a_measurement(fresh_store: SqlStore) -> None:
 
     rows = list(watched(fresh_store, mix, 26, horizon=24 * DAY, window="1d", measure="label_delay_median"))
 
-    medians = {(one.end - START) // DAY: one.row.measurement.value for one in of_truth(rows, Truth.SETTLED)}
+    medians = {
+        (one.end - START) // DAY: one.row.measurement.value for one in of_truth(rows, LabelTruth.SETTLED)
+    }
     before = [value for day, value in medians.items() if value is not None and day <= 10]
     after = [value for day, value in medians.items() if value is not None and day > 10]
     assert before == pytest.approx([12 * HOUR / 1e6] * len(before), rel=0.1)

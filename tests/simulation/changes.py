@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.core.typing import Bools, Ints
+from monitor.core.array_types import Bools, Ints
 
 Column: TypeAlias = NDArray[Any]
 

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
-from monitor.core.typing import Ints
 from simulation.changes import DELETE, INSERT, UPDATE, Changes, joined, standing
 from simulation.mix import Mix
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.typing import Floats, Ints
+from monitor.core.array_types import Floats, Ints
 from simulation.changes import Changes, standing
 from simulation.faults import FAULTS, Draft
 from simulation.mix import Mix

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.core.typing import Ints
 from simulation.changes import Changes, inserted
 from simulation.mix import Delay, Mix
 

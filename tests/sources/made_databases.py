@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from source_databases import Database
 
 from monitor.sources import SqlSource, open_source
-from monitor.specs.model import SourceSpec
+from monitor.specs.model_spec import SourceSpec
 
 ARROW = {
     "text": pa.string(),

@@ -18,8 +18,8 @@ from flight_models import (
 from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.records.times import parse_times
-from monitor.specs.model import Relation
+from monitor.records.parsed_times import parse_times
+from monitor.specs.model_spec import Relation
 
 BOUNDS = (START, START + 30 * DAY)
 
@@ -47,7 +47,7 @@ def test_rows_logged_since_then_are_found_whatever_their_event_time(
         )
 
     table = whole(
-        database.source().changed_records(
+        database.source().read_changed_records(
             model_of(), since=START + 90 * HOUR, as_of=START + 95 * HOUR, bounds=BOUNDS
         )
     )
@@ -61,7 +61,7 @@ def test_rows_without_logged_at_are_dated_by_their_event_time(database: Database
     database.create("predictions", COLUMNS, rows_of(10, logged_at=logged))
 
     table = whole(
-        database.source().changed_records(
+        database.source().read_changed_records(
             model_of(), since=START + 5 * MINUTE, as_of=START + DAY, bounds=BOUNDS
         )
     )
@@ -73,7 +73,7 @@ def test_event_times_out_of_bounds_are_not_looked_at(database: Database) -> None
     database.create("predictions", COLUMNS, rows_of(100))
 
     table = whole(
-        database.source().changed_records(
+        database.source().read_changed_records(
             model_of(), since=START, as_of=START + DAY, bounds=(START + 10 * MINUTE, START + 20 * MINUTE)
         )
     )
@@ -84,7 +84,7 @@ def test_event_times_out_of_bounds_are_not_looked_at(database: Database) -> None
 def test_at_first_all_rows_within_bounds_have_changed(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(100))
 
-    table = whole(database.source().changed_records(model_of(), since=None, as_of=START, bounds=BOUNDS))
+    table = whole(database.source().read_changed_records(model_of(), since=None, as_of=START, bounds=BOUNDS))
 
     assert event_minutes(table) == list(range(100))
 
@@ -94,7 +94,7 @@ def test_without_a_column_of_it_all_rows_within_bounds_have_changed(database: Da
     model = model_of(predictions=without(PREDICTIONS, "logged_at"))
 
     table = whole(
-        database.source().changed_records(
+        database.source().read_changed_records(
             model, since=START + DAY, as_of=START + DAY, bounds=(START + HOUR, START + 2 * HOUR)
         )
     )
@@ -107,7 +107,9 @@ def test_event_times_that_are_none_are_found_in_a_first_read(database: Database)
     times = ["soon" if at == 3 else iso(START + at * MINUTE) for at in range(10)]
     database.create("predictions", COLUMNS, rows_of(10, event_time=times))
 
-    table = whole(database.source().changed_records(model_of(), since=None, as_of=START + DAY, bounds=BOUNDS))
+    table = whole(
+        database.source().read_changed_records(model_of(), since=None, as_of=START + DAY, bounds=BOUNDS)
+    )
 
     assert parse_times(table["event_time"], name="event_time", zone="UTC", unit=None).invalid == 1
     assert event_minutes(table) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
@@ -117,7 +119,7 @@ def test_no_value_of_logged_at_at_all_is_no_fault(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(10, logged_at=[None] * 10))
 
     table = whole(
-        database.source().changed_records(
+        database.source().read_changed_records(
             model_of(), since=START + 5 * MINUTE, as_of=START + DAY, bounds=BOUNDS
         )
     )
@@ -130,8 +132,8 @@ def test_an_empty_table_has_no_changes(database: Database) -> None:
     database.create("labels", LABEL_COLUMNS)
     source = database.source()
 
-    records = whole(source.changed_records(model_of(), since=START, as_of=START + DAY, bounds=BOUNDS))
-    labels = whole(source.changed_labels(model_of(), since=START, as_of=START + DAY, bounds=BOUNDS))
+    records = whole(source.read_changed_records(model_of(), since=START, as_of=START + DAY, bounds=BOUNDS))
+    labels = whole(source.read_changed_labels(model_of(), since=START, as_of=START + DAY, bounds=BOUNDS))
 
     assert (records.num_rows, labels.num_rows) == (0, 0)
     assert records.column_names == ["event_time", "logged_at"]
@@ -145,7 +147,7 @@ def test_labels_reported_since_then_are_found_with_the_event_times_of_their_pred
     database.create("labels", LABEL_COLUMNS, [(at, 1, iso(START + at * DAY), 0) for at in range(12)])
 
     table = whole(
-        database.source().changed_labels(
+        database.source().read_changed_labels(
             model_of(), since=START + 7 * DAY, as_of=START + 20 * DAY, bounds=BOUNDS
         )
     )
@@ -159,7 +161,7 @@ def test_labels_without_reported_at_are_dated_by_the_event_time(database: Databa
     database.create("labels", LABEL_COLUMNS, [(at, 1, None if at % 2 else iso(START), 0) for at in range(10)])
 
     table = whole(
-        database.source().changed_labels(
+        database.source().read_changed_labels(
             model_of(), since=START + 4 * MINUTE, as_of=START + DAY, bounds=BOUNDS
         )
     )
@@ -174,7 +176,7 @@ def test_without_a_column_of_reports_all_labelled_predictions_within_bounds_have
     database.create("labels", LABEL_COLUMNS, [(at, 1, None, 0) for at in range(3)])
 
     table = whole(
-        database.source().changed_labels(
+        database.source().read_changed_labels(
             model_of(labels=without(LABELS, "reported_at")),
             since=START + DAY,
             as_of=START + DAY,
@@ -201,7 +203,7 @@ def test_labels_in_the_prediction_table_have_changed_where_there_are_any(
     labels = Relation(columns=(("label", "was_late"), ("reported_at", "reported_at")))
 
     table = whole(
-        database.source().changed_labels(
+        database.source().read_changed_labels(
             model_of(labels=labels), since=since, as_of=START + DAY, bounds=BOUNDS
         )
     )
@@ -232,11 +234,11 @@ def test_labels_without_predictions_are_counted_by_the_time_of_their_report(data
     )
     source = database.source()
 
-    assert source.orphans(model_of(), BOUNDS) == 2
-    assert source.orphans(model_of(), (START + 2 * DAY + 1, START + 50 * DAY)) == 2
-    assert source.orphans(model_of(labels=without(LABELS, "reported_at")), BOUNDS) is None
-    assert source.orphans(model_of(labels=Relation(columns=(("label", "late"),))), BOUNDS) == 0
-    assert source.orphans(model_of(labels=None), BOUNDS) == 0
+    assert source.count_orphans(model_of(), BOUNDS) == 2
+    assert source.count_orphans(model_of(), (START + 2 * DAY + 1, START + 50 * DAY)) == 2
+    assert source.count_orphans(model_of(labels=without(LABELS, "reported_at")), BOUNDS) is None
+    assert source.count_orphans(model_of(labels=Relation(columns=(("label", "late"),))), BOUNDS) == 0
+    assert source.count_orphans(model_of(labels=None), BOUNDS) == 0
 
 
 def test_a_label_is_an_orphan_as_long_as_its_prediction_is_not_logged(database: Database) -> None:
@@ -246,8 +248,8 @@ def test_a_label_is_an_orphan_as_long_as_its_prediction_is_not_logged(database: 
     database.create("labels", LABEL_COLUMNS, reports)
     source = database.source()
 
-    assert source.orphans(model_of(), (START, START + 2 * DAY)) == 1
-    assert source.orphans(model_of(), (START, START + 6 * DAY)) == 0
+    assert source.count_orphans(model_of(), (START, START + 2 * DAY)) == 1
+    assert source.count_orphans(model_of(), (START, START + 6 * DAY)) == 0
 
 
 def test_epochs_that_are_texts_are_found_in_a_first_read(sqlite_database: Database) -> None:
@@ -256,7 +258,7 @@ def test_epochs_that_are_texts_are_found_in_a_first_read(sqlite_database: Databa
     sqlite_database.create("predictions", COLUMNS | {"event_time": "integer"}, rows_of(200, event_time=times))
 
     table = whole(
-        sqlite_database.source().changed_records(
+        sqlite_database.source().read_changed_records(
             model_of(reading=reading), since=None, as_of=START + DAY, bounds=BOUNDS
         )
     )
@@ -283,10 +285,10 @@ def test_rows_without_id_or_time_are_counted_within_bounds(database: Database) -
     source, as_of = database.source(), START + 30 * DAY
     undated = model_of(predictions=without(PREDICTIONS, "logged_at"))
 
-    dated = source.strays(model_of(), as_of=as_of, bounds=BOUNDS)
+    dated = source.count_strays(model_of(), as_of=as_of, bounds=BOUNDS)
 
     assert dated == {"rows_without_id": 1, "rows_without_time": 2}
-    assert source.strays(undated, as_of=as_of, bounds=BOUNDS) == {
+    assert source.count_strays(undated, as_of=as_of, bounds=BOUNDS) == {
         "rows_without_id": 2,
         "rows_without_time": 3,
     }
@@ -317,6 +319,6 @@ def test_ids_in_more_than_one_pane_are_counted(database: Database, *, versioned:
         predictions=Relation(table="predictions", columns=columns),
     )
 
-    found = database.source().repeated_ids(model, as_of=START + DAY, bounds=BOUNDS)
+    found = database.source().count_repeated_ids(model, as_of=START + DAY, bounds=BOUNDS)
 
     assert found == (2 if versioned else 3)

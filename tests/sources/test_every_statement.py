@@ -12,10 +12,10 @@ from servers import PostgresServer
 from source_databases import Database, recorded, whole
 from test_partitions import partitions, planned
 
-from monitor.advice.inspect import inspect_model
+from monitor.advice.table_inspection import inspect_model
 from monitor.core.clock import DAY, HOUR
 from monitor.sources import SqlSource
-from monitor.specs.model import ModelSpec
+from monitor.specs.model_spec import ModelSpec
 
 DAYS = 40
 HORIZON = 3 * DAY
@@ -58,20 +58,20 @@ def database(request: pytest.FixtureRequest, postgres_server: PostgresServer) ->
 def cycle_and_audit(source: SqlSource, model: ModelSpec) -> None:
     """What a first cycle, a later one, and an audit ask, as the pipeline asks it."""
     since = AS_OF - 2 * HOUR
-    source.columns(model)
-    whole(source.changed_records(model, since=None, as_of=AS_OF, bounds=CYCLE))
-    whole(source.changed_records(model, since=since, as_of=AS_OF, bounds=CYCLE))
+    source.list_columns(model)
+    whole(source.read_changed_records(model, since=None, as_of=AS_OF, bounds=CYCLE))
+    whole(source.read_changed_records(model, since=since, as_of=AS_OF, bounds=CYCLE))
     source.has_records(model, as_of=CYCLE[1], bounds=(CYCLE[0] - HORIZON, CYCLE[0]))
-    whole(source.changed_labels(model, since=None, as_of=AS_OF, bounds=CYCLE))
-    whole(source.changed_labels(model, since=since, as_of=AS_OF, bounds=CYCLE))
-    source.records(model, PANES)
-    source.labelled(model, PANES)
-    source.labelled(model, PANES[:1])
-    whole(source.changed_records(model, since=None, as_of=AS_OF, bounds=AUDIT))
-    source.strays(model, as_of=AS_OF, bounds=AUDIT)
+    whole(source.read_changed_labels(model, since=None, as_of=AS_OF, bounds=CYCLE))
+    whole(source.read_changed_labels(model, since=since, as_of=AS_OF, bounds=CYCLE))
+    source.read_records(model, PANES)
+    source.read_labelled(model, PANES)
+    source.read_labelled(model, PANES[:1])
+    whole(source.read_changed_records(model, since=None, as_of=AS_OF, bounds=AUDIT))
+    source.count_strays(model, as_of=AS_OF, bounds=AUDIT)
     ever = (AS_OF - 4_000 * DAY, AS_OF + 4_000 * DAY)
     source.misdated_rows(model, since=AS_OF - DAY, as_of=AS_OF, recent=AUDIT, ever=ever)
-    source.repeated_ids(model, as_of=AS_OF, bounds=(AUDIT[0], AS_OF + HOUR))
+    source.count_repeated_ids(model, as_of=AS_OF, bounds=(AUDIT[0], AS_OF + HOUR))
 
 
 def read_of(seen: list[str]) -> list[str]:
@@ -91,7 +91,7 @@ def test_every_statement_of_a_cycle_and_an_audit_bounds_the_event_time(
     cycle_and_audit(source, model)
     near = read_of(seen)
     seen.clear()
-    source.orphans(model, AUDIT)
+    source.count_orphans(model, AUDIT)
     around = read_of(seen)
     source.close()
 
@@ -120,7 +120,7 @@ def test_labels_in_the_prediction_table_are_looked_for_within_the_same_bounds(da
 def test_the_look_at_the_types_touches_no_partition(database: Database) -> None:
     source, seen = recorded(database)
 
-    source.columns(MODEL)
+    source.list_columns(MODEL)
     source.close()
 
     with psycopg.connect(database.url.replace("+psycopg", "")) as server:
@@ -132,7 +132,7 @@ def test_the_look_at_the_types_touches_no_partition(database: Database) -> None:
 def test_rows_without_an_event_time_are_looked_for_in_the_default_partition(database: Database) -> None:
     source, seen = recorded(database)
 
-    found = source.strays(MODEL, as_of=START + DAYS * DAY, bounds=(START, START + DAYS * DAY))
+    found = source.count_strays(MODEL, as_of=START + DAYS * DAY, bounds=(START, START + DAYS * DAY))
     source.close()
     last = read_of(seen)[-1]
 

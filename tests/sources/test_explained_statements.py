@@ -12,14 +12,14 @@ from serving import bench_in, fill_tables, model, predictions
 from source_databases import Database as Log
 from source_databases import recorded
 
-from monitor.advice.explain import Query, explain_model
+from monitor.advice.query_plans import ExplainedQuery, explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, from_iso
-from monitor.pipeline.caches import Caches
-from monitor.pipeline.cycle import Tick, run_cycle
-from monitor.records.pane import Part
+from monitor.pipeline.caches import ModelCaches
+from monitor.pipeline.cycle import CycleTick, run_cycle
+from monitor.records.pane import PaneHalf
 from monitor.sources import PushedSource, SqlSource
-from monitor.specs.model import ModelSpec
-from monitor.specs.reads import counted_ranges
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.read_ranges import counted_ranges
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-11")
 NOW = FIRST + 5 * HOUR
@@ -42,12 +42,12 @@ def test_what_is_explained_is_what_a_cycle_and_an_audit_run(tmp_path: Path, colu
     source, seen = recorded(Log(bench.database.url, "fetchmany"))
 
     with bench.app() as app:
-        monitored = replace(app.model("late"), source=source)
-        caches = Caches.of(monitored)
-        run_cycle(monitored, caches, Tick(END - DAY))
-        run_cycle(monitored, caches, Tick(END - HOUR))
+        monitored = replace(app.find_cycle_model("late"), source=source)
+        caches = ModelCaches.from_model(monitored)
+        run_cycle(monitored, caches, CycleTick(END - DAY))
+        run_cycle(monitored, caches, CycleTick(END - HOUR))
         seen.clear()
-        run_cycle(monitored, caches, Tick(END))
+        run_cycle(monitored, caches, CycleTick(END))
         run = {
             sql
             for sql in seen
@@ -88,7 +88,7 @@ def test_every_statement_that_is_explained_of_a_database_that_counts_runs_and_is
     panes = list(range(floor_to(since, HOUR), NOW + 1, HOUR))
     ranges = counted_ranges(panes, model.reading, NOW)
     counting = counting_of(model.reading)
-    pushed.counted(model, Part.RECORDS, ranges, counting, panes=np.asarray(panes), as_of=NOW)
+    pushed.count_panes(model, PaneHalf.RECORDS, ranges, counting, panes=np.asarray(panes), as_of=NOW)
 
     newest = {query.sql for query in explained if query.purpose == "rows of the newest panes"}
     assert len(newest) > 3
@@ -102,7 +102,7 @@ def flights(*, logged: bool) -> ModelSpec:
     return model_of(reading=reading, predictions=replace(PREDICTIONS, columns=columns))
 
 
-def check_explained(log: Log, source: SqlSource, kind: str, *, logged: bool) -> list[Query]:
+def check_explained(log: Log, source: SqlSource, kind: str, *, logged: bool) -> list[ExplainedQuery]:
     """Run what is explained of a log."""
     moments = [FIRST + at * MINUTE for at in range(300)]
     times = [iso(us, "%Y-%m-%d %H:%M:%S") for us in moments]
@@ -115,7 +115,7 @@ def check_explained(log: Log, source: SqlSource, kind: str, *, logged: bool) -> 
     explained = explain_model(model, source, counting_of(model.reading), NOW)
 
     assert {query.every for query in explained} == {"cycle", "audit"}
-    with source.session() as session:
+    with source.open_session() as session:
         for query in explained:
-            session.rows(query.sql)
+            session.read_rows(query.sql)
     return explained

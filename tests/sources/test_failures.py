@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy.exc import DataError
 
 from monitor.core.clock import SECOND
-from monitor.core.errors import Trouble
-from monitor.sources.failures import refused, unavailable
-from monitor.sources.opening import address_of
+from monitor.core.errors import DatabaseTrouble
+from monitor.sources.driver_failures import refused_error, unavailable_error
+from monitor.sources.source_opening import address_of
 
 POSTGRES = address_of("postgresql://ann@db.example/log")
 SQLITE = address_of("sqlite:///log.db")
@@ -50,11 +50,11 @@ class MySQLDataError(psycopg.DataError):
     ],
 )
 def test_a_message_that_may_quote_a_value_loses_its_quotation(error: Exception, told: str) -> None:
-    assert str(refused(POSTGRES, error)) == f"{POSTGRES.shown} refuses a query: {told}"
+    assert str(refused_error(POSTGRES, error)) == f"{POSTGRES.shown} refuses a query: {told}"
 
 
 def test_sqlite_quotes_no_values_and_is_heard_out() -> None:
-    assert str(refused(SQLITE, DriverError('near "SELEC": syntax error'))).endswith(
+    assert str(refused_error(SQLITE, DriverError('near "SELEC": syntax error'))).endswith(
         'near "SELEC": syntax error'
     )
 
@@ -62,7 +62,7 @@ def test_sqlite_quotes_no_values_and_is_heard_out() -> None:
 def test_a_query_that_took_too_long_is_told_with_its_limit_and_what_to_do() -> None:
     error = DriverError("canceling statement due to statement timeout", "57014")
 
-    told = str(unavailable(POSTGRES, error, Trouble.TIMEOUT, limit=30 * SECOND))
+    told = str(unavailable_error(POSTGRES, error, DatabaseTrouble.TIMEOUT, limit=30 * SECOND))
 
     assert told.startswith(f"{POSTGRES.shown} ended a query: canceling statement due to statement timeout;")
     assert "statement_timeout is 30s" in told
@@ -72,4 +72,4 @@ def test_a_query_that_took_too_long_is_told_with_its_limit_and_what_to_do() -> N
 def test_a_query_that_is_ended_for_others_is_no_silence() -> None:
     error = DriverError("canceling statement due to conflict with recovery", "40001")
 
-    assert "does not answer" not in str(unavailable(POSTGRES, error, Trouble.CONFLICT))
+    assert "does not answer" not in str(unavailable_error(POSTGRES, error, DatabaseTrouble.CONFLICT))

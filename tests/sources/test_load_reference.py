@@ -13,11 +13,11 @@ from flight_models import COLUMNS, LABEL_COLUMNS, LABELS, READING, START, iso, m
 from source_databases import Database, WatchedReader, ended_by
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.errors import SourceError, Trouble
+from monitor.core.errors import DatabaseTrouble, SourceError
 from monitor.records.reference import reference_of
 from monitor.sources import SqlSource
-from monitor.sources.reference import load_reference
-from monitor.specs.model import ModelSpec, ReferenceSpec, Relation
+from monitor.sources.reference_loading import load_reference
+from monitor.specs.model_spec import ModelSpec, ReferenceSpec, Relation
 
 N = 200
 FILE: dict[str, Any] = {
@@ -67,7 +67,7 @@ def test_a_table_is_read_once_and_again_after_a_conflict(database: Database, *, 
     given = ReferenceSpec(relation=Relation(table="predictions", columns=()))
     spec = searching(given) if searched else model(reference=given)
     plain = load_reference(spec, database.source(), Path())
-    troubles: list[Trouble | None] = [Trouble.CONFLICT]
+    troubles: list[DatabaseTrouble | None] = [DatabaseTrouble.CONFLICT]
     reader = WatchedReader(database.source().reader, ended_by(troubles))
 
     found = load_reference(spec, SqlSource(reader, sleep=lambda _: None), Path())
@@ -298,4 +298,4 @@ def test_a_reference_table_has_the_columns_of_its_own_names(database: Database, 
 
     assert loaded["score"].to_pylist() == [0.5]
     assert "label" not in loaded.column_names
-    assert LABELS.column("label") == "was_late"
+    assert LABELS.column_of("label") == "was_late"

@@ -22,11 +22,11 @@ from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
-from monitor.records.times import parse_times
+from monitor.records.parsed_times import parse_times
 from monitor.sources import open_source
-from monitor.sources.sql.relations import look
-from monitor.sources.sql.time_columns import comparable
-from monitor.specs.model import SourceSpec
+from monitor.sources.sql.relations import survey_relation
+from monitor.sources.sql.time_columns import make_comparable_time
+from monitor.specs.model_spec import SourceSpec
 
 N = 600
 RANGE = (START + HOUR, START + 3 * HOUR)
@@ -56,7 +56,7 @@ def test_numbers_of_any_type_are_doubles(
 ) -> None:
     mariadb_database.create("predictions", COLUMNS | {"temp": kind}, rows_of(3, temp=written))
 
-    table = mariadb_database.source().records(model_of(), WEEK).sort_by("id")
+    table = mariadb_database.source().read_records(model_of(), WEEK).sort_by("id")
     values = [None if value is None else float(value) for value in table["feature:temp"].to_pylist()]
 
     assert str(values) == str(read)
@@ -80,7 +80,7 @@ def test_categories_of_any_type_are_text(
 ) -> None:
     mariadb_database.create("predictions", COLUMNS | {"carrier": kind}, rows_of(3, carrier=written))
 
-    table = mariadb_database.source().records(model_of(), WEEK).sort_by("id")
+    table = mariadb_database.source().read_records(model_of(), WEEK).sort_by("id")
 
     assert table["feature:carrier"].to_pylist() == read
 
@@ -93,7 +93,7 @@ def test_ids_may_be_uuids(mariadb_database: Database, kind: str) -> None:
     labels = [(one, 1, iso(START + DAY), 0) for one in stored]
     mariadb_database.create("labels", LABEL_COLUMNS | {"flight": kind}, labels)
 
-    table = mariadb_database.source().labelled(model_of(), WEEK)
+    table = mariadb_database.source().read_labelled(model_of(), WEEK)
 
     plain = [one.replace("-", "") for one in table["id"].to_pylist()]
     assert sorted(plain) == [one.replace("-", "") for one in ids]
@@ -109,7 +109,7 @@ def test_types_that_are_read_as_nothing_are_refused_by_name(
     told = {"point": "geometry"}.get(kind, kind)
 
     with pytest.raises(SourceError, match=rf"column `{column}` \({role}\) has the type {told}"):
-        mariadb_database.source().records(model_of(), WEEK)
+        mariadb_database.source().read_records(model_of(), WEEK)
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp(6)", "datetime", "datetime(6)"])
@@ -135,9 +135,9 @@ def test_a_timestamp_is_an_instant_and_a_datetime_a_time_of_the_zone(
     model = model_of(reading=reading, predictions=predictions)
     source = mariadb_database.source()
 
-    table = source.records(model, [RANGE])
-    scattered = source.records(model, SCATTERED)
-    everything = whole(source.changed_records(model, since=None, as_of=0, bounds=(-(2**61), 2**61)))
+    table = source.read_records(model, [RANGE])
+    scattered = source.read_records(model, SCATTERED)
+    everything = whole(source.read_changed_records(model, since=None, as_of=0, bounds=(-(2**61), 2**61)))
 
     parsed = parse_times(table["event_time"], name="event_time", zone=zone, unit=None)
     assert sorted(parsed.us.tolist()) == [RANGE[0] + at * MINUTE for at in range(120)]
@@ -155,7 +155,7 @@ def test_a_time_of_zeros_is_invalid_and_stops_no_other(mariadb_database: Databas
         *(f"{insert} ({at}, '{one}')" for at, one in enumerate(moments)),
     )
 
-    batches = mariadb_database.source().changed_records(
+    batches = mariadb_database.source().read_changed_records(
         model_of(), since=None, as_of=START + DAY, bounds=(-(2**61), 2**61)
     )
     parsed = parse_times(whole(batches)["event_time"], name="event_time", zone="UTC", unit=None)
@@ -179,12 +179,12 @@ def test_times_as_text_are_found_whatever_their_collation(
     ranges = [(START + at * step, START + (at + 5) * step) for at in (10, 30, 50)]
     source = mariadb_database.source()
 
-    table = source.records(model_of(), ranges)
+    table = source.read_records(model_of(), ranges)
     parsed = parse_times(table["event_time"], name="event_time", zone="UTC", unit=None)
 
     wanted = [START + at * step for at in (*range(10, 15), *range(30, 35), *range(50, 55))]
     assert [us for us in sorted(parsed.us.tolist()) if us in wanted] == wanted
-    assert len(source.records(model_of(), [ranges[0]])) == 5
+    assert len(source.read_records(model_of(), [ranges[0]])) == 5
 
 
 def test_ids_that_a_collation_holds_equal_are_different_ids(mariadb_database: Database) -> None:
@@ -197,13 +197,13 @@ def test_ids_that_a_collation_holds_equal_are_different_ids(mariadb_database: Da
     )
     source = mariadb_database.source()
 
-    table = source.labelled(model_of(), WEEK)
+    table = source.read_labelled(model_of(), WEEK)
 
     assert sorted(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True)) == sorted(
         (one, str(at % 2)) for at, one in enumerate(ids)
     )
-    assert source.orphans(model_of(), WEEK[0]) == 1
-    assert source.repeated_ids(model_of(), as_of=START + DAY, bounds=WEEK[0]) == 0
+    assert source.count_orphans(model_of(), WEEK[0]) == 1
+    assert source.count_repeated_ids(model_of(), as_of=START + DAY, bounds=WEEK[0]) == 0
 
 
 def test_a_number_and_a_text_are_the_same_id_where_they_read_the_same(mariadb_database: Database) -> None:
@@ -212,7 +212,7 @@ def test_a_number_and_a_text_are_the_same_id_where_they_read_the_same(mariadb_da
     labels = [(one, 1, iso(START + DAY), 0) for one in (str(2**60), "7x", "07")]
     mariadb_database.create("labels", LABEL_COLUMNS | {"flight": "varchar(30)"}, labels)
 
-    table = mariadb_database.source().labelled(model_of(), WEEK)
+    table = mariadb_database.source().read_labelled(model_of(), WEEK)
 
     assert dict(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True)) == {
         str(2**60): "1", str(2**60 + 1): None, "7": None
@@ -231,8 +231,8 @@ def test_panes_equal_those_of_sqlite(mariadb_database: Database, tmp_path: Any, 
             database.run("CREATE INDEX by_id ON labels (flight)")
     sources = [database.source() for database in (mariadb_database, other)]
 
-    records = [counted(source.records(model_of(), SCATTERED)) for source in sources]
-    labelled = [counted_labels(source.labelled(model_of(), SCATTERED)) for source in sources]
+    records = [counted(source.read_records(model_of(), SCATTERED)) for source in sources]
+    labelled = [counted_labels(source.read_labelled(model_of(), SCATTERED)) for source in sources]
     sources[1].close()
 
     assert records[0] == records[1]
@@ -246,10 +246,10 @@ def test_an_index_is_seen(mariadb_database: Database, where: str | None) -> None
     source, relation = mariadb_database.source(), replace(PREDICTIONS, where=where)
 
     def seen() -> bool:
-        with source.reader.session() as session:
-            looked = look(session, source.reader.engine, relation, "p")
-            time = comparable(session, looked, "event_time", "event_time", READING)
-            return looked.engine.has_index(session, looked.item, time.condition(START, START + HOUR))
+        with source.reader.open_session() as session:
+            looked = survey_relation(session, source.reader.engine, relation, "p")
+            time = make_comparable_time(session, looked, "event_time", "event_time", READING)
+            return looked.engine.has_index(session, looked.item, time.range_condition(START, START + HOUR))
 
     before = seen()
     mariadb_database.run("CREATE INDEX by_time ON predictions (event_time)")
@@ -266,22 +266,22 @@ def test_tables_of_other_databases_are_named_with_theirs(
         other.create('"Log"', COLUMNS, rows_of(N))
         source = mariadb_database.source()
 
-        table = source.records(model_of(predictions=replace(PREDICTIONS, table=f"{name}.Log")), [RANGE])
+        table = source.read_records(model_of(predictions=replace(PREDICTIONS, table=f"{name}.Log")), [RANGE])
 
         assert table.num_rows == 120
         with pytest.raises(SourceError, match=rf'no table or view "{name}.Lag"; did you mean "{name}.Log"'):
-            source.records(model_of(predictions=replace(PREDICTIONS, table=f"{name}.Lag")), [RANGE])
+            source.read_records(model_of(predictions=replace(PREDICTIONS, table=f"{name}.Lag")), [RANGE])
 
 
 def test_a_session_cannot_write_and_ends_with_its_statement(mariadb_database: Database) -> None:
     mariadb_database.create("predictions", COLUMNS, rows_of(1))
     reader = mariadb_database.source().reader
 
-    with pytest.raises(SourceError, match="READ ONLY transaction"), reader.session() as session:
-        session.settle("DELETE FROM predictions")
+    with pytest.raises(SourceError, match="READ ONLY transaction"), reader.open_session() as session:
+        session.run_setting("DELETE FROM predictions")
 
-    with reader.session() as session:
-        assert session.rows("SELECT count(*), @@time_zone FROM predictions") == [(1, "+00:00")]
+    with reader.open_session() as session:
+        assert session.read_rows("SELECT count(*), @@time_zone FROM predictions") == [(1, "+00:00")]
 
 
 def test_a_statement_that_takes_too_long_is_ended(mariadb_database: Database) -> None:
@@ -291,7 +291,7 @@ def test_a_statement_that_takes_too_long_is_ended(mariadb_database: Database) ->
     source = open_source(spec)
 
     with pytest.raises(SourceUnavailable, match="max_statement_time exceeded"):
-        source.records(
+        source.read_records(
             replace(model_of(predictions=slow), reading=replace(READING, numeric=("pause",))), WEEK
         )
     source.close()
@@ -302,7 +302,7 @@ def test_a_server_that_is_not_there_does_not_answer(driver: str) -> None:
     source = open_source(SourceSpec(name="source", url=f"{driver}://root:secret@127.0.0.1:{free_port()}/log"))
 
     with pytest.raises(SourceUnavailable, match="does not answer") as raised:
-        source.records(model_of(), WEEK)
+        source.read_records(model_of(), WEEK)
 
     assert "secret" not in str(raised.value)
     source.close()
@@ -313,5 +313,5 @@ def test_a_database_that_is_not_there_does_not_answer(mariadb_database: Database
     source = open_source(SourceSpec(name="source", url=url))
 
     with pytest.raises(SourceUnavailable, match="Unknown database"):
-        source.records(model_of(), WEEK)
+        source.read_records(model_of(), WEEK)
     source.close()

@@ -10,8 +10,8 @@ from source_databases import Database
 
 from monitor.core.clock import DAY
 from monitor.sources import open_source
-from monitor.sources.meter import Meter, Usage
-from monitor.specs.model import SourceSpec
+from monitor.sources.source_meter import SourceMeter, SourceUsage
+from monitor.specs.model_spec import SourceSpec
 
 WEEK = [(START, START + 7 * DAY)]
 
@@ -31,53 +31,53 @@ class Clock:
 
 def test_rows_are_paid_for_before_the_next_query() -> None:
     clock = Clock()
-    meter = Meter(100, now=clock.now, sleep=clock.sleep)
+    meter = SourceMeter(100, now=clock.now, sleep=clock.sleep)
 
-    meter.wait()
-    meter.took(0.5, 250)
-    meter.wait()
+    meter.apply_rate_limit()
+    meter.note_query(0.5, 250)
+    meter.apply_rate_limit()
 
     assert clock.at == 102.5
-    assert meter.usage == Usage(0.5, 250)
+    assert meter.usage == SourceUsage(0.5, 250)
 
 
 def test_debts_of_several_queries_add_up_and_idle_time_pays_for_nothing_later() -> None:
     clock = Clock()
-    meter = Meter(100, now=clock.now, sleep=clock.sleep)
+    meter = SourceMeter(100, now=clock.now, sleep=clock.sleep)
 
     clock.sleep(60)
-    meter.took(0.0, 100)
-    meter.took(0.0, 100)
-    meter.wait()
+    meter.note_query(0.0, 100)
+    meter.note_query(0.0, 100)
+    meter.apply_rate_limit()
 
     assert clock.at == 162.0
 
 
 def test_without_a_rate_nobody_waits() -> None:
     clock = Clock()
-    meter = Meter(now=clock.now, sleep=clock.sleep)
+    meter = SourceMeter(now=clock.now, sleep=clock.sleep)
 
-    meter.took(1.0, 10**9)
-    meter.wait()
+    meter.note_query(1.0, 10**9)
+    meter.apply_rate_limit()
 
     assert clock.at == 100.0
 
 
 def test_usage_goes_on_from_what_was_spent_before() -> None:
-    meter = Meter(spent=Usage(2.0, 5))
+    meter = SourceMeter(spent=SourceUsage(2.0, 5))
 
-    meter.took(1.0, 1)
+    meter.note_query(1.0, 1)
 
-    assert meter.usage == Usage(3.0, 6)
+    assert meter.usage == SourceUsage(3.0, 6)
 
 
 def test_a_source_notes_rows_and_seconds_of_all_of_its_queries(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(50))
     source = database.source(batch_rows=10)
 
-    source.records(model_of(), WEEK)
+    source.read_records(model_of(), WEEK)
     once = source.usage
-    list(source.changed_records(model_of(), since=None, as_of=START, bounds=WEEK[0]))
+    list(source.read_changed_records(model_of(), since=None, as_of=START, bounds=WEEK[0]))
 
     assert 50 <= once.rows < 60  # and what is asked about the tables
     assert 100 <= source.usage.rows < 130
@@ -97,8 +97,8 @@ def test_a_rate_holds_over_the_threads_that_read_one_source(
 
     def read() -> None:
         began.wait()
-        source.records(model_of(), WEEK)
-        source.records(model_of(), WEEK)
+        source.read_records(model_of(), WEEK)
+        source.read_records(model_of(), WEEK)
 
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:
@@ -107,7 +107,7 @@ def test_a_rate_holds_over_the_threads_that_read_one_source(
     start = time.monotonic()
     for thread in threads:
         thread.join()
-    with source.session():  # waits until all 800 rows are paid for
+    with source.open_session():  # waits until all 800 rows are paid for
         pass
 
     assert time.monotonic() - start >= 0.75

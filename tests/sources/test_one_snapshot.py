@@ -10,10 +10,10 @@ from source_databases import Database, WatchedReader
 
 from monitor.core.clock import DAY, HOUR
 from monitor.records.counting import VOLUME
-from monitor.records.pane import CountedPanes, Part
+from monitor.records.pane import CountedPanes, PaneHalf
 from monitor.sources import PushedSource, SqlSource
-from monitor.sources.engines.engine import Reader
-from monitor.sources.sql.statements import Session
+from monitor.sources.engines.engine import RowReader
+from monitor.sources.sql.statements import ReadSession
 from monitor.states.strata import WHOLE
 
 N = 120
@@ -26,8 +26,8 @@ AGAIN = f"{_INSERT.replace('{first} + ', '')} FROM predictions WHERE id = 3"
 
 def counted(source: SqlSource) -> CountedPanes:
     """Records of four hours, the first two of which have some."""
-    return source.counted(
-        model_of(labels=None), Part.RECORDS, RANGES, counting_of(), panes=panes(4), as_of=START + DAY
+    return source.count_panes(
+        model_of(labels=None), PaneHalf.RECORDS, RANGES, counting_of(), panes=panes(4), as_of=START + DAY
     )
 
 
@@ -36,7 +36,10 @@ def blocks_of(found: CountedPanes) -> list[set[int]]:
     outputs = ["score", "prediction", "feature:temp", "feature:carrier"]
     wholes = [part.strata[WHOLE] for part in found.parts if WHOLE in part.strata]
     return [
-        {int(one.block("volume")[VOLUME.index("records")]), *(int(one.block(name).sum()) for name in outputs)}
+        {
+            int(one.dense_block("volume")[VOLUME.index("records")]),
+            *(int(one.dense_block(name).sum()) for name in outputs),
+        }
         for one in wholes
     ]
 
@@ -66,7 +69,7 @@ def test_without_snapshots_the_statements_are_compared_and_the_pane_is_read_agai
     postgres_database.create("predictions", TIMED, rows_of(N))
     reader = postgres_database.source().reader
     monkeypatch.setattr(type(reader.engine), "one_snapshot", False)
-    monkeypatch.setattr(type(reader), "session", _read_committed(type(reader).session))
+    monkeypatch.setattr(type(reader), "open_session", _read_committed(type(reader).open_session))
 
     def write(at: int) -> None:
         if at < until:
@@ -83,11 +86,11 @@ def _read_committed(session: Any) -> Any:
     """The session without its snapshot."""
 
     @contextmanager
-    def other(reader: Reader) -> Iterator[Session]:
+    def other(reader: RowReader) -> Iterator[ReadSession]:
         with session(reader) as found:
-            found.settle("COMMIT")
-            found.settle("BEGIN ISOLATION LEVEL READ COMMITTED")
-            found.settle("SET LOCAL TIME ZONE 'UTC'")
+            found.run_setting("COMMIT")
+            found.run_setting("BEGIN ISOLATION LEVEL READ COMMITTED")
+            found.run_setting("SET LOCAL TIME ZONE 'UTC'")
             yield found
 
     return other
@@ -99,12 +102,12 @@ def test_a_session_sees_one_state_of_the_tables(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(N))
     count = "SELECT count(*) AS n FROM predictions"
 
-    with database.source().session() as session:
-        first = session.rows(count)
+    with database.source().open_session() as session:
+        first = session.read_rows(count)
         database.run(MORE.format(first=1_000))
-        second = session.rows(count)
-    with database.source().session() as session:
-        third = session.rows(count)
+        second = session.read_rows(count)
+    with database.source().open_session() as session:
+        third = session.read_rows(count)
 
     assert first == second == [(N,)]
     assert third == [(N + 25,)]

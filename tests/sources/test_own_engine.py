@@ -21,13 +21,13 @@ from flight_models import (
 from made_databases import Made, Rows, into_sqlite
 from source_databases import Database, whole
 
-from monitor.advice.explain import explain_model
+from monitor.advice.query_plans import explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceError
-from monitor.records.reading import Reading
-from monitor.records.rows import times
+from monitor.records.reading import ReadingOptions
+from monitor.records.winning_rows import parse_role_times
 from monitor.sources import PushedSource, SqlSource
-from monitor.specs.model import ModelSpec
+from monitor.specs.model_spec import ModelSpec
 
 MOST_LINES = 150
 N = 240  # minutes
@@ -77,7 +77,7 @@ def filled(made: Made, rows: Rows | None = None) -> ModelSpec:
 
 
 def by_id(table: pa.Table) -> dict[str, dict[str, Any]]:
-    us = times(table, "event_time", READING).us.tolist()
+    us = parse_role_times(table, "event_time", READING).us.tolist()
     return {one["id"]: one | {"event_time": at} for one, at in zip(table.to_pylist(), us, strict=True)}
 
 
@@ -91,7 +91,7 @@ def test_an_engine_of_ones_own_takes_at_most_150_lines_and_one_row() -> None:
 def test_values_and_nulls_are_read_as_their_roles(made: Made) -> None:
     model = filled(made)
 
-    found = by_id(made.source().records(model, [(START, START + DAY)]))
+    found = by_id(made.source().read_records(model, [(START, START + DAY)]))
 
     assert len(found) == N
     plain, gap = found["id 001"], found["id 007"]
@@ -109,9 +109,9 @@ def test_rows_of_ranges_are_found_once(made: Made, *, indexed: bool) -> None:
         Database(url, "").run("CREATE INDEX by_time ON predictions (event_time)")
     ranges = [(START + at * HOUR + MINUTE, START + at * HOUR + 11 * MINUTE) for at in range(4)]
 
-    table = made.source().records(model, ranges)
+    table = made.source().read_records(model, ranges)
 
-    us = times(table, "event_time", READING).us
+    us = parse_role_times(table, "event_time", READING).us
     inside = [at for at in us.tolist() if any(lo <= at < hi for lo, hi in ranges)]
     assert len(inside) == len(set(inside)) == 40
     assert len(set(us.tolist())) == len(us)
@@ -120,7 +120,7 @@ def test_rows_of_ranges_are_found_once(made: Made, *, indexed: bool) -> None:
 def test_labels_are_joined_outer_with_all_of_their_reports(made: Made) -> None:
     model = filled(made)
 
-    table = made.source().labelled(model, [(START, START + DAY)])
+    table = made.source().read_labelled(model, [(START, START + DAY)])
 
     ids = table["id"].to_pylist()
     assert len(ids) == N + 10
@@ -136,15 +136,17 @@ def test_changes_are_those_seen_since_then(made: Made) -> None:
     model = filled(made, rows)
     source, since = made.source(), START + 3 * HOUR
 
-    first = whole(source.changed_records(model, since=None, as_of=AS_OF, bounds=(START, AS_OF)))
-    later = whole(source.changed_records(model, since=since, as_of=AS_OF, bounds=(START, AS_OF)))
-    labels = whole(source.changed_labels(model, since=START + 5 * HOUR, as_of=AS_OF, bounds=(START, AS_OF)))
+    first = whole(source.read_changed_records(model, since=None, as_of=AS_OF, bounds=(START, AS_OF)))
+    later = whole(source.read_changed_records(model, since=since, as_of=AS_OF, bounds=(START, AS_OF)))
+    labels = whole(
+        source.read_changed_labels(model, since=START + 5 * HOUR, as_of=AS_OF, bounds=(START, AS_OF))
+    )
 
     assert first.num_rows == N
-    seen = set(times(later, "event_time", READING).us.tolist())
+    seen = set(parse_role_times(later, "event_time", READING).us.tolist())
     assert {START + at * MINUTE for at in range(180, N)} <= seen
     assert len(seen) <= 60 + 5
-    reported = times(labels, "reported_at", READING).us
+    reported = parse_role_times(labels, "reported_at", READING).us
     assert int(np.sum(reported == START + 6 * HOUR)) == 10
 
 
@@ -155,11 +157,11 @@ def test_the_audit_counts_what_no_pane_does(made: Made) -> None:
     model = filled(made, rows)
     source, bounds = made.source(), (START, START + DAY)
 
-    strays = source.strays(model, as_of=AS_OF, bounds=bounds)
+    strays = source.count_strays(model, as_of=AS_OF, bounds=bounds)
 
     assert strays == {"rows_without_id": 1, "rows_without_time": 1}
-    assert source.repeated_ids(model, as_of=AS_OF, bounds=bounds) == 1
-    assert source.orphans(model, bounds) == 3  # nobody's, and both of the row without an event time
+    assert source.count_repeated_ids(model, as_of=AS_OF, bounds=bounds) == 1
+    assert source.count_orphans(model, bounds) == 3  # nobody's, and both of the row without an event time
     assert source.has_records(model, as_of=AS_OF, bounds=bounds)
     assert not source.has_records(model, as_of=AS_OF, bounds=(AS_OF + DAY, AS_OF + 2 * DAY))
 
@@ -172,7 +174,7 @@ def test_odd_names_are_quoted(made: Made) -> None:
     reading = replace(READING, categorical=("per%cent ü",))
     model = model_of(reading=reading, predictions=replace(PREDICTIONS, columns=columns), labels=None)
 
-    found = by_id(made.source().records(model, [(START, START + DAY)]))
+    found = by_id(made.source().read_records(model, [(START, START + DAY)]))
 
     assert len(found) == N
     assert found["id 001"]["score"] == 1 / N
@@ -184,7 +186,7 @@ def test_odd_names_are_quoted(made: Made) -> None:
     [READING, replace(READING, words=(("0", "1"), ("1", "0"))), replace(READING, only_for=("1",))],
     ids=["plain", "words", "only for some"],
 )
-def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path, reading: Reading) -> None:
+def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path, reading: ReadingOptions) -> None:
     model = filled(made)
     path = tmp_path / "other"
     other = Made(f"sqlite:///{path}", into_sqlite(path))
@@ -192,7 +194,8 @@ def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path, reading:
     span = [(START, START + DAY)]
 
     found, same = (
-        (one.source().records(model, span), one.source().labelled(model, span)) for one in (made, other)
+        (one.source().read_records(model, span), one.source().read_labelled(model, span))
+        for one in (made, other)
     )
     for source in other.opened:
         source.close()
@@ -209,12 +212,12 @@ def test_a_session_sees_one_state_or_says_that_it_does_not(made: Made) -> None:
     if not source.reader.engine.one_snapshot or "duckdb" in made.url:  # whose file nobody else can write
         pytest.skip("it holds no snapshot, or needs none")
 
-    with source.session() as session:
-        first = session.rows(count)
+    with source.open_session() as session:
+        first = session.read_rows(count)
         made.create("predictions", TYPES, [row(0)])
-        second = session.rows(count)
-    with source.session() as session:
-        third = session.rows(count)
+        second = session.read_rows(count)
+    with source.open_session() as session:
+        third = session.read_rows(count)
 
     assert first == second == [(N,)]
     assert third == [(N + 1,)]
@@ -234,9 +237,9 @@ def test_every_statement_that_check_explains_runs(made: Made, *, pushed: bool) -
     assert {query.every for query in explained} == {"cycle", "audit"}
     assert all(query.plan for query in explained)
     assert any("GROUPING SETS" in query.sql for query in explained) == pushed
-    with source.session() as session:
+    with source.open_session() as session:
         for query in explained:
-            session.rows(query.sql)
+            session.read_rows(query.sql)
 
 
 def test_what_is_missing_is_refused_and_the_connection_goes_on(made: Made) -> None:
@@ -245,7 +248,11 @@ def test_what_is_missing_is_refused_and_the_connection_goes_on(made: Made) -> No
     columns = (("id", "id"), ("event_time", "event_tim"))
 
     with pytest.raises(SourceError, match=r'has no column "event_tim".*did you mean "event_time"'):
-        source.records(replace(model, predictions=replace(PREDICTIONS, columns=columns)), [(START, AS_OF)])
+        source.read_records(
+            replace(model, predictions=replace(PREDICTIONS, columns=columns)), [(START, AS_OF)]
+        )
     with pytest.raises(SourceError, match="prediction"):
-        source.records(replace(model, predictions=replace(PREDICTIONS, table="prediction")), [(START, AS_OF)])
-    assert source.records(model, [(START, AS_OF)]).num_rows == N
+        source.read_records(
+            replace(model, predictions=replace(PREDICTIONS, table="prediction")), [(START, AS_OF)]
+        )
+    assert source.read_records(model, [(START, AS_OF)]).num_rows == N

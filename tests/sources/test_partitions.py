@@ -12,8 +12,8 @@ from source_databases import Database, recorded, whole
 
 from monitor.core.clock import DAY, HOUR
 from monitor.sources import retries
-from monitor.sources.history import read_history
-from monitor.specs.model import ModelSpec, Relation
+from monitor.sources.log_history import read_history
+from monitor.specs.model_spec import ModelSpec, Relation
 
 DAYS = 30
 HORIZON = 3 * DAY
@@ -92,27 +92,27 @@ def planned(server: psycopg.Connection[Any], sql: str) -> set[str]:
 
 
 ASKED = {
-    "records": lambda source, model: source.records(model, PANES),
-    "one range": lambda source, model: source.records(model, [BOUNDS]),
-    "labelled": lambda source, model: source.labelled(model, PANES),
+    "records": lambda source, model: source.read_records(model, PANES),
+    "one range": lambda source, model: source.read_records(model, [BOUNDS]),
+    "labelled": lambda source, model: source.read_labelled(model, PANES),
     "first changes": lambda source, model: whole(
-        source.changed_records(model, since=None, as_of=AS_OF, bounds=BOUNDS)
+        source.read_changed_records(model, since=None, as_of=AS_OF, bounds=BOUNDS)
     ),
     "changes": lambda source, model: whole(
-        source.changed_records(model, since=AS_OF - HOUR, as_of=AS_OF, bounds=BOUNDS)
+        source.read_changed_records(model, since=AS_OF - HOUR, as_of=AS_OF, bounds=BOUNDS)
     ),
     "first labels": lambda source, model: whole(
-        source.changed_labels(model, since=None, as_of=AS_OF, bounds=BOUNDS)
+        source.read_changed_labels(model, since=None, as_of=AS_OF, bounds=BOUNDS)
     ),
     "labels": lambda source, model: whole(
-        source.changed_labels(model, since=AS_OF - HOUR, as_of=AS_OF, bounds=BOUNDS)
+        source.read_changed_labels(model, since=AS_OF - HOUR, as_of=AS_OF, bounds=BOUNDS)
     ),
-    "strays": lambda source, model: source.strays(model, as_of=AS_OF, bounds=BOUNDS),
-    "repeated ids": lambda source, model: source.repeated_ids(model, as_of=AS_OF, bounds=BOUNDS),
-    "orphans": lambda source, model: source.orphans(model, BOUNDS),
+    "strays": lambda source, model: source.count_strays(model, as_of=AS_OF, bounds=BOUNDS),
+    "repeated ids": lambda source, model: source.count_repeated_ids(model, as_of=AS_OF, bounds=BOUNDS),
+    "orphans": lambda source, model: source.count_orphans(model, BOUNDS),
     "older rows": lambda source, model: source.has_records(model, as_of=BOUNDS[1], bounds=BOUNDS),
     "reference": lambda source, model: read_history(model, source, BOUNDS),
-    "columns": lambda source, model: source.columns(model),
+    "columns": lambda source, model: source.list_columns(model),
 }
 
 
@@ -142,9 +142,13 @@ def test_rows_of_a_partitioned_table_are_those_of_a_plain_one(database: Database
     source = database.source()
     plain = replace(MODEL, predictions=replace(PREDICTIONS, table="filled"))
 
-    assert source.records(model, PANES).num_rows == 9
-    assert source.labelled(model, PANES).sort_by("id").equals(source.labelled(plain, PANES).sort_by("id"))
-    assert source.orphans(model, BOUNDS) == source.orphans(plain, BOUNDS) == 0
+    assert source.read_records(model, PANES).num_rows == 9
+    assert (
+        source.read_labelled(model, PANES)
+        .sort_by("id")
+        .equals(source.read_labelled(plain, PANES).sort_by("id"))
+    )
+    assert source.count_orphans(model, BOUNDS) == source.count_orphans(plain, BOUNDS) == 0
 
 
 @pytest.mark.postgres
@@ -155,7 +159,7 @@ def test_partitions_are_read_in_slices_with_and_without_an_index(
     source, seen = recorded(database)
     bounds = (START, START + DAYS * DAY)
 
-    tables = list(source.changed_records(model, since=None, as_of=bounds[1], bounds=bounds))
+    tables = list(source.read_changed_records(model, since=None, as_of=bounds[1], bounds=bounds))
     source.close()
 
     with psycopg.connect(database.url.replace("+psycopg", "")) as server:

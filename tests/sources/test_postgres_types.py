@@ -11,16 +11,16 @@ import pytest
 from flight_models import AS_OF, COLUMNS, LABEL_COLUMNS, LABELS, READING, START, iso, model_of, rows_of
 from source_databases import Database
 
-from monitor.advice.inspect import inspect_model
+from monitor.advice.table_inspection import inspect_model
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.reference import reference_of
-from monitor.setup.survey import survey
+from monitor.setup.table_survey import survey_table
 from monitor.sources import SqlSource
-from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.model_spec import ModelSpec, Relation
 
 WEEK = [(START, START + 7 * DAY)]
 NUMBERS: dict[str, tuple[list[Any], list[float | None]]] = {
@@ -53,7 +53,7 @@ def test_numbers_of_any_type_are_doubles(postgres_database: Database, kind: str)
     postgres_database.run(*DOMAINS)
     postgres_database.create("predictions", COLUMNS | {"temp": kind}, rows_of(3, temp=written))
 
-    table = postgres_database.source().records(model_of(), WEEK).sort_by("id")
+    table = postgres_database.source().read_records(model_of(), WEEK).sort_by("id")
     values = table["feature:temp"].to_pylist()
 
     assert str([None if value is None else float(value) for value in values]) == str(read)
@@ -65,7 +65,7 @@ def test_numerics_that_no_double_holds_are_invalid_and_end_no_query(
 ) -> None:
     postgres_database.create("predictions", COLUMNS | {"temp": "numeric"}, rows_of(2, temp=[written, "1"]))
 
-    table = postgres_database.source().records(model_of(), WEEK).sort_by("id")
+    table = postgres_database.source().read_records(model_of(), WEEK).sort_by("id")
 
     assert str(table["feature:temp"].to_pylist()) == "[nan, 1.0]"
 
@@ -91,7 +91,7 @@ def test_categories_of_any_type_are_text(
     postgres_database.run("CREATE TYPE mood AS ENUM ('calm', 'wild')")
     postgres_database.create("predictions", COLUMNS | {"carrier": kind}, rows_of(3, carrier=written))
 
-    table = postgres_database.source().records(model_of(), WEEK).sort_by("id")
+    table = postgres_database.source().read_records(model_of(), WEEK).sort_by("id")
 
     assert table["feature:carrier"].cast("string").to_pylist() == read
 
@@ -100,7 +100,7 @@ def test_ids_may_be_uuids(postgres_database: Database) -> None:
     ids = [f"00000000-0000-0000-0000-00000000000{at}" for at in range(3)]
     postgres_database.create("predictions", COLUMNS | {"id": "uuid"}, rows_of(3, id=ids))
 
-    table = postgres_database.source().records(model_of(), WEEK)
+    table = postgres_database.source().read_records(model_of(), WEEK)
 
     assert sorted(table["id"].to_pylist()) == ids
 
@@ -126,7 +126,7 @@ def test_types_that_are_read_as_nothing_are_refused_by_name(
 
     assert [bool(re.match(message, fault)) for fault in found.faults] == [True]
     with pytest.raises(SourceError, match=message):
-        source.records(model_of(), WEEK)
+        source.read_records(model_of(), WEEK)
 
 
 @pytest.mark.parametrize("kind", ["json", "point", "jsonpath", "oid[]"])
@@ -137,9 +137,9 @@ def test_a_table_with_columns_that_no_index_compares_is_looked_at(
     columns = COLUMNS | {"id": "bigint PRIMARY KEY" if indexed else "bigint", "odd": kind}
     postgres_database.create("predictions", {"odd_one": kind} | columns)
 
-    found = survey(postgres_database.source(), Relation(table="predictions"))
+    found = survey_table(postgres_database.source(), Relation(table="predictions"))
 
-    assert found.column("id").indexed is indexed
+    assert found.find_column("id").indexed is indexed
     assert [one.name for one in found.columns if one.indexed] == ["id"] * indexed
 
 
@@ -169,7 +169,7 @@ def test_a_time_must_be_one(postgres_database: Database) -> None:
     )
 
     with pytest.raises(SourceError, match=r'column "event_time" \(event_time\) has the type boolean'):
-        postgres_database.source().records(model_of(), WEEK)
+        postgres_database.source().read_records(model_of(), WEEK)
 
 
 def test_an_epoch_may_be_any_number(postgres_database: Database) -> None:
@@ -179,7 +179,7 @@ def test_an_epoch_may_be_any_number(postgres_database: Database) -> None:
     rows = rows_of(3, event_time=[start + 0.5, start, None], logged_at=["Infinity", start + 0.75, "NaN"])
     postgres_database.create("predictions", columns, rows)
 
-    table = postgres_database.source().records(model_of(reading=reading), WEEK).sort_by("id")
+    table = postgres_database.source().read_records(model_of(reading=reading), WEEK).sort_by("id")
 
     assert table["event_time"].to_pylist() == [start, start]
     assert table["logged_at"].to_pylist() == [2**63 - 1, start]
@@ -271,7 +271,7 @@ def panes_of(source: SqlSource, model: ModelSpec) -> tuple[list[PanePart], list[
     span = (START - DAY, START + 7 * DAY)
     days = np.arange(span[0], span[1], DAY)
     reading = replace(model.reading, pane=DAY)
-    records, labelled = source.records(model, [span]), source.labelled(model, [span])
+    records, labelled = source.read_records(model, [span]), source.read_labelled(model, [span])
     reference = records.append_column("label", records["prediction"]).sort_by("id")
     counting = replace(reference_of(reference, replace(reading, versioned=False)).counting, reading=reading)
     return (

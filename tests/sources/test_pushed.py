@@ -19,18 +19,18 @@ from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.errors import SourceError
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes, Part
-from monitor.records.reading import Arms, Reading, Serving, Task
+from monitor.records.pane import CountedPanes, PaneHalf
+from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions, ServingRule
 from monitor.records.reference import reference_of
 from monitor.sources import PushedSource, SqlSource, open_source
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 
 START = from_iso("2013-03-01")
 AS_OF = START + 3 * DAY
 PANES = np.arange(START, START + 4 * DAY, HOUR)
 RANGES = [(START, START + 4 * DAY)]
-READING = Reading(
-    task=Task.BINARY,
+READING = ReadingOptions(
+    task=ModelTask.BINARY,
     classes=("0", "1"),
     has_score=True,
     score_range=(0.0, 1.0),
@@ -44,8 +44,8 @@ READING = Reading(
 SLICED = replace(
     READING,
     versioned=True,
-    arms=Arms(column="arm", control="a", treatment="b"),
-    serving=Serving(column="serving", values=("1",)),
+    arms=ComparedArms(column="arm", control="a", treatment="b"),
+    serving=ServingRule(column="serving", values=("1",)),
     segments=("carrier",),
 )
 WORDED = replace(
@@ -106,19 +106,19 @@ def log(n: int = 3_000, seed: int = 0, *, repeats: int = 60) -> pa.Table:
     )
 
 
-def roles(reading: Reading) -> dict[str, str]:
+def roles(reading: ReadingOptions) -> dict[str, str]:
     """Columns by role."""
     named = {name: name for name in ("id", "event_time", "logged_at", "score")}
     named |= {"prediction": "decision"} if reading.threshold is None else {}
     return named | ({"version": "version"} if reading.versioned else {})
 
 
-def model_of(reading: Reading) -> ModelSpec:
+def model_of(reading: ReadingOptions) -> ModelSpec:
     relation = Relation(table="predictions", columns=tuple(roles(reading).items()))
     return ModelSpec(name="late", source="source", reading=reading, predictions=relation, labels=None)
 
 
-def counting_of(reading: Reading) -> Counting:
+def counting_of(reading: ReadingOptions) -> Counting:
     """Grids of a reference that knows some of the levels."""
     rng = np.random.default_rng(1)
     n = 2_000
@@ -137,7 +137,7 @@ def counting_of(reading: Reading) -> Counting:
     return replace(reference_of(reference, plain).counting, reading=reading)
 
 
-def role_named(table: pa.Table, reading: Reading) -> pa.Table:
+def role_named(table: pa.Table, reading: ReadingOptions) -> pa.Table:
     """What a source hands over."""
     columns = {role: table[name] for role, name in roles(reading).items()}
     if reading.arms is not None:
@@ -163,10 +163,10 @@ class Engine:
         self.opened.append(open_source(SourceSpec(name="source", url=self.url, engine=engine)))
         return self.opened[-1]
 
-    def counted(self, engine: str, reading: Reading) -> CountedPanes:
+    def counted(self, engine: str, reading: ReadingOptions) -> CountedPanes:
         source = self.source(engine)
-        found = source.counted(
-            model_of(reading), Part.RECORDS, RANGES, counting_of(reading), panes=PANES, as_of=AS_OF
+        found = source.count_panes(
+            model_of(reading), PaneHalf.RECORDS, RANGES, counting_of(reading), panes=PANES, as_of=AS_OF
         )
         source.close()
         return found
@@ -240,7 +240,7 @@ def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Eng
     source = duck.source("sql")
     assert isinstance(source, PushedSource)
 
-    reason = source.not_pushed(model_of(READING), counting_of(READING))
+    reason = source.why_no_pushdown(model_of(READING), counting_of(READING))
     found = duck.counted("sql", READING)
 
     assert reason == 'column "temp" holds numbers as texts'
@@ -284,7 +284,7 @@ def test_another_database_does_not_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("reading", [READING, SLICED, WORDED], ids=["whole", "sliced", "worded"])
 @pytest.mark.parametrize("repeats", [0, 60])
 def test_what_is_counted_there_is_what_is_counted_here(
-    engine: Engine, reading: Reading, repeats: int
+    engine: Engine, reading: ReadingOptions, repeats: int
 ) -> None:
     table = log(repeats=repeats)
     engine.fill(table)
@@ -364,8 +364,8 @@ def test_ids_of_a_column_without_regard_to_case_are_counted_by_bytes(duck: Engin
 
     found = duck.counted("sql", READING)
     source = duck.source("local")
-    labelled = source.labelled(model, RANGES).select(["id", "label"]).to_pylist()
-    repeated = source.repeated_ids(model, as_of=AS_OF, bounds=RANGES[0])
+    labelled = source.read_labelled(model, RANGES).select(["id", "label"]).to_pylist()
+    repeated = source.count_repeated_ids(model, as_of=AS_OF, bounds=RANGES[0])
 
     assert found.parts == duck.counted("local", READING).parts
     assert sum(part.records for part in found.parts) == distinct(table)

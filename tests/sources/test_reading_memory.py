@@ -27,7 +27,7 @@ def test_300_000_rows_are_read_without_a_python_object_for_each(
     source = database.source()
 
     tracemalloc.start()
-    table = source.records(model_of(), [(START, START + 7 * DAY)])
+    table = source.read_records(model_of(), [(START, START + 7 * DAY)])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

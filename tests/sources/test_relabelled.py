@@ -14,9 +14,9 @@ from made_databases import Made
 from source_databases import Database, recorded
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
-from monitor.records.rows import times
+from monitor.records.winning_rows import parse_role_times
 from monitor.sources import SqlSource, retries
-from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.model_spec import ModelSpec, Relation
 
 N = 200
 BOUNDS = (START, START + 4 * DAY)
@@ -154,7 +154,7 @@ def joined(case: Case, since: int, until: int) -> tuple[Counter[Key], Counter[Ke
 
 def keys(table: pa.Table, model: ModelSpec) -> Counter[Key]:
     """Rows that came."""
-    event, reported = (times(table, name, model.reading) for name in ("event_time", "reported_at"))
+    event, reported = (parse_role_times(table, name, model.reading) for name in ("event_time", "reported_at"))
     known = [us if there else None for us, there in zip(reported.us.tolist(), reported.known, strict=True)]
     columns = (table[name].to_pylist() for name in ("id", "label", "revision"))
     ids, values, revisions = columns
@@ -165,7 +165,7 @@ def pieces_of(
     source: SqlSource, model: ModelSpec, *, since: int = SINCE, cursor: int = SINCE + HOUR
 ) -> list[tuple[tuple[int, int], pa.Table]]:
     """What a search reads."""
-    return list(source.relabelled(model, since=since, cursor=cursor, as_of=AS_OF, bounds=BOUNDS))
+    return list(source.read_relabelled(model, since=since, cursor=cursor, as_of=AS_OF, bounds=BOUNDS))
 
 
 def dated(rows: Counter[Key]) -> Counter[Key]:
@@ -281,14 +281,17 @@ def test_a_search_never_scans_predictions(large: Database) -> None:
     source, seen = recorded(large)
 
     found = list(
-        source.relabelled(model_of(), since=last, cursor=last, as_of=last + HOUR, bounds=(START, last + HOUR))
+        source.read_relabelled(
+            model_of(), since=last, cursor=last, as_of=last + HOUR, bounds=(START, last + HOUR)
+        )
     )
 
     searches = [sql for sql in seen if " AS l JOIN " in sql]
     engine = source.reader.engine
-    with source.session() as session:
+    with source.open_session() as session:
         plans = [
-            [engine.plan_line(row) for row in session.rows(f"{engine.explain} {sql}")] for sql in searches
+            [engine.plan_line(row) for row in session.read_rows(f"{engine.explain} {sql}")]
+            for sql in searches
         ]
     source.close()
     assert found[0][1].num_rows > 200

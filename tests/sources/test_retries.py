@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
-from monitor.core.errors import SourceError, SourceUnavailable, Trouble
-from monitor.records.rows import Batches
+from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable
+from monitor.records.winning_rows import Batches
 from monitor.sources import SqlSource, open_source, retries
 from monitor.sources.engines.engine import trouble_of_state
 from monitor.sources.engines.mysql import trouble_of_number
-from monitor.sources.retries import PAUSES, Retries, halved
-from monitor.specs.model import SourceSpec
+from monitor.sources.retries import PAUSES, RetriedReads, halve_ranges
+from monitor.specs.model_spec import SourceSpec
 
 Range = tuple[int, int]
 READERS = ["adbc", "fetchmany"]
@@ -31,7 +31,7 @@ WEEK = [(START, START + 7 * DAY)]
 class Failing:
     """Sessions that fail, one trouble after the other, and then work."""
 
-    troubles: list[Trouble]
+    troubles: list[DatabaseTrouble]
     slept: list[float] = field(default_factory=list)
 
     @contextmanager
@@ -41,32 +41,32 @@ class Failing:
         yield None
 
     @property
-    def retries(self) -> Retries:
-        return Retries(self.session, self.slept.append)
+    def retries(self) -> RetriedReads:
+        return RetriedReads(self.session, self.slept.append)
 
 
 def test_a_conflict_is_tried_again_after_growing_pauses() -> None:
-    failing = Failing([Trouble.CONFLICT] * 3)
+    failing = Failing([DatabaseTrouble.CONFLICT] * 3)
 
-    assert failing.retries.run(lambda _: 7) == 7
+    assert failing.retries.run_read(lambda _: 7) == 7
     assert failing.slept == list(PAUSES[:3])
 
 
 def test_a_conflict_that_lasts_is_told() -> None:
-    failing = Failing([Trouble.CONFLICT] * 9)
+    failing = Failing([DatabaseTrouble.CONFLICT] * 9)
 
     with pytest.raises(SourceUnavailable):
-        failing.retries.run(lambda _: 7)
+        failing.retries.run_read(lambda _: 7)
 
     assert failing.slept == list(PAUSES)
 
 
-@pytest.mark.parametrize("trouble", [Trouble.NO_ANSWER, Trouble.TIMEOUT])
-def test_other_troubles_are_told_at_once(trouble: Trouble) -> None:
+@pytest.mark.parametrize("trouble", [DatabaseTrouble.NO_ANSWER, DatabaseTrouble.TIMEOUT])
+def test_other_troubles_are_told_at_once(trouble: DatabaseTrouble) -> None:
     failing = Failing([trouble])
 
     with pytest.raises(SourceUnavailable):
-        failing.retries.run(lambda _: 7)
+        failing.retries.run_read(lambda _: 7)
 
     assert failing.slept == []
 
@@ -90,7 +90,9 @@ def rows_within(asked: list[list[Range]]) -> Callable[[Any, Sequence[Range]], pa
 def test_what_takes_too_long_is_read_in_halves_each_row_once() -> None:
     asked: list[list[Range]] = []
 
-    table = Failing([Trouble.TIMEOUT]).retries.ranges(rows_within(asked), [(START, START + DAY)], READING)
+    table = Failing([DatabaseTrouble.TIMEOUT]).retries.read_ranges(
+        rows_within(asked), [(START, START + DAY)], READING
+    )
 
     half = START + DAY // 2
     assert asked == [[(START, half)], [(half, START + DAY)]]
@@ -98,10 +100,10 @@ def test_what_takes_too_long_is_read_in_halves_each_row_once() -> None:
 
 
 def test_halves_that_take_too_long_are_told() -> None:
-    failing = Failing([Trouble.TIMEOUT, Trouble.TIMEOUT])
+    failing = Failing([DatabaseTrouble.TIMEOUT, DatabaseTrouble.TIMEOUT])
 
     with pytest.raises(SourceUnavailable):
-        failing.retries.ranges(rows_within([]), [(START, START + DAY)], READING)
+        failing.retries.read_ranges(rows_within([]), [(START, START + DAY)], READING)
 
 
 def pieces_within(asked: list[Range]) -> Callable[[Any, Range, int | None], Batches]:
@@ -118,7 +120,7 @@ def pieces_within(asked: list[Range]) -> Callable[[Any, Range, int | None], Batc
 def test_a_span_is_read_in_slices_each_row_once() -> None:
     asked: list[Range] = []
 
-    read = list(Failing([]).retries.slices(pieces_within(asked), SPAN, width=HOUR, most=100))
+    read = list(Failing([]).retries.read_slices(pieces_within(asked), SPAN, width=HOUR, most=100))
     tables = [table for _, table in read]
 
     assert len(asked) > 12  # 1,440 rows
@@ -130,7 +132,7 @@ def test_a_span_is_read_in_slices_each_row_once() -> None:
 def test_what_follows_an_empty_time_is_read_in_slices_of_as_few_rows() -> None:
     span = (START - 100 * DAY, START + DAY)
 
-    read = list(Failing([]).retries.slices(pieces_within([]), span, width=HOUR, most=100))
+    read = list(Failing([]).retries.read_slices(pieces_within([]), span, width=HOUR, most=100))
 
     assert [piece[0] for piece, _ in read[1:]] == [piece[1] for piece, _ in read[:-1]]
     assert sum(table.num_rows for _, table in read) == 24 * 60
@@ -142,7 +144,7 @@ def test_statements_without_a_limit_read_no_piece_twice_however_many_rows_it_hol
     asked: list[Range] = []
 
     read = list(
-        Failing([]).retries.slices(pieces_within(asked), SPAN, width=12 * HOUR, most=10, limited=False)
+        Failing([]).retries.read_slices(pieces_within(asked), SPAN, width=12 * HOUR, most=10, limited=False)
     )
 
     assert [piece for piece, _ in read] == asked
@@ -151,9 +153,9 @@ def test_statements_without_a_limit_read_no_piece_twice_however_many_rows_it_hol
 
 def test_a_slice_that_takes_too_long_is_cut_in_halves_each_row_once() -> None:
     asked: list[Range] = []
-    failing = Failing([Trouble.TIMEOUT, Trouble.CONFLICT, Trouble.TIMEOUT])
+    failing = Failing([DatabaseTrouble.TIMEOUT, DatabaseTrouble.CONFLICT, DatabaseTrouble.TIMEOUT])
 
-    tables = list(failing.retries.slices(pieces_within(asked), SPAN, width=DAY, most=200_000))
+    tables = list(failing.retries.read_slices(pieces_within(asked), SPAN, width=DAY, most=200_000))
 
     times = [us for _, table in tables for us in table["event_time"].to_pylist()]
     assert [hi - lo for lo, hi in asked] == [DAY // 4] * 4
@@ -162,10 +164,10 @@ def test_a_slice_that_takes_too_long_is_cut_in_halves_each_row_once() -> None:
 
 
 def test_slices_that_go_on_taking_too_long_are_told() -> None:
-    failing = Failing([Trouble.TIMEOUT] * 4)
+    failing = Failing([DatabaseTrouble.TIMEOUT] * 4)
 
     with pytest.raises(SourceUnavailable):
-        list(failing.retries.slices(pieces_within([]), SPAN, width=DAY, most=200_000))
+        list(failing.retries.read_slices(pieces_within([]), SPAN, width=DAY, most=200_000))
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=5))
@@ -175,7 +177,7 @@ def test_halves_are_together_what_was_cut(spans: list[tuple[int, int]]) -> None:
         edges.append((at + gap, at + gap + width))
         at += gap + width
 
-    first, second = halved(edges)
+    first, second = halve_ranges(edges)
 
     points = [point for lo, hi in [*first, *second] for point in range(lo, hi)]
     assert points == [point for lo, hi in edges for point in range(lo, hi)]
@@ -185,16 +187,18 @@ def test_halves_are_together_what_was_cut(spans: list[tuple[int, int]]) -> None:
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        ("40001", Trouble.CONFLICT),
-        ("40P01", Trouble.CONFLICT),
-        ("57014", Trouble.TIMEOUT),
-        ("57P01", Trouble.NO_ANSWER),
-        ("08006", Trouble.NO_ANSWER),
+        ("40001", DatabaseTrouble.CONFLICT),
+        ("40P01", DatabaseTrouble.CONFLICT),
+        ("57014", DatabaseTrouble.TIMEOUT),
+        ("57P01", DatabaseTrouble.NO_ANSWER),
+        ("08006", DatabaseTrouble.NO_ANSWER),
         ("42P01", None),
         (None, None),
     ],
 )
-def test_an_sqlstate_says_whether_a_second_try_may_help(state: str | None, expected: Trouble | None) -> None:
+def test_an_sqlstate_says_whether_a_second_try_may_help(
+    state: str | None, expected: DatabaseTrouble | None
+) -> None:
     assert trouble_of_state(state) is expected
 
 
@@ -202,9 +206,9 @@ def test_errors_of_mysql_say_whether_a_second_try_may_help() -> None:
     codes = [1969, 1213, 2006, 1146]
 
     assert [trouble_of_number(code) for code in codes] == [
-        Trouble.TIMEOUT,
-        Trouble.CONFLICT,
-        Trouble.NO_ANSWER,
+        DatabaseTrouble.TIMEOUT,
+        DatabaseTrouble.CONFLICT,
+        DatabaseTrouble.NO_ANSWER,
         None,
     ]
 
@@ -225,11 +229,11 @@ def test_a_statement_that_recovery_cancels_is_told_as_a_conflict_after_all_tries
     wrong = replace(PREDICTIONS, where="cancelled(id)")
 
     with pytest.raises(SourceUnavailable, match="conflict with recovery") as caught:
-        source.records(model_of(predictions=wrong), WEEK)
+        source.read_records(model_of(predictions=wrong), WEEK)
 
-    assert caught.value.trouble is Trouble.CONFLICT
+    assert caught.value.trouble is DatabaseTrouble.CONFLICT
     assert slept == list(PAUSES)
-    assert source.records(model_of(), WEEK).num_rows == 10
+    assert source.read_records(model_of(), WEEK).num_rows == 10
 
 
 @pytest.mark.postgres
@@ -241,15 +245,15 @@ def test_a_statement_that_times_out_is_read_in_halves(
     database.create("predictions", ZONED, rows_of(40))
     slow = replace(PREDICTIONS, where="pg_sleep(0.02)::text = ''")
     span = [(START, START + 40 * MINUTE)]
-    quick = database.source().records(model_of(), span)
+    quick = database.source().read_records(model_of(), span)
     spec = SourceSpec(name="source", url=database.url, statement_timeout=SECOND * 6 // 10)
     source = open_source(spec, reader=reader)
     database.opened.append(source)
     database.run("CREATE INDEX ON predictions (event_time)", "ANALYZE predictions")
-    with pytest.raises(SourceUnavailable, match="timeout"), source.session() as session:
-        session.rows("SELECT pg_sleep(0.02 * 40)::text")
+    with pytest.raises(SourceUnavailable, match="timeout"), source.open_session() as session:
+        session.read_rows("SELECT pg_sleep(0.02 * 40)::text")
 
-    table = source.records(model_of(predictions=slow), span)
+    table = source.read_records(model_of(predictions=slow), span)
 
     assert counted(table) == counted(quick)
     assert table.num_rows == 40
@@ -267,10 +271,10 @@ def test_changes_read_in_slices_are_those_of_one_statement(
     database.create("predictions", ZONED, rows)
     source = database.source()
     asked: dict[str, Any] = {"since": None, "as_of": START + 9 * DAY, "bounds": (START, START + 2 * DAY)}
-    before = whole(source.changed_records(model_of(), **asked))
+    before = whole(source.read_changed_records(model_of(), **asked))
     database.run("CREATE INDEX ON predictions (event_time)", "ANALYZE predictions")
 
-    tables = list(source.changed_records(model_of(), **asked))
+    tables = list(source.read_changed_records(model_of(), **asked))
 
     assert len(tables) > 20
     after = whole(batch for batch in tables)
@@ -287,6 +291,6 @@ def test_a_refused_statement_is_not_tried_again(make_database: Callable[[str], D
     source = SqlSource(database.source().reader, sleep=slept.append)
 
     with pytest.raises(SourceError, match="refuses a query"):
-        source.records(model_of(predictions=replace(PREDICTIONS, where="1 / (id - id) = 1")), WEEK)
+        source.read_records(model_of(predictions=replace(PREDICTIONS, where="1 / (id - id) = 1")), WEEK)
 
     assert slept == []

@@ -8,7 +8,7 @@ from sqlalchemy import make_url
 
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import open_source
-from monitor.specs.model import SourceSpec
+from monitor.specs.model_spec import SourceSpec
 
 ONE = "SELECT 1 AS one"
 
@@ -31,14 +31,14 @@ def test_the_next_connection_has_the_password_that_the_file_holds_then(
     file.write_text("first@1\n", encoding="utf-8")
     source = open_source(SourceSpec(name="log", url=url))
     try:
-        with source.session() as session:
-            assert session.rows(ONE) == [(1,)]
+        with source.open_session() as session:
+            assert session.read_rows(ONE) == [(1,)]
         change("second")
-        with pytest.raises(SourceUnavailable, match="Access denied") as caught, source.session():
+        with pytest.raises(SourceUnavailable, match="Access denied") as caught, source.open_session():
             """Not reached."""
         file.write_text("second\n", encoding="utf-8")
-        with source.session() as session:
-            assert session.rows(ONE) == [(1,)]
+        with source.open_session() as session:
+            assert session.read_rows(ONE) == [(1,)]
     finally:
         source.close()
         with admin.connect() as connection:

@@ -27,8 +27,8 @@ from source_databases import Database
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.errors import SourceError
-from monitor.records.reading import Challenger
-from monitor.specs.model import Relation
+from monitor.records.reading import ChallengerOutput
+from monitor.specs.model_spec import Relation
 
 WEEK = [(START, START + 7 * DAY)]
 MANY = 6_000
@@ -59,7 +59,7 @@ def test_nulls_and_infinities_in_a_feature_are_counted_alike(database: Database,
     rows = rows_of(MANY, event_time=[iso(START + at * 100_000_000) for at in range(MANY)], temp=temp)
     database.create("predictions", COLUMNS, rows)
 
-    small, large = (database.source(batch_rows=size).records(model_of(), WEEK) for size in (100, 5_000))
+    small, large = (database.source(batch_rows=size).read_records(model_of(), WEEK) for size in (100, 5_000))
 
     assert counted(small) == counted(large) == counted(expected(rows, temp))
 
@@ -69,7 +69,7 @@ def test_a_first_batch_of_nulls_changes_nothing(database: Database) -> None:
     rows = rows_of(MANY, event_time=[iso(START + at * 100_000_000) for at in range(MANY)], temp=temp)
     database.create("predictions", COLUMNS, rows)
 
-    small, large = (database.source(batch_rows=size).records(model_of(), WEEK) for size in (100, 5_000))
+    small, large = (database.source(batch_rows=size).read_records(model_of(), WEEK) for size in (100, 5_000))
 
     assert counted(small) == counted(large) == counted(expected(rows, temp))
 
@@ -86,7 +86,7 @@ def test_text_in_a_numeric_column_of_sqlite_is_invalid_and_harms_no_other_value(
     sqlite_database.create("predictions", COLUMNS, rows)
 
     small, large = (
-        sqlite_database.source(batch_rows=size).records(model_of(), WEEK) for size in (100, 5_000)
+        sqlite_database.source(batch_rows=size).read_records(model_of(), WEEK) for size in (100, 5_000)
     )
 
     assert counted(small) == counted(large) == counted(expected(rows, read))
@@ -97,7 +97,7 @@ def test_text_in_a_text_column_that_is_read_as_a_number_is_parsed(database: Data
     rows = rows_of(4, temp=["1.5", " 2 ", "n/a", None])
     database.create("predictions", COLUMNS | {"temp": "text"}, rows)
 
-    table = database.source().records(model_of(), WEEK)
+    table = database.source().read_records(model_of(), WEEK)
 
     assert counted(table) == counted(expected(rows, [1.5, 2.0, math.nan, None]))
 
@@ -106,7 +106,7 @@ def test_an_all_null_column_is_missing_everywhere(database: Database) -> None:
     rows = rows_of(100, temp=[None] * 100, carrier=[None] * 100, score=[None] * 100)
     database.create("predictions", COLUMNS, rows)
 
-    table = database.source().records(model_of(), WEEK)
+    table = database.source().read_records(model_of(), WEEK)
 
     assert table["feature:temp"].null_count == table["feature:carrier"].null_count == 100
     assert table["score"].null_count == 100
@@ -118,7 +118,7 @@ def test_an_empty_table_gives_no_rows_and_every_column(database: Database) -> No
     database.create("labels", LABEL_COLUMNS)
     source = database.source()
 
-    records, labelled = source.records(model_of(), WEEK), source.labelled(model_of(), WEEK)
+    records, labelled = source.read_records(model_of(), WEEK), source.read_labelled(model_of(), WEEK)
 
     assert (records.num_rows, labelled.num_rows) == (0, 0)
     assert {"id", "event_time", "score", "feature:temp"} <= set(records.column_names)
@@ -130,7 +130,7 @@ def test_an_empty_table_gives_no_rows_and_every_column(database: Database) -> No
 def test_no_ranges_give_no_rows(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(10))
 
-    assert database.source().records(model_of(), []).num_rows == 0
+    assert database.source().read_records(model_of(), []).num_rows == 0
 
 
 @pytest.mark.parametrize("indexed", [True, False])
@@ -142,7 +142,7 @@ def test_scattered_ranges_give_each_of_their_rows_once(database: Database, *, in
     ranges = [(start, start + 10 * MINUTE) for start in range(START, START + 7 * DAY, HOUR // 2)]
     wanted = {str(at) for at in range(n) if at % 30 < 10}
 
-    table = database.source().records(model_of(), ranges)
+    table = database.source().read_records(model_of(), ranges)
 
     ids = table["id"].cast("string").to_pylist()
     assert len(ids) == len(set(ids))
@@ -155,7 +155,7 @@ def test_more_ranges_than_one_statement_holds_give_each_row_once(database: Datab
     database.run('CREATE INDEX by_time ON predictions ("event_time")')
     ranges = [(start, start + 2 * MINUTE) for start in range(START, START + 7 * DAY, 10 * MINUTE)]
 
-    table = database.source().records(model_of(), ranges)
+    table = database.source().read_records(model_of(), ranges)
 
     assert sorted(map(int, table["id"].cast("string").to_pylist())) == [at for at in range(n) if at % 10 < 2]
 
@@ -166,14 +166,14 @@ def test_a_column_named_as_a_keyword_is_dropped_in_mid_run_and_comes_back(databa
     database.create("predictions", COLUMNS | {"group": "text"}, rows)
     model = model_of(reading=grouped())
     source = database.source()
-    before = source.records(model, WEEK)
+    before = source.read_records(model, WEEK)
 
     database.run('ALTER TABLE predictions RENAME COLUMN "group" TO "gruop"')
     with pytest.raises(SourceError, match=r'table "predictions" has no column "group".*did you mean "gruop"'):
-        source.records(model, WEEK)
+        source.read_records(model, WEEK)
     database.run('ALTER TABLE predictions RENAME COLUMN "gruop" TO "group"')
 
-    assert counted(before, grouped()) == counted(source.records(model, WEEK), grouped())
+    assert counted(before, grouped()) == counted(source.read_records(model, WEEK), grouped())
     assert before["arm"].to_pylist() == arms
 
 
@@ -182,15 +182,15 @@ def test_a_feature_dropped_in_mid_run_is_left_out_until_it_is_back(database: Dat
     database.create("predictions", COLUMNS | {"group": "text"}, [(*row, "a") for row in rows_of(100)])
     model = model_of(reading=replace(READING, categorical=("carrier", "group")))
     source = database.source()
-    before = source.records(model, WEEK)
+    before = source.read_records(model, WEEK)
 
     database.run(f'ALTER TABLE predictions RENAME COLUMN "{column}" TO "gone"')
-    without = source.records(model, WEEK)
+    without = source.read_records(model, WEEK)
     database.run(f'ALTER TABLE predictions RENAME COLUMN "gone" TO "{column}"')
 
     assert set(before.column_names) - set(without.column_names) == {f"feature:{column}"}
     assert without.num_rows == before.num_rows == 100
-    assert source.records(model, WEEK).equals(before)
+    assert source.read_records(model, WEEK).equals(before)
 
 
 @pytest.mark.parametrize("column", ["id", "event_time", "logged_at", "score", "late"])
@@ -199,7 +199,7 @@ def test_a_column_that_the_model_needs_is_missed_by_name(database: Database, col
     database.run(f'ALTER TABLE predictions RENAME COLUMN "{column}" TO "{column}_x"')
 
     with pytest.raises(SourceError, match=f'no column "{column}".*did you mean "{column}_x"'):
-        database.source().records(model_of(), WEEK)
+        database.source().read_records(model_of(), WEEK)
 
 
 def test_a_missing_label_column_is_named_with_the_nearest(database: Database) -> None:
@@ -209,14 +209,14 @@ def test_a_missing_label_column_is_named_with_the_nearest(database: Database) ->
     )
 
     with pytest.raises(SourceError, match=r'table "labels" has no column "was_late".*"wes_late"'):
-        database.source().labelled(model_of(), WEEK)
+        database.source().read_labelled(model_of(), WEEK)
 
 
 def test_a_missing_table_is_named_with_the_nearest(database: Database) -> None:
     database.create("prediction", COLUMNS)
 
     with pytest.raises(SourceError, match='no table or view "predictions"; did you mean "prediction"'):
-        database.source().records(model_of(), WEEK)
+        database.source().read_records(model_of(), WEEK)
 
 
 def test_labels_of_their_own_table_are_joined_outer_with_their_corrections(database: Database) -> None:
@@ -233,7 +233,9 @@ def test_labels_of_their_own_table_are_joined_outer_with_their_corrections(datab
     )
 
     table = (
-        database.source().labelled(model_of(), WEEK).sort_by([("id", "ascending"), ("revision", "ascending")])
+        database.source()
+        .read_labelled(model_of(), WEEK)
+        .sort_by([("id", "ascending"), ("revision", "ascending")])
     )
 
     assert table["id"].cast("string").to_pylist() == ["0", "0", "1", "2", "3"]
@@ -247,19 +249,19 @@ def test_labels_of_their_own_table_are_joined_outer_with_their_corrections(datab
 def test_a_challengers_score_is_read_with_the_labels_alone(database: Database) -> None:
     rows = [(*row, score) for row, score in zip(rows_of(3), [0.5, None, 0.25], strict=True)]
     database.create("predictions", COLUMNS | {"other": "double precision"}, rows)
-    reading = replace(READING, challenger=Challenger(column="other", threshold=0.5))
+    reading = replace(READING, challenger=ChallengerOutput(column="other", threshold=0.5))
     model = model_of(reading=reading, labels=None)
 
-    assert database.source().labelled(model, WEEK)["challenger"].to_pylist() == [0.5, None, 0.25]
-    assert "challenger" not in database.source().records(model, WEEK).column_names
+    assert database.source().read_labelled(model, WEEK)["challenger"].to_pylist() == [0.5, None, 0.25]
+    assert "challenger" not in database.source().read_records(model, WEEK).column_names
 
 
 def test_a_challengers_column_that_is_missing_is_named(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(3))
-    reading = replace(READING, challenger=Challenger(column="scor", threshold=0.5))
+    reading = replace(READING, challenger=ChallengerOutput(column="scor", threshold=0.5))
 
     with pytest.raises(SourceError, match=r'has no column "scor" \(challenger\); did you mean "score"'):
-        database.source().labelled(model_of(reading=reading, labels=None), WEEK)
+        database.source().read_labelled(model_of(reading=reading, labels=None), WEEK)
 
 
 def test_labels_in_the_prediction_table_are_read_from_it(database: Database) -> None:
@@ -267,7 +269,7 @@ def test_labels_in_the_prediction_table_are_read_from_it(database: Database) -> 
     database.create("predictions", COLUMNS | {"was_late": "bigint"}, rows)
     labels = Relation(columns=(("label", "was_late"),))
 
-    table = database.source().labelled(model_of(labels=labels), WEEK)
+    table = database.source().read_labelled(model_of(labels=labels), WEEK)
 
     assert table["label"].cast("string").to_pylist() == ["1", None, "0"]
     assert "reported_at" not in table.column_names
@@ -276,7 +278,7 @@ def test_labels_in_the_prediction_table_are_read_from_it(database: Database) -> 
 def test_without_labels_there_are_no_columns_of_theirs(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(3))
 
-    table = database.source().labelled(model_of(labels=None), WEEK)
+    table = database.source().read_labelled(model_of(labels=None), WEEK)
 
     assert table.num_rows == 3
     assert not {"label", "reported_at", "revision"} & set(table.column_names)
@@ -286,7 +288,7 @@ def test_ids_of_different_types_still_join(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(3))
     database.create("labels", LABEL_COLUMNS | {"flight": "text"}, [("1", 1, iso(START + DAY), 0)])
 
-    table = database.source().labelled(model_of(), WEEK).sort_by("id")
+    table = database.source().read_labelled(model_of(), WEEK).sort_by("id")
 
     assert table["label"].cast("string").to_pylist() == [None, "1", None]
 
@@ -296,7 +298,7 @@ def test_a_view_works_like_a_table(database: Database) -> None:
     database.create("log_of_all", COLUMNS, rows)
     database.run("CREATE VIEW predictions AS SELECT * FROM log_of_all")
 
-    table = database.source().records(model_of(), WEEK)
+    table = database.source().read_records(model_of(), WEEK)
 
     assert counted(table) == counted(expected(rows, [row[5] for row in rows]))
 
@@ -309,7 +311,7 @@ def test_a_query_works_like_a_table(database: Database) -> None:
         columns=PREDICTIONS.columns,
     )
 
-    table = database.source().records(model_of(predictions=query), WEEK)
+    table = database.source().read_records(model_of(predictions=query), WEEK)
 
     assert counted(table) == counted(expected(rows, [row[5] for row in rows]))
 
@@ -322,8 +324,8 @@ def test_the_condition_of_the_owner_is_held_together(database: Database) -> None
     model = model_of(predictions=predictions, labels=labels)
     source = database.source()
 
-    near = source.records(model, [(START, START + 50 * MINUTE)])
-    labelled = source.labelled(model, WEEK).sort_by("id")
+    near = source.read_records(model, [(START, START + 50 * MINUTE)])
+    labelled = source.read_labelled(model, WEEK).sort_by("id")
 
     assert sorted(near["id"].cast("string").to_pylist()) == ["0", "1", "2", "3", "4"]
     ids, found = (labelled[name].cast("string").to_pylist() for name in ("id", "label"))
@@ -338,7 +340,7 @@ def test_the_types_of_the_columns_are_told(database: Database) -> None:
     if database.engine != "mariadb":
         called = {}
 
-    told = database.source().columns(model_of())
+    told = database.source().list_columns(model_of())
 
     assert told == {name: called.get(kind, kind) for name, kind in COLUMNS.items()}
 
@@ -351,13 +353,13 @@ def test_odd_names_are_quoted(database: Database) -> None:
         table="odd; table", columns=tuple((role, f'{column} of "it"') for role, column in PREDICTIONS.columns)
     )
 
-    assert database.source().records(model_of(predictions=relation), WEEK).num_rows == 10
+    assert database.source().read_records(model_of(predictions=relation), WEEK).num_rows == 10
 
 
 def test_the_panes_hold_every_row(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(600))
 
-    parts = counted(database.source().records(model_of(), WEEK), hours=11)
+    parts = counted(database.source().read_records(model_of(), WEEK), hours=11)
 
     assert [part.records for part in parts] == [60] * 10 + [0]
     assert [part.start for part in parts] == panes(11).tolist()

@@ -14,9 +14,9 @@ from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import SqlSource, open_source
 from monitor.sources.engines import mysql
-from monitor.sources.engines.readers import postgresql
+from monitor.sources.engines.readers import postgres_copy
 from monitor.specs import deadlines
-from monitor.specs.model import SourceSpec
+from monitor.specs.model_spec import SourceSpec
 
 WEEK = [(START, START + 7 * DAY)]
 SOON = 12.0  # seconds: of limits of two, on a busy machine
@@ -29,7 +29,7 @@ KINDS = [
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (deadlines, postgresql, mysql):
+    for module in (deadlines, postgres_copy, mysql):
         monkeypatch.setattr(module, "CONNECTED", 1.0)
     monkeypatch.setitem(deadlines._OPTIONS, "connect_timeout", "2")
 
@@ -57,7 +57,7 @@ def unanswered(read: Callable[[], object]) -> str:
 def test_a_server_that_accepts_and_never_answers_is_given_up(url: str) -> None:
     reader = "adbc" if url == "postgresql" else "fetchmany"
     with silent() as port, opened(f"{url}://ann:s3cret@127.0.0.1:{port}/app", f"any-{reader}") as source:
-        told = unanswered(lambda: source.records(model_of(), WEEK))
+        told = unanswered(lambda: source.read_records(model_of(), WEEK))
 
     assert "s3cret" not in told
 
@@ -70,14 +70,14 @@ def test_a_server_that_falls_silent_is_given_up_and_found_again(
     database = make_database(kind)
     database.create("predictions", COLUMNS, rows_of(5_000))
     with proxy(database.url) as way, opened(way.url(database.url), kind) as source:
-        before = source.records(model_of(), WEEK)
+        before = source.read_records(model_of(), WEEK)
 
         way.hold(after)
-        unanswered(lambda: source.records(model_of(), WEEK))
+        unanswered(lambda: source.read_records(model_of(), WEEK))
         silence = source.usage.silent
         way.forward()
 
-        assert source.records(model_of(), WEEK).equals(before)
+        assert source.read_records(model_of(), WEEK).equals(before)
         assert silence > 0
         assert source.usage.silent == 0
 
@@ -92,7 +92,7 @@ def test_a_stream_that_stands_still_is_given_up(make_database: Callable[[str], D
         def changed() -> int:
             return sum(
                 table.num_rows
-                for table in source.changed_records(
+                for table in source.read_changed_records(
                     model, since=START - 300 * DAY, as_of=START + 300 * DAY, bounds=bounds
                 )
             )
@@ -112,12 +112,12 @@ def test_a_silent_server_frees_every_thread_that_waits_for_a_connection(
 
     def read() -> None:
         try:
-            source.records(model_of(), WEEK)
+            source.read_records(model_of(), WEEK)
         except SourceUnavailable as error:
             told.append(str(error))
 
     with proxy(database.url) as way, opened(way.url(database.url), kind, connections=1) as source:
-        source.records(model_of(), WEEK)
+        source.read_records(model_of(), WEEK)
         way.hold()
         threads = [threading.Thread(target=read, daemon=True) for _ in range(3)]
         for thread in threads:
@@ -135,10 +135,10 @@ def test_what_frees_one_connection_leaves_the_others_alone(make_database: Callab
     with (
         proxy(database.url) as way,
         opened(way.url(database.url), "postgres-adbc") as hung,
-        database.source().session() as session,
+        database.source().open_session() as session,
     ):
-        hung.records(model_of(), WEEK)
+        hung.read_records(model_of(), WEEK)
         way.hold()
-        unanswered(lambda: hung.records(model_of(), WEEK))
+        unanswered(lambda: hung.read_records(model_of(), WEEK))
 
-        assert session.rows("SELECT 1 AS one") == [(1,)]
+        assert session.read_rows("SELECT 1 AS one") == [(1,)]

@@ -11,12 +11,12 @@ from flight_models import COLUMNS, LABEL_COLUMNS, PREDICTIONS, READING, START, i
 from source_databases import Database, WatchedReader, ended_by, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
-from monitor.core.errors import Trouble
-from monitor.pipeline.changes import rows_seen
-from monitor.pipeline.changes.rows_seen import ChangedRows, Span
-from monitor.records.rows import Batches, dated
+from monitor.core.errors import DatabaseTrouble
+from monitor.pipeline.changes import seen_rows
+from monitor.pipeline.changes.seen_rows import ChangedRows, SearchSpan
+from monitor.records.winning_rows import Batches, parse_dated_rows
 from monitor.sources import SqlSource, retries
-from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.model_spec import ModelSpec, Relation
 
 N = 3_000  # minutes: 50 hours
 BOUNDS = (START + HOUR, START + 2 * DAY)
@@ -74,8 +74,10 @@ def rows_in(batches: Batches) -> Counter[Any]:
 
 def added_up(batches: Batches, model: ModelSpec, role: str) -> ChangedRows:
     """What a cycle makes of changes."""
-    return rows_seen.added_up(
-        dated(batches, role, model.reading), Span(BOUNDS, None, AS_OF, None), model.reading.pane
+    return seen_rows.added_up(
+        parse_dated_rows(batches, role, model.reading),
+        SearchSpan(BOUNDS, None, AS_OF, None),
+        model.reading.pane,
     )
 
 
@@ -90,15 +92,15 @@ def test_slices_hold_each_row_of_one_statement_once(database: Database, kind: st
     model = filled(database, kind)
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
     plain, reader = watched(database)
-    records = rows_in(plain.changed_records(model, **asked))
-    labels = rows_in(plain.changed_labels(model, **asked))
+    records = rows_in(plain.read_changed_records(model, **asked))
+    labels = rows_in(plain.read_changed_labels(model, **asked))
     assert len(reader.read) == 2
     index(database)
     sliced, reader = watched(database)
 
-    assert rows_in(sliced.changed_records(model, **asked)) == records
+    assert rows_in(sliced.read_changed_records(model, **asked)) == records
     assert len(reader.read) > 6
-    assert rows_in(sliced.changed_labels(model, **asked)) == labels
+    assert rows_in(sliced.read_changed_labels(model, **asked)) == labels
     assert len(reader.read) > 12
 
 
@@ -107,13 +109,13 @@ def test_a_cycle_makes_the_same_of_slices(database: Database) -> None:
     model = filled(database, "epoch")
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
     plain, _ = watched(database)
-    records = added_up(plain.changed_records(model, **asked), model, "logged_at")
-    labels = added_up(plain.changed_labels(model, **asked), model, "reported_at")
+    records = added_up(plain.read_changed_records(model, **asked), model, "logged_at")
+    labels = added_up(plain.read_changed_labels(model, **asked), model, "reported_at")
     index(database)
     sliced, reader = watched(database)
 
-    assert added_up(sliced.changed_records(model, **asked), model, "logged_at") == records
-    assert added_up(sliced.changed_labels(model, **asked), model, "reported_at") == labels
+    assert added_up(sliced.read_changed_records(model, **asked), model, "logged_at") == records
+    assert added_up(sliced.read_changed_labels(model, **asked), model, "reported_at") == labels
     assert len(reader.read) > 12
     assert records.read > 2_000
 
@@ -122,11 +124,11 @@ def test_a_cycle_makes_the_same_of_slices(database: Database) -> None:
 def test_after_a_long_pause_too_each_row_is_read_once(database: Database) -> None:
     model = filled(database, "text")
     asked: dict[str, Any] = {"since": START + 5 * HOUR, "as_of": AS_OF, "bounds": BOUNDS}
-    before = rows_in(watched(database)[0].changed_records(model, **asked))
+    before = rows_in(watched(database)[0].read_changed_records(model, **asked))
     index(database)
     source, reader = watched(database)
 
-    assert rows_in(source.changed_records(model, **asked)) == before
+    assert rows_in(source.read_changed_records(model, **asked)) == before
     assert len(reader.read) > 6
     assert sum(before.values()) > 2_000
 
@@ -140,14 +142,14 @@ def test_after_a_long_pause_slices_are_of_the_time_seen_where_an_index_finds_it(
     model = filled(database, kind)
     asked: dict[str, Any] = {"since": START + 5 * HOUR, "as_of": AS_OF, "bounds": BOUNDS}
     before, _ = watched(database)
-    records, labels = before.changed_records(model, **asked), before.changed_labels(model, **asked)
+    records, labels = before.read_changed_records(model, **asked), before.read_changed_labels(model, **asked)
     expected = rows_in(records), rows_in(labels)
     seen = ("logged_at", "predictions"), ("reported_at", "labels")
     database.run(*(f"CREATE INDEX by_{column} ON {table} ({column})" for column, table in seen))
     index(database)
     source, reader = watched(database)
 
-    records, labels = source.changed_records(model, **asked), source.changed_labels(model, **asked)
+    records, labels = source.read_changed_records(model, **asked), source.read_changed_labels(model, **asked)
 
     assert (rows_in(records), rows_in(labels)) == expected
     for column, _ in seen:
@@ -160,12 +162,12 @@ def test_a_slice_that_is_cancelled_in_the_middle_is_read_again_and_whole(databas
     model = filled(database, "text")
     index(database)
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
-    before = rows_in(watched(database)[0].changed_records(model, **asked))
-    troubles = [None, Trouble.CONFLICT, None, Trouble.TIMEOUT, Trouble.CONFLICT]
+    before = rows_in(watched(database)[0].read_changed_records(model, **asked))
+    troubles = [None, DatabaseTrouble.CONFLICT, None, DatabaseTrouble.TIMEOUT, DatabaseTrouble.CONFLICT]
     reader = WatchedReader(database.source().reader, ended_by(troubles))
     source = SqlSource(reader, sleep=lambda _: None)
 
-    assert rows_in(source.changed_records(model, **asked)) == before
+    assert rows_in(source.read_changed_records(model, **asked)) == before
     assert not troubles
 
 
@@ -174,11 +176,11 @@ def test_few_rows_are_one_statement_and_nothing_is_asked_again(database: Databas
     index(database)
     source, reader = watched(database)
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
-    whole(source.changed_records(model, **asked))
+    whole(source.read_changed_records(model, **asked))
     reader.read.clear()
 
-    whole(source.changed_records(model, **asked))
-    whole(source.changed_records(model, since=AS_OF - HOUR, as_of=AS_OF, bounds=BOUNDS))
+    whole(source.read_changed_records(model, **asked))
+    whole(source.read_changed_records(model, since=AS_OF - HOUR, as_of=AS_OF, bounds=BOUNDS))
 
     assert len(reader.read) == 1 + 2  # those seen since then, and those of whom that is not known
 
@@ -201,9 +203,9 @@ def test_a_query_is_sliced_where_the_plan_of_a_slice_says_that_it_pays(
     queried = Relation(query=query, columns=PREDICTIONS.columns)
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
 
-    rows = rows_in(source.changed_records(replace(model, predictions=queried), **asked))
+    rows = rows_in(source.read_changed_records(replace(model, predictions=queried), **asked))
 
-    assert rows == rows_in(database.source().changed_records(model, **asked))
+    assert rows == rows_in(database.source().read_changed_records(model, **asked))
     assert (len(reader.read) > 6) == sliced
 
 
@@ -215,7 +217,7 @@ def test_labels_that_no_index_finds_are_one_statement_of_sqlite(
     sqlite_database.run("CREATE INDEX by_time ON predictions (event_time)")
     source, reader = watched(sqlite_database)
 
-    whole(source.changed_labels(model, since=None, as_of=AS_OF, bounds=BOUNDS))
+    whole(source.read_changed_labels(model, since=None, as_of=AS_OF, bounds=BOUNDS))
 
     assert len(reader.read) == 1
 
@@ -226,10 +228,10 @@ def test_texts_with_offsets_are_sliced_too(sqlite_database: Database, offset: st
     times = [to_datetime(START + at * MINUTE).isoformat().replace("+00:00", offset) for at in range(N)]
     sqlite_database.create("predictions", COLUMNS, rows_of(N, event_time=times))
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
-    before = rows_in(watched(sqlite_database)[0].changed_records(model_of(), **asked))
+    before = rows_in(watched(sqlite_database)[0].read_changed_records(model_of(), **asked))
     sqlite_database.run("CREATE INDEX by_time ON predictions (event_time)")
     source, reader = watched(sqlite_database)
 
-    assert rows_in(source.changed_records(model_of(), **asked)) == before
+    assert rows_in(source.read_changed_records(model_of(), **asked)) == before
     assert len(reader.read) > 6
     assert np.sum(list(before.values())) > 2_000

@@ -10,9 +10,9 @@ from sqlalchemy import URL
 from waiting import wait_for
 
 from monitor.core.clock import DAY, from_iso
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sources import open_source
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 
 START = from_iso("2026-01-01")
 ROWS = 3_000
@@ -21,7 +21,9 @@ SLOW = Relation(
     where="pg_sleep(0.001) IS NOT NULL",
     columns=(("id", "id"), ("event_time", "ts"), ("score", "score")),
 )
-READING = Reading(task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), threshold=0.5)
+READING = ReadingOptions(
+    task=ModelTask.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), threshold=0.5
+)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,7 @@ def test_a_read_that_recovery_cancels_is_tried_again_and_whole(
     spoil.start()
 
     model = ModelSpec(name="late", source="copy", reading=READING, predictions=SLOW)
-    table = source.records(model, [(START, START + DAY)])
+    table = source.read_records(model, [(START, START + DAY)])
 
     spoil.join()
     source.close()

@@ -21,10 +21,10 @@ from flight_models import (
 )
 from source_databases import Database, whole
 
-from monitor.advice.inspect import inspect_model
+from monitor.advice.table_inspection import inspect_model
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.sources.history import read_history
-from monitor.specs.model import ModelSpec, Relation
+from monitor.sources.log_history import read_history
+from monitor.specs.model_spec import ModelSpec, Relation
 
 N = 200
 DAY_ONE = [(START, START + DAY)]
@@ -70,7 +70,7 @@ def test_names_hold_any_sign(database: Database, tmp_path: Path) -> None:
     source = database.source()
 
     found = inspect_model(model, source, tmp_path, START + DAY)
-    table = source.records(model, DAY_ONE).sort_by("id")
+    table = source.read_records(model, DAY_ONE).sort_by("id")
 
     assert found.faults == found.warnings == ()
     assert table["id"].cast("string").to_pylist() == ["0", "1", "2"]
@@ -81,7 +81,7 @@ def test_ids_of_several_columns_are_joined_whatever_their_names_types_and_signs(
     keys = [(loan, month) for loan, month in itertools.product(LOANS, (1, 11, 111))]
     fill_loans(database, keys, keys)
 
-    table = database.source().labelled(COMPOSITE, DAY_ONE).sort_by("event_time")
+    table = database.source().read_labelled(COMPOSITE, DAY_ONE).sort_by("event_time")
 
     assert len(set(table["id"].cast("string").to_pylist())) == table.num_rows == len(keys)
     assert table["label"].cast("string").to_pylist() == [str(at % 2) for at in range(len(keys))]
@@ -94,21 +94,21 @@ def test_an_id_of_several_columns_is_none_where_one_of_them_is(database: Databas
     source = database.source()
     bounds = (START, START + 7 * DAY)
 
-    table = source.records(COMPOSITE, DAY_ONE)
-    strays = source.strays(COMPOSITE, as_of=START + 7 * DAY, bounds=bounds)
+    table = source.read_records(COMPOSITE, DAY_ONE)
+    strays = source.count_strays(COMPOSITE, as_of=START + 7 * DAY, bounds=bounds)
 
     assert sorted(table["id"].cast("string").to_pylist(), key=str) == ["7,1", "7,1", None, None, None]
     assert strays == {"rows_without_id": 3, "rows_without_time": 0}
-    assert source.orphans(COMPOSITE, bounds) == 1
+    assert source.count_orphans(COMPOSITE, bounds) == 1
     tally = counted(table)[0].strata
-    assert tally == counted(source.records(COMPOSITE, SCATTERED))[0].strata
+    assert tally == counted(source.read_records(COMPOSITE, SCATTERED))[0].strata
 
 
 def test_parts_of_an_id_that_repeat_are_no_repeated_ids(database: Database) -> None:
     keys = [("7", month) for month in range(120)] + [("7", 0), ("8", 119)]
     fill_loans(database, keys, [])
 
-    found = database.source().repeated_ids(COMPOSITE, as_of=START + DAY, bounds=(START, START + DAY))
+    found = database.source().count_repeated_ids(COMPOSITE, as_of=START + DAY, bounds=(START, START + DAY))
 
     assert found == 1
 
@@ -127,11 +127,13 @@ def test_panes_with_ids_of_several_columns_equal_those_with_one(database: Databa
     )
     source = database.source()
 
-    records = [counted(source.records(model, SCATTERED)) for model in (COMPOSITE, flat)]
-    labels = [counted_labels(source.labelled(model, SCATTERED)) for model in (COMPOSITE, flat)]
+    records = [counted(source.read_records(model, SCATTERED)) for model in (COMPOSITE, flat)]
+    labels = [counted_labels(source.read_labelled(model, SCATTERED)) for model in (COMPOSITE, flat)]
     history = [read_history(model, source, DAY_ONE[0]).drop_columns("id") for model in (COMPOSITE, flat)]
     changes = [
-        whole(source.changed_labels(model, since=None, as_of=START + 2 * DAY, bounds=DAY_ONE[0])).num_rows
+        whole(
+            source.read_changed_labels(model, since=None, as_of=START + 2 * DAY, bounds=DAY_ONE[0])
+        ).num_rows
         for model in (COMPOSITE, flat)
     ]
 
@@ -171,11 +173,11 @@ def test_one_prediction_and_one_label_table_serve_several_models(database: Datab
             labels=replace(LABELS, table=f"{name}_labels"),
         )
         for ranges in (DAY_ONE, SCATTERED):
-            assert counted(source.records(model, ranges)) == counted(source.records(alone, ranges))
-            assert counted_labels(source.labelled(model, ranges)) == counted_labels(
-                source.labelled(alone, ranges)
+            assert counted(source.read_records(model, ranges)) == counted(source.read_records(alone, ranges))
+            assert counted_labels(source.read_labelled(model, ranges)) == counted_labels(
+                source.read_labelled(alone, ranges)
             )
-        assert source.orphans(model, (START, START + 7 * DAY)) == source.orphans(
+        assert source.count_orphans(model, (START, START + 7 * DAY)) == source.count_orphans(
             alone, (START, START + 7 * DAY)
         )
 
@@ -197,7 +199,7 @@ def plain(database: Database) -> tuple[list[Any], list[Any]]:
     rows = rows_of(N, temp=temp, carrier=carrier)
     database.create("plain", COLUMNS, rows)
     model = model_of(predictions=replace(PREDICTIONS, table="plain"), labels=None)
-    return rows, counted(database.source().records(model, SCATTERED))
+    return rows, counted(database.source().read_records(model, SCATTERED))
 
 
 def queried(query: str, where: str | None = None) -> ModelSpec:
@@ -213,7 +215,7 @@ def test_features_come_out_of_json_by_a_query(database: Database) -> None:
     database.create("log", columns | {"input": "jsonb" if database.postgres else "text"}, logged)
 
     query = f"SELECT {OUTPUTS}, {JSON[database.engine]} FROM log AS l;"
-    table = database.source().records(queried(query), SCATTERED)
+    table = database.source().read_records(queried(query), SCATTERED)
 
     assert counted(table) == panes
 
@@ -226,8 +228,8 @@ def test_features_come_from_a_second_table_by_a_query(database: Database) -> Non
     database.create("features", features, [(row[0], *row[5:]) for row in rows])
 
     query = f"SELECT {OUTPUTS}, f.temp, f.carrier FROM log AS l LEFT JOIN features AS f ON f.of_id = l.id"
-    table = database.source().records(queried(query), SCATTERED)
-    half = database.source().records(queried(query, "carrier = 'UA' OR temp < 5"), DAY_ONE)
+    table = database.source().read_records(queried(query), SCATTERED)
+    half = database.source().read_records(queried(query, "carrier = 'UA' OR temp < 5"), DAY_ONE)
 
     assert counted(table) == panes
     assert 0 < half.num_rows < N
@@ -239,4 +241,4 @@ def test_a_view_over_two_tables_is_read_like_a_table(database: Database) -> None
                  "SELECT * FROM plain WHERE id >= 100")  # fmt: skip
     model = model_of(predictions=replace(PREDICTIONS, table="both_halves"), labels=None)
 
-    assert counted(database.source().records(model, SCATTERED)) == panes
+    assert counted(database.source().read_records(model, SCATTERED)) == panes

@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, from_datetime, from_iso, to_datetime
-from monitor.sources.sql.time_ranges import Comparable, Shape, coalesce, local, merge, text_zones, texts
+from monitor.sources.sql.time_ranges import (
+    ComparableTime,
+    TimeShape,
+    coalesce_ranges,
+    local_ranges,
+    merge_ranges,
+    text_intervals,
+    text_zones,
+)
 
 LO = from_iso("2012-12-30")
 MOMENTS = st.integers(LO, LO + 900 * DAY)
@@ -32,9 +40,9 @@ FORMATS = [
 UNITS = {"s": SECOND, "ms": 1_000, "us": 1}
 
 
-def inside(text: str, column: Comparable, ranges: list[tuple[int, int]]) -> int:
+def inside(text: str, column: ComparableTime, ranges: list[tuple[int, int]]) -> int:
     """How many intervals hold a text."""
-    return sum(lo.strip("'") <= text < hi.strip("'") for lo, hi in column.intervals(ranges))
+    return sum(lo.strip("'") <= text < hi.strip("'") for lo, hi in column.interval_literals(ranges))
 
 
 @given(RANGES, MOMENTS, st.sampled_from(FORMATS))
@@ -43,7 +51,7 @@ def test_a_text_of_a_range_lies_in_exactly_one_interval(
 ) -> None:
     text = to_datetime(us).strftime(form)
     read = from_iso(text)  # what the text says: a format may leave seconds out
-    column = Comparable("t", Shape.TEXT)
+    column = ComparableTime("t", TimeShape.TEXT)
 
     held = inside(text, column, ranges)
 
@@ -56,18 +64,18 @@ def test_a_text_with_an_offset_lies_in_exactly_one_interval(
 ) -> None:
     text = to_datetime(us).astimezone(timezone(timedelta(hours=hours))).isoformat()
 
-    held = inside(text, Comparable("t", Shape.TEXT, offsets=True), ranges)
+    held = inside(text, ComparableTime("t", TimeShape.TEXT, offsets=True), ranges)
 
     assert held == 1 if any(lo <= us < hi for lo, hi in ranges) else held <= 1
 
 
 CUTS = st.lists(st.integers(0, 900 * DAY), max_size=4)
 COLUMNS = [
-    Comparable("t", Shape.TEXT),
-    Comparable("t", Shape.TEXT, offsets=True),
-    Comparable("t", Shape.TEXT, zone="America/New_York"),
-    Comparable("t", Shape.EPOCH, unit="s"),
-    Comparable("t", Shape.EPOCH, unit="ms"),
+    ComparableTime("t", TimeShape.TEXT),
+    ComparableTime("t", TimeShape.TEXT, offsets=True),
+    ComparableTime("t", TimeShape.TEXT, zone="America/New_York"),
+    ComparableTime("t", TimeShape.EPOCH, unit="s"),
+    ComparableTime("t", TimeShape.EPOCH, unit="ms"),
 ]
 GARBAGE = ["", " ", "!", "T", "X", " 10:3", "T10:30:00Z", "T9", "/", "-1"]
 
@@ -88,17 +96,17 @@ def matches(condition: str, value: str | int) -> int:
     st.sampled_from(GARBAGE),
 )
 def test_pieces_hold_together_what_their_range_holds_each_value_once(
-    column: Comparable, span: tuple[int, int], cuts: list[int], at: int, rest: str
+    column: ComparableTime, span: tuple[int, int], cuts: list[int], at: int, rest: str
 ) -> None:
     lo, hi = span[0], span[0] + span[1]
     edges = [lo, *sorted({lo + cut for cut in cuts if cut < span[1]} - {lo}), hi]
     pieces = list(pairwise(edges))
     value = to_datetime(lo + at).strftime("%Y-%m-%d") + rest
-    found: str | int = value if column.shape is Shape.TEXT else (lo + at) // 1_000
+    found: str | int = value if column.shape is TimeShape.TEXT else (lo + at) // 1_000
 
-    held = [matches(column.part((lo, hi), piece), found) for piece in pieces]
+    held = [matches(column.part_condition((lo, hi), piece), found) for piece in pieces]
 
-    assert sum(held) == matches(column.condition(lo, hi), found)
+    assert sum(held) == matches(column.range_condition(lo, hi), found)
 
 
 @given(
@@ -114,7 +122,7 @@ def test_a_condition_holds_every_number_of_its_range(
     factor = {"s": 1_000_000, "ms": 1_000, "us": 1}[unit]
     number = at // factor + fraction
     with closing(sqlite3.connect(":memory:")) as memory:
-        condition = Comparable("t", Shape.EPOCH, unit=unit).condition(lo, lo + width)
+        condition = ComparableTime("t", TimeShape.EPOCH, unit=unit).range_condition(lo, lo + width)
         held = memory.execute(f"SELECT 1 FROM (SELECT {number!r} AS t) WHERE {condition}").fetchall()
 
     if lo <= round(number * factor) < lo + width:
@@ -125,13 +133,15 @@ def test_a_condition_holds_every_number_of_its_range(
 
 @given(
     st.sampled_from(FORMATS),
-    st.sampled_from([Comparable("t", Shape.TEXT), Comparable("t", Shape.TEXT, zone="Asia/Kolkata")]),
+    st.sampled_from(
+        [ComparableTime("t", TimeShape.TEXT), ComparableTime("t", TimeShape.TEXT, zone="Asia/Kolkata")]
+    ),
     MOMENTS,
     st.integers(1, 3 * MINUTE),
     st.integers(-MINUTE, 4 * MINUTE),
 )
 def test_a_condition_holds_every_text_of_its_range_and_not_the_newest_before(
-    form: str, column: Comparable, lo: int, width: int, at: int
+    form: str, column: ComparableTime, lo: int, width: int, at: int
 ) -> None:
     zone = ZoneInfo(column.zone)
     written = form if column.zone == "UTC" else form.removesuffix("Z")
@@ -144,10 +154,10 @@ def test_a_condition_holds_every_text_of_its_range_and_not_the_newest_before(
     (text, read), (newest, moment) = text_of(lo + at), text_of(lo)
 
     if lo <= read < lo + width:
-        assert matches(column.condition(lo, lo + width), text)
-    assert not matches(column.condition(moment + 1, moment + 1 + width), newest), "it is not read again"
+        assert matches(column.range_condition(lo, lo + width), text)
+    assert not matches(column.range_condition(moment + 1, moment + 1 + width), newest), "it is not read again"
     if ":%S" in form and read < lo - SECOND:
-        assert not matches(column.condition(lo, lo + width), text), "nor is what is older by a second"
+        assert not matches(column.range_condition(lo, lo + width), text), "nor is what is older by a second"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +178,7 @@ def test_a_condition_holds_every_text_of_its_range_and_not_the_newest_before(
 )
 def test_texts_that_are_no_times_are_looked_for_beside_the_times(text: str, expected: int) -> None:
     odd = "t NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
-    column = Comparable("t", Shape.TEXT, odd=odd)
+    column = ComparableTime("t", TimeShape.TEXT, odd=odd)
 
     assert matches(column.odd_near((from_iso("2013-02-01"), from_iso("2013-05-01"))) or "", text) == expected
 
@@ -176,10 +186,10 @@ def test_texts_that_are_no_times_are_looked_for_beside_the_times(text: str, expe
 @given(st.tuples(MOMENTS, st.integers(1, 500 * DAY)), st.text(max_size=12))
 def test_no_text_is_both_of_a_range_and_beside_it(span: tuple[int, int], text: str) -> None:
     bounds = (span[0], span[0] + span[1])
-    column = Comparable("t", Shape.TEXT, odd="1 = 1")
+    column = ComparableTime("t", TimeShape.TEXT, odd="1 = 1")
     text = text.replace("\0", "")
 
-    assert matches(column.condition(*bounds), text) + matches(column.odd_near(bounds) or "", text) <= 1
+    assert matches(column.range_condition(*bounds), text) + matches(column.odd_near(bounds) or "", text) <= 1
 
 
 def instant_of(naive: int, zone: str) -> int:
@@ -199,7 +209,7 @@ def test_a_naive_time_of_a_zone_lies_in_exactly_one_interval(
 ) -> None:
     instant = instant_of(naive, zone)
 
-    held = sum(lo <= naive < hi for lo, hi in local(merge(ranges), zone))
+    held = sum(lo <= naive < hi for lo, hi in local_ranges(merge_ranges(ranges), zone))
 
     assert held == 1 if any(lo <= instant < hi for lo, hi in ranges) else held <= 1
 
@@ -211,7 +221,7 @@ def test_around_a_change_of_clocks_no_naive_time_is_lost(clocks_change: str) -> 
         naive = at - 5 * HOUR + minutes * MINUTE
         instant = instant_of(naive, zone)
 
-        bounds = local([(instant, instant + 1)], zone)
+        bounds = local_ranges([(instant, instant + 1)], zone)
 
         assert [lo <= naive < hi for lo, hi in bounds] == [True]
 
@@ -224,7 +234,8 @@ def test_an_integer_of_a_range_lies_in_exactly_one_interval(
     read = value * UNITS[unit]
 
     held = sum(
-        int(lo) <= value < int(hi) for lo, hi in Comparable("t", Shape.EPOCH, unit=unit).intervals(ranges)
+        int(lo) <= value < int(hi)
+        for lo, hi in ComparableTime("t", TimeShape.EPOCH, unit=unit).interval_literals(ranges)
     )
 
     assert held == 1 if any(lo <= read < hi for lo, hi in ranges) else held <= 1
@@ -233,7 +244,7 @@ def test_an_integer_of_a_range_lies_in_exactly_one_interval(
 def test_timestamps_are_bounded_to_the_microsecond() -> None:
     lo = from_iso("2013-03-01T00:00:00.000001+00:00")
 
-    assert Comparable("t", Shape.INSTANT).intervals([(lo, lo + 1)]) == [
+    assert ComparableTime("t", TimeShape.INSTANT).interval_literals([(lo, lo + 1)]) == [
         ("TIMESTAMPTZ '2013-03-01 00:00:00.000001+00'", "TIMESTAMPTZ '2013-03-01 00:00:00.000002+00'")
     ]
 
@@ -241,26 +252,29 @@ def test_timestamps_are_bounded_to_the_microsecond() -> None:
 def test_bounds_beyond_the_calendar_are_cut() -> None:
     huge = (-(2**62), 2**62)
 
-    assert all(Comparable("t", shape).intervals([huge]) for shape in (Shape.TEXT, Shape.NAIVE, Shape.INSTANT))
+    assert all(
+        ComparableTime("t", shape).interval_literals([huge])
+        for shape in (TimeShape.TEXT, TimeShape.NAIVE, TimeShape.INSTANT)
+    )
 
 
 @given(RANGES, st.integers(1, 5))
 def test_coalesced_ranges_hold_the_given_ones(ranges: list[tuple[int, int]], most: int) -> None:
-    fewer = coalesce(ranges, most)
+    fewer = coalesce_ranges(ranges, most)
 
     assert len(fewer) <= most
-    assert fewer == merge(fewer)
+    assert fewer == merge_ranges(fewer)
     assert all(any(lo <= one and two <= hi for lo, hi in fewer) for one, two in ranges)
 
 
 def test_the_smallest_gaps_are_closed_first() -> None:
-    assert coalesce([(0, 1), (2, 3), (9, 10), (30, 31)], 2) == [(0, 10), (30, 31)]
+    assert coalesce_ranges([(0, 1), (2, 3), (9, 10), (30, 31)], 2) == [(0, 10), (30, 31)]
 
 
 def test_whole_days_are_bounded_by_their_dates_alone() -> None:
     day = from_iso("2013-03-01")
 
-    assert texts([(day, day + 2 * DAY)]) == [("2013-03-01", "2013-03-03")]
+    assert text_intervals([(day, day + 2 * DAY)]) == [("2013-03-01", "2013-03-03")]
 
 
 def test_zones_of_texts_are_told_apart() -> None:
@@ -273,9 +287,12 @@ def test_zones_of_texts_are_told_apart() -> None:
 
 
 def test_what_is_not_understood_is_read_whole_and_what_is_not_there_not_at_all() -> None:
-    assert Comparable("t", Shape.UNKNOWN).condition(0, 1) == "1 = 1"
-    assert Comparable("t", Shape.NOTHING).condition(0, 1) == "1 = 0"
-    assert Comparable("t", Shape.EPOCH, unit="s").condition(SECOND, 2 * SECOND) == "(t > 0 AND t < 3)"
+    assert ComparableTime("t", TimeShape.UNKNOWN).range_condition(0, 1) == "1 = 1"
+    assert ComparableTime("t", TimeShape.NOTHING).range_condition(0, 1) == "1 = 0"
+    assert (
+        ComparableTime("t", TimeShape.EPOCH, unit="s").range_condition(SECOND, 2 * SECOND)
+        == "(t > 0 AND t < 3)"
+    )
 
 
 def test_the_offset_of_a_zone_is_that_of_its_day() -> None:
@@ -283,6 +300,6 @@ def test_the_offset_of_a_zone_is_that_of_its_day() -> None:
     offset = datetime(2013, 7, 1, tzinfo=UTC).astimezone(ZoneInfo("Europe/Vienna")).utcoffset()
 
     assert offset is not None
-    assert local([(summer, summer + HOUR)], "Europe/Vienna") == [
+    assert local_ranges([(summer, summer + HOUR)], "Europe/Vienna") == [
         (summer + offset // timedelta(microseconds=1), summer + HOUR + offset // timedelta(microseconds=1))
     ]

@@ -9,9 +9,9 @@ from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceError
-from monitor.records.reading import Reading
-from monitor.records.times import parse_times
-from monitor.specs.model import Relation
+from monitor.records.parsed_times import parse_times
+from monitor.records.reading import ReadingOptions
+from monitor.specs.model_spec import Relation
 
 N = 600  # minutes
 RANGE = (START + HOUR, START + 3 * HOUR)
@@ -24,10 +24,10 @@ TEXTS = {
 }
 
 
-def instants(table: Any, reading: Reading) -> list[int]:
+def instants(table: Any, reading: ReadingOptions) -> list[int]:
     """Event times of the rows that lie in the range, in order."""
     times = parse_times(
-        table["event_time"], name="event_time", zone=reading.zone, unit=reading.unit("event_time")
+        table["event_time"], name="event_time", zone=reading.zone, unit=reading.unit_of("event_time")
     )
     return sorted(us for us in times.us.tolist() if RANGE[0] <= us < RANGE[1])
 
@@ -40,7 +40,7 @@ def test_text_times_of_any_iso_format_are_found(database: Database, form: str) -
     times = [iso(START + at * MINUTE, TEXTS[form]) for at in range(N)]
     database.create("predictions", COLUMNS, rows_of(N, event_time=times))
 
-    table = database.source().records(model_of(), [RANGE])
+    table = database.source().read_records(model_of(), [RANGE])
 
     assert instants(table, READING) == EXPECTED
     assert table.num_rows == 120
@@ -50,7 +50,7 @@ def test_text_times_with_offsets_are_found(database: Database) -> None:
     times = [to_datetime(START + at * MINUTE).isoformat().replace("+00:00", "-05:00") for at in range(N)]
     database.create("predictions", COLUMNS, rows_of(N, event_time=times))
 
-    table = database.source().records(model_of(), [(RANGE[0] + 5 * HOUR, RANGE[1] + 5 * HOUR)])
+    table = database.source().read_records(model_of(), [(RANGE[0] + 5 * HOUR, RANGE[1] + 5 * HOUR)])
 
     ids = set(map(int, table["id"].cast("string").to_pylist()))
     assert set(range(60, 180)) <= ids
@@ -60,7 +60,7 @@ def test_zoned_text_is_not_moved_by_the_zone_of_naive_times(database: Database) 
     reading = replace(READING, zone="America/New_York")
     database.create("predictions", COLUMNS, rows_of(N))
 
-    table = database.source().records(model_of(reading=reading), [RANGE])
+    table = database.source().read_records(model_of(reading=reading), [RANGE])
 
     assert instants(table, reading) == EXPECTED
 
@@ -70,7 +70,7 @@ def test_naive_text_of_a_zone_is_found(database: Database) -> None:
     times = [iso(START + at * MINUTE - 5 * HOUR, "%Y-%m-%d %H:%M:%S") for at in range(N)]
     database.create("predictions", COLUMNS, rows_of(N, event_time=times))
 
-    table = database.source().records(model_of(reading=reading), [RANGE])
+    table = database.source().read_records(model_of(reading=reading), [RANGE])
 
     assert instants(table, reading) == EXPECTED
     assert table.num_rows == 120
@@ -82,7 +82,7 @@ def test_epochs_are_found_by_their_unit(database: Database, unit: str, factor: i
     times = [(START + at * MINUTE) // factor for at in range(N)]
     database.create("predictions", COLUMNS | {"event_time": "bigint"}, rows_of(N, event_time=times))
 
-    table = database.source().records(model_of(reading=reading), [RANGE])
+    table = database.source().read_records(model_of(reading=reading), [RANGE])
 
     assert instants(table, reading) == EXPECTED
 
@@ -92,7 +92,7 @@ def test_epochs_in_a_column_of_text_are_found(database: Database) -> None:
     times = [str((START + at * MINUTE) // SECOND) for at in range(N - 1)] + ["soon"]
     database.create("predictions", COLUMNS, rows_of(N, event_time=times))
 
-    table = database.source().records(model_of(reading=reading), [RANGE])
+    table = database.source().read_records(model_of(reading=reading), [RANGE])
 
     assert instants(table, reading) == EXPECTED
 
@@ -102,14 +102,14 @@ def test_integers_without_a_unit_are_refused(database: Database) -> None:
     database.create("predictions", COLUMNS | {"event_time": "bigint"}, rows_of(10, event_time=times))
 
     with pytest.raises(SourceError, match=r'"event_time" \(event_time\) holds integers: say their unit'):
-        database.source().records(model_of(), [RANGE])
+        database.source().read_records(model_of(), [RANGE])
 
 
 def test_times_that_are_not_understood_are_left_to_the_parser(database: Database) -> None:
     times = [iso(START + at * MINUTE, "%d.%m.%Y %H:%M") for at in range(N)]
     database.create("predictions", COLUMNS, rows_of(N, event_time=times))
 
-    table = database.source().records(model_of(), [RANGE])
+    table = database.source().read_records(model_of(), [RANGE])
 
     assert table.num_rows == N
     assert parse_times(table["event_time"], name="event_time", zone="UTC", unit=None).invalid == N
@@ -119,7 +119,7 @@ def test_a_mixture_of_both_separators_is_read_whole(database: Database) -> None:
     times = [iso(START + at * MINUTE, ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")[at % 2]) for at in range(N)]
     database.create("predictions", COLUMNS, rows_of(N, event_time=times))
 
-    table = database.source().records(model_of(), [RANGE])
+    table = database.source().read_records(model_of(), [RANGE])
 
     assert sorted(map(int, table["id"].cast("string").to_pylist())) == list(range(60, 180))
     with pytest.raises(SourceError, match="mixes formats"):
@@ -135,8 +135,8 @@ def test_bytes_that_are_no_text_and_blobs_are_no_times_and_stop_nothing(sqlite_d
     )
     source, week = sqlite_database.source(), (START, START + 7 * DAY)
 
-    table = source.records(model_of(), [RANGE])
-    all_rows = whole(source.changed_records(model_of(), since=None, as_of=START + DAY, bounds=week))
+    table = source.read_records(model_of(), [RANGE])
+    all_rows = whole(source.read_changed_records(model_of(), since=None, as_of=START + DAY, bounds=week))
 
     assert instants(table, READING) == EXPECTED[3:]
     parsed = parse_times(all_rows["event_time"], name="event_time", zone="UTC", unit=None)
@@ -146,7 +146,7 @@ def test_bytes_that_are_no_text_and_blobs_are_no_times_and_stop_nothing(sqlite_d
 def test_a_column_without_any_time_has_no_rows(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(10, event_time=[None] * 10))
 
-    assert database.source().records(model_of(), [RANGE]).num_rows == 0
+    assert database.source().read_records(model_of(), [RANGE]).num_rows == 0
 
 
 @pytest.mark.parametrize("kind", ["timestamptz", "timestamp"])
@@ -164,9 +164,9 @@ def test_timestamps_of_postgresql_are_found_and_infinite_ones_never(
     postgres_database.create("predictions", columns, rows_of(N, event_time=times, logged_at=logged))
     source = postgres_database.source()
 
-    table = source.records(model_of(reading=reading), [RANGE])
+    table = source.read_records(model_of(reading=reading), [RANGE])
     everything = whole(
-        source.changed_records(model_of(reading=reading), since=None, as_of=0, bounds=(-(2**61), 2**61))
+        source.read_changed_records(model_of(reading=reading), since=None, as_of=0, bounds=(-(2**61), 2**61))
     )
 
     assert instants(table, reading) == EXPECTED
@@ -180,7 +180,7 @@ def test_dates_are_midnights(postgres_database: Database) -> None:
     times = [iso(START + at * DAY, "%Y-%m-%d") for at in range(10)]
     postgres_database.create("predictions", COLUMNS | {"event_time": "date"}, rows_of(10, event_time=times))
 
-    table = postgres_database.source().records(model_of(), [(START + DAY, START + 3 * DAY)])
+    table = postgres_database.source().read_records(model_of(), [(START + DAY, START + 3 * DAY)])
 
     assert table["id"].cast("string").to_pylist() == ["1", "2"]
 
@@ -190,9 +190,9 @@ def test_schemas_are_split_off_at_dots(postgres_database: Database) -> None:
     postgres_database.create('"Serving"."Log"', COLUMNS, rows_of(N))
     relation = Relation(table="Serving.Log", columns=PREDICTIONS.columns)
 
-    assert postgres_database.source().records(model_of(predictions=relation), [RANGE]).num_rows == 120
+    assert postgres_database.source().read_records(model_of(predictions=relation), [RANGE]).num_rows == 120
     with pytest.raises(SourceError, match=r'no table or view "Serving.Lag"; did you mean "Serving.Log"'):
-        postgres_database.source().records(
+        postgres_database.source().read_records(
             model_of(predictions=replace(relation, table="Serving.Lag")), [RANGE]
         )
 
@@ -201,4 +201,4 @@ def test_an_attached_name_of_sqlite_may_bear_its_schema(sqlite_database: Databas
     sqlite_database.create("predictions", COLUMNS, rows_of(N))
     relation = Relation(table="main.predictions", columns=PREDICTIONS.columns)
 
-    assert sqlite_database.source().records(model_of(predictions=relation), [RANGE]).num_rows == 120
+    assert sqlite_database.source().read_records(model_of(predictions=relation), [RANGE]).num_rows == 120

@@ -17,8 +17,8 @@ from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.sources import SqlSource, open_source
 from monitor.sources.engines import sqlite
-from monitor.sources.engines.readers import fetchmany, postgresql
-from monitor.specs.model import Relation, SourceSpec
+from monitor.sources.engines.readers import fetchmany, postgres_copy
+from monitor.specs.model_spec import Relation, SourceSpec
 
 WEEK = [(START, START + 7 * DAY)]
 READERS = ["adbc", "fetchmany"]
@@ -38,20 +38,20 @@ def opened(url: str, reader: str | None = None) -> SqlSource:
 def test_a_file_that_is_moved_away_and_back_is_found_again(sqlite_database: Database, tmp_path: Path) -> None:
     sqlite_database.create("predictions", COLUMNS, rows_of(10))
     source, file = sqlite_database.source(), Path(sqlite_database.url.removeprefix("sqlite:///"))
-    before = source.records(model_of(), WEEK)
+    before = source.read_records(model_of(), WEEK)
 
     file.rename(tmp_path / "away")
     with pytest.raises(SourceUnavailable, match=r"sqlite:.*there is no file"):
-        source.records(model_of(), WEEK)
+        source.read_records(model_of(), WEEK)
     (tmp_path / "away").rename(file)
 
-    assert source.records(model_of(), WEEK).equals(before)
+    assert source.read_records(model_of(), WEEK).equals(before)
 
 
 def test_reading_never_makes_a_file(tmp_path: Path) -> None:
     for reader in READERS:
         with pytest.raises(SourceUnavailable):
-            opened(f"sqlite:///{tmp_path}/none.db", reader).records(model_of(), WEEK)
+            opened(f"sqlite:///{tmp_path}/none.db", reader).read_records(model_of(), WEEK)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -61,7 +61,7 @@ def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path, reader: str) 
     (tmp_path / "text.db").write_text("no database at all\n" * 1_000)
 
     with pytest.raises(SourceUnavailable, match="file is not a database"):
-        opened(f"sqlite:///{tmp_path}/text.db", reader).records(model_of(), WEEK)
+        opened(f"sqlite:///{tmp_path}/text.db", reader).read_records(model_of(), WEEK)
 
 
 def test_a_locked_file_is_unavailable_until_it_is_released(
@@ -77,10 +77,10 @@ def test_a_locked_file_is_unavailable_until_it_is_released(
         assert other.stdout is not None
         other.stdout.readline()
         with pytest.raises(SourceUnavailable, match="database is locked"):
-            source.records(model_of(), WEEK)
+            source.read_records(model_of(), WEEK)
         other.communicate()
 
-    assert source.records(model_of(), WEEK).num_rows == 10
+    assert source.read_records(model_of(), WEEK).num_rows == 10
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -90,7 +90,7 @@ def test_a_server_that_does_not_listen_is_named_without_its_password(reader: str
     with pytest.raises(
         SourceUnavailable, match=r"postgresql.*://ann:\*\*\*@127.0.0.1:\d+/app does not answer"
     ) as caught:
-        opened(url, reader).records(model_of(), WEEK)
+        opened(url, reader).read_records(model_of(), WEEK)
 
     told = f"{caught.value}{opened(url, reader)!r}"
     assert "s3cr" not in told
@@ -105,7 +105,7 @@ def test_a_server_that_was_restarted_is_found_again(
     database = make_database(f"postgres-{reader}")
     database.create("predictions", COLUMNS, rows_of(10))
     source = database.source()
-    before = source.records(model_of(), WEEK)
+    before = source.read_records(model_of(), WEEK)
 
     with psycopg.connect(database.url.replace("+psycopg", ""), autocommit=True) as server:
         server.execute(
@@ -114,7 +114,7 @@ def test_a_server_that_was_restarted_is_found_again(
             "AND backend_type = 'client backend'"  # vacuum may be there too
         )
 
-    assert source.records(model_of(), WEEK).equals(before)
+    assert source.read_records(model_of(), WEEK).equals(before)
 
 
 @pytest.mark.postgres
@@ -133,10 +133,10 @@ def test_a_connection_that_dies_in_mid_query_is_unavailable_and_the_next_works(
     source = database.source()
 
     with pytest.raises(SourceUnavailable):
-        source.records(model_of(predictions=dying), WEEK)
+        source.read_records(model_of(predictions=dying), WEEK)
     database.run("UPDATE armed SET armed = false")
 
-    assert source.records(model_of(predictions=dying), WEEK).num_rows == 10
+    assert source.read_records(model_of(predictions=dying), WEEK).num_rows == 10
 
 
 @pytest.mark.postgres
@@ -155,9 +155,9 @@ def test_a_query_that_takes_too_long_is_ended_by_the_server(
     database.opened.append(source)
 
     with pytest.raises(SourceUnavailable, match="statement_timeout is 1s"):
-        source.records(model_of(predictions=slow), WEEK)
+        source.read_records(model_of(predictions=slow), WEEK)
 
-    assert source.records(model_of(), WEEK).num_rows == 10
+    assert source.read_records(model_of(), WEEK).num_rows == 10
 
 
 def test_a_query_that_fails_on_a_late_row_is_refused_and_no_outage(database: Database) -> None:
@@ -167,10 +167,12 @@ def test_a_query_that_fails_on_a_late_row_is_refused_and_no_outage(database: Dat
     source = database.source(batch_rows=10)
 
     with pytest.raises(SourceError, match="refuses a query") as caught:
-        list(source.changed_records(model_of(predictions=wrong), since=None, as_of=START, bounds=WEEK[0]))
+        list(
+            source.read_changed_records(model_of(predictions=wrong), since=None, as_of=START, bounds=WEEK[0])
+        )
 
     assert not isinstance(caught.value, SourceUnavailable)
-    assert source.records(model_of(), WEEK).num_rows == 100
+    assert source.read_records(model_of(), WEEK).num_rows == 100
 
 
 def test_a_reading_that_is_given_up_leaves_a_source_that_can_be_read(database: Database) -> None:
@@ -178,11 +180,11 @@ def test_a_reading_that_is_given_up_leaves_a_source_that_can_be_read(database: D
     source = database.source(batch_rows=10)
 
     for _ in range(5):
-        batches = source.changed_records(model_of(), since=None, as_of=START, bounds=WEEK[0])
+        batches = source.read_changed_records(model_of(), since=None, as_of=START, bounds=WEEK[0])
         next(batches)
         batches.close()
 
-    assert source.records(model_of(), WEEK).num_rows == 100
+    assert source.read_records(model_of(), WEEK).num_rows == 100
 
 
 @pytest.mark.postgres
@@ -193,15 +195,15 @@ def test_a_session_of_postgresql_is_read_only_named_and_leaves_no_transaction_op
     database = make_database(f"postgres-{reader}")
     database.create("predictions", COLUMNS, rows_of(10))
     source = database.source()
-    source.records(model_of(), WEEK)
+    source.read_records(model_of(), WEEK)
     with psycopg.connect(database.url.replace("+psycopg", "")) as server:
         seen = server.execute(
             "SELECT application_name, state FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid != pg_backend_pid() "
             "AND backend_type = 'client backend'"  # vacuum may be there too
         ).fetchall()
-    with pytest.raises(SourceError, match="read-only"), source.reader.session() as session:
-        session.settle("CREATE TABLE mine (a int)")
+    with pytest.raises(SourceError, match="read-only"), source.reader.open_session() as session:
+        session.run_setting("CREATE TABLE mine (a int)")
 
     assert seen == [("monitor", "idle")]
 
@@ -213,10 +215,10 @@ def test_a_statement_that_is_refused_is_no_outage(database: Database) -> None:
     source = database.source()
 
     with pytest.raises(SourceError, match="no_such_column") as caught:
-        source.records(model_of(predictions=wrong), WEEK)
+        source.read_records(model_of(predictions=wrong), WEEK)
 
     assert not isinstance(caught.value, SourceUnavailable)
-    assert source.records(model_of(), WEEK).num_rows == 10
+    assert source.read_records(model_of(), WEEK).num_rows == 10
 
 
 def test_a_file_that_is_also_the_store_is_not_read_by_adbc(tmp_path: Path) -> None:
@@ -236,8 +238,8 @@ def test_the_url_chooses_the_reader(tmp_path: Path) -> None:
     readers = {
         f"sqlite:///{tmp_path}/a.db": sqlite.SqliteReader,
         f"sqlite:///{tmp_path}/a.db?reader=fetchmany": fetchmany.FetchmanyReader,
-        "postgresql://h/d": postgresql.PostgresReader,
-        "postgresql+psycopg://h/d": postgresql.PostgresReader,
+        "postgresql://h/d": postgres_copy.PostgresReader,
+        "postgresql+psycopg://h/d": postgres_copy.PostgresReader,
         "postgresql+psycopg://h/d?reader=fetchmany": fetchmany.FetchmanyReader,
     }
 
@@ -277,4 +279,4 @@ def test_a_condition_that_is_refused_is_named_by_its_key(database: Database, whe
     source = database.source()
 
     with pytest.raises(SourceError, match='refuses the condition `where` of table "predictions"'):
-        source.records(model_of(predictions=replace(PREDICTIONS, where=where)), WEEK)
+        source.read_records(model_of(predictions=replace(PREDICTIONS, where=where)), WEEK)

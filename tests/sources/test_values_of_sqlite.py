@@ -12,16 +12,16 @@ from sqlalchemy import URL
 from monitor.sources.engines.readers import sqlite_typing
 from monitor.sources.engines.readers.adbc import AdbcSession
 from monitor.sources.engines.schemes import engine_of
-from monitor.sources.engines.sqlite import _options
-from monitor.sources.sql.statements import ColumnKind, Output, Statement, Want
+from monitor.sources.engines.sqlite import _batch_options
+from monitor.sources.sql.statements import ColumnKind, OutputColumn, Statement, WantedKind
 
 COLUMNS = {"number": "REAL", "texts": "TEXT", "at": "INTEGER", "when": "REAL", "id": "BIGINT"}
 WANTED = {
-    "number": (Want.NUMBER, None),
-    "texts": (Want.NUMBER, None),
-    "at": (Want.TIME, "s"),
-    "when": (Want.TIME, "s"),
-    "id": (Want.TEXT, None),
+    "number": (WantedKind.NUMBER, None),
+    "texts": (WantedKind.NUMBER, None),
+    "at": (WantedKind.TIME, "s"),
+    "when": (WantedKind.TIME, "s"),
+    "id": (WantedKind.TEXT, None),
 }
 
 
@@ -35,19 +35,19 @@ def read(tmp_path: Path) -> Callable[[list[str]], tuple[pa.Table, int]]:
                 declared = ", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())
                 cursor.execute(f"CREATE TABLE t ({declared})")
                 cursor.execute(f"INSERT INTO t VALUES {', '.join(rows)}")
-            session = AdbcSession(connection, 3, _options, by_value=True)
-            with patch.object(sqlite_typing, "guarded", wraps=sqlite_typing.guarded) as asked:
-                table = session.read(Statement(tuple(map(output, WANTED)), "FROM t AS p"))
+            session = AdbcSession(connection, 3, _batch_options, by_value=True)
+            with patch.object(sqlite_typing, "guarded_sql", wraps=sqlite_typing.guarded_sql) as asked:
+                table = session.read_table(Statement(tuple(map(output, WANTED)), "FROM t AS p"))
         return table, asked.call_count
 
     return read
 
 
-def output(name: str) -> Output:
+def output(name: str) -> OutputColumn:
     """What a role of the column's name reads."""
     want, unit = WANTED[name]
     engine = engine_of(URL.create("sqlite"))
-    return engine.output(want, name, f'p."{name}"', COLUMNS[name].lower(), unit)
+    return engine.output_column(want, name, f'p."{name}"', COLUMNS[name].lower(), unit)
 
 
 PLAIN = "(1.5, '2.5', 3, 4.0, 5)"
@@ -85,9 +85,11 @@ def test_a_value_of_another_type_has_all_read_again(
 
 
 def test_a_column_that_two_roles_share_is_fetched_once() -> None:
-    shared = [Output(name, 'p."at"', ColumnKind.EPOCH, plain=True) for name in ("event_time", "logged_at")]
+    shared = [
+        OutputColumn(name, 'p."at"', ColumnKind.EPOCH, plain=True) for name in ("event_time", "logged_at")
+    ]
     statement = Statement(
-        (*shared, Output("score", 'p."number"', ColumnKind.NUMBER, plain=True)), "FROM t AS p"
+        (*shared, OutputColumn("score", 'p."number"', ColumnKind.NUMBER, plain=True)), "FROM t AS p"
     )
     asked: list[str] = []
 
@@ -95,7 +97,7 @@ def test_a_column_that_two_roles_share_is_fetched_once() -> None:
         asked.append(sql)
         return pa.table({"c0": [0, 3, None], "c1": [0.0, 1.5, 2.5]})
 
-    table = sqlite_typing.read(statement, fetch)
+    table = sqlite_typing.read_typed(statement, fetch)
 
     assert asked == ['SELECT 0, 0.0 UNION ALL SELECT p."at" AS c0, p."number" AS c1 FROM t AS p']
     assert table.to_pydict() == {"event_time": [3, None], "logged_at": [3, None], "score": [1.5, 2.5]}

@@ -11,7 +11,7 @@ from source_databases import Database
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.records.count_records import count_records
 from monitor.records.counting import VOLUME
-from monitor.records.times import parse_times
+from monitor.records.parsed_times import parse_times
 from monitor.states.strata import WHOLE
 
 KINDS = ["text", "timestamp"]  # SQLite has no type of times: what it stores is text
@@ -53,7 +53,7 @@ def test_times_around_a_change_of_clocks_are_those_of_their_zone(
     reading = replace(READING, zone=zone, labelled=False)
     start = from_iso(day) - DAY
 
-    table = database.source().records(model_of(reading=reading, labels=None), [(start, start + 3 * DAY)])
+    table = database.source().read_records(model_of(reading=reading, labels=None), [(start, start + 3 * DAY)])
     times = parse_times(table.sort_by("id")["event_time"], name="event_time", zone=zone, unit=None)
 
     assert times.us.tolist() == [from_iso(instant) for _, instant, _ in expected]
@@ -74,7 +74,7 @@ def test_each_hour_around_a_change_of_clocks_reads_all_of_its_rows(
         hours.setdefault(from_iso(instant) // HOUR * HOUR, set()).add(str(at))
 
     read = {
-        start: set(source.records(model, [(start, start + HOUR)])["id"].cast("string").to_pylist()) & ids
+        start: set(source.read_records(model, [(start, start + HOUR)])["id"].cast("string").to_pylist()) & ids
         for start, ids in hours.items()
     }
 
@@ -88,10 +88,10 @@ def test_times_moved_by_a_change_of_clocks_are_counted(database: Database, kind:
     reading = replace(READING, zone=zone, labelled=False)
     start = from_iso(day)
 
-    table = database.source().records(model_of(reading=reading, labels=None), [(start, start + DAY)])
+    table = database.source().read_records(model_of(reading=reading, labels=None), [(start, start + DAY)])
     counting = counting_of(reading)
     (part,) = count_records(table, counting, panes=np.array([start + 7 * HOUR]), as_of=start + DAY)
-    volume = part.strata[WHOLE].dense()[counting.records.slice("volume")]
+    volume = part.strata[WHOLE].dense_counts()[counting.records.block_slice("volume")]
 
     assert dict(zip(VOLUME, volume.tolist(), strict=True)) == {
         "records": 4, "duplicates": 0, "stale": 0, "adjusted_times": 2, "no_logged_at": 0
@@ -107,7 +107,7 @@ def test_an_epoch_knows_no_zone(database: Database) -> None:
     database.create("predictions", columns, rows_of(2, event_time=moments, logged_at=moments))
     start = from_iso("2013-03-10T07:00")
 
-    table = database.source().records(model_of(reading=reading, labels=None), [(start, start + HOUR)])
+    table = database.source().read_records(model_of(reading=reading, labels=None), [(start, start + HOUR)])
 
     times = parse_times(table["event_time"], name="event_time", zone=reading.zone, unit="ms")
     assert [us for us in times.us.tolist() if us >= start] == [start + 30 * MINUTE]

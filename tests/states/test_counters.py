@@ -7,31 +7,37 @@ import pytest
 
 from monitor.core.errors import GridMismatch
 from monitor.states import grids, sums
-from monitor.states.counters import Block, Counters, Layout, moved_all
-from monitor.states.views import Histogram, Sums
+from monitor.states.counters import CounterBlock, CounterLayout, Counters, moved_all
+from monitor.states.views import CellHistogram, ExactSums
 
-LAYOUT = Layout(
-    (Block("tally", (3,), "t"), Block("sums", (4, 2), "s", sums=True), Block("table", (2, 2), "u"))
+LAYOUT = CounterLayout(
+    (
+        CounterBlock("tally", (3,), "t"),
+        CounterBlock("sums", (4, 2), "s", sums=True),
+        CounterBlock("table", (2, 2), "u"),
+    )
 )
 
 
-WIDE = Layout((*LAYOUT.blocks, Block("histogram", (5_000,), "h")))  # which its counters hardly fill
+WIDE = CounterLayout(
+    (*LAYOUT.blocks, CounterBlock("histogram", (5_000,), "h"))
+)  # which its counters hardly fill
 
 
 def counters(**blocks: list[int]) -> Counters:
     """Return counters of some blocks' flat contents."""
     dense = np.zeros(LAYOUT.size, dtype=np.int64)
     for name, content in blocks.items():
-        dense[LAYOUT.slice(name)] = content
-    return Counters.of(LAYOUT, dense)
+        dense[LAYOUT.block_slice(name)] = content
+    return Counters.from_dense(LAYOUT, dense)
 
 
 def test_a_block_comes_back_in_its_shape() -> None:
     state = counters(tally=[1, 0, 5], table=[0, 7, 0, 2])
 
-    assert state.block("tally").tolist() == [1, 0, 5]
-    assert state.block("table").tolist() == [[0, 7], [0, 2]]
-    assert state.block("sums").tolist() == [[0, 0]] * 4
+    assert state.dense_block("tally").tolist() == [1, 0, 5]
+    assert state.dense_block("table").tolist() == [[0, 7], [0, 2]]
+    assert state.dense_block("sums").tolist() == [[0, 0]] * 4
 
 
 def test_only_counts_that_are_not_zero_are_kept() -> None:
@@ -41,22 +47,24 @@ def test_only_counts_that_are_not_zero_are_kept() -> None:
 def test_carries_of_sums_are_moved_to_the_high_half() -> None:
     state = counters(sums=[1, 1, 0, 0, 2, -1, sums.HALF + 3, -4])
 
-    assert state.block("sums")[2:].tolist() == [[3, -2], [3, sums.HALF - 4]]
+    assert state.dense_block("sums")[2:].tolist() == [[3, -2], [3, sums.HALF - 4]]
 
 
-def drawn(rng: np.random.Generator, layout: Layout, most: int) -> Counters:
+def drawn(rng: np.random.Generator, layout: CounterLayout, most: int) -> Counters:
     """Counters with some at each of few positions, low halves near the carry among them."""
     dense = np.zeros(layout.size, dtype=np.int64)
     at = rng.integers(0, min(layout.size, 40), 12)
     dense[at] = rng.integers(0, most, 12)
     dense[layout.hi] = rng.integers(-2, 3, len(layout.hi))
     dense[layout.lo] = rng.integers(sums.HALF - 3, sums.HALF, len(layout.lo)) * rng.integers(0, 2)
-    return Counters.of(layout, dense)
+    return Counters.from_dense(layout, dense)
 
 
 @pytest.mark.parametrize("layout", [LAYOUT, WIDE], ids=["filled", "hardly filled"])
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_taken_and_added_is_so_exactly_and_no_count_falls_below_0(seed: int, layout: Layout) -> None:
+def test_what_is_taken_and_added_is_so_exactly_and_no_count_falls_below_0(
+    seed: int, layout: CounterLayout
+) -> None:
     rng = np.random.default_rng(seed)
 
     def some(most: int) -> list[Counters]:
@@ -68,36 +76,36 @@ def test_what_is_taken_and_added_is_so_exactly_and_no_count_falls_below_0(seed: 
 
     counts = np.setdiff1d(np.arange(layout.size), [*layout.hi, *layout.lo])
     for (stood, taken, added), now in zip(moves, found, strict=True):
-        left = stood.dense()
+        left = stood.dense_counts()
         for one in added:
-            left += one.dense()
+            left += one.dense_counts()
         for one in taken:
-            left -= one.dense()
-        assert now == (None if (left[counts] < 0).any() else Counters.of(layout, left))
+            left -= one.dense_counts()
+        assert now == (None if (left[counts] < 0).any() else Counters.from_dense(layout, left))
     assert 20 < found.count(None) < 180
 
 
 def test_halves_of_sums_are_the_last_two_rows_of_their_block() -> None:
-    assert LAYOUT.slice("sums") == slice(3, 11)
+    assert LAYOUT.block_slice("sums") == slice(3, 11)
     assert (LAYOUT.hi.tolist(), LAYOUT.lo.tolist()) == ([7, 8], [9, 10])
 
 
 def test_opposite_sums_cancel_to_the_one_form_of_nothing() -> None:
     one, other = counters(sums=[0] * 4 + [5, 0, 7, 0]), counters(sums=[0] * 4 + [-6, 0, sums.HALF - 7, 0])
 
-    assert one.merge(other) == Counters.empty(LAYOUT)
+    assert one.merge_with(other) == Counters.make_empty(LAYOUT)
 
 
 def test_counters_of_different_layouts_do_not_merge() -> None:
-    other = Layout((*LAYOUT.blocks[:2], Block("table", (2, 2), "another grid")))
+    other = CounterLayout((*LAYOUT.blocks[:2], CounterBlock("table", (2, 2), "another grid")))
 
     with pytest.raises(GridMismatch, match="counters of different layouts do not merge"):
-        Counters.empty(LAYOUT).merge(Counters.empty(other))
+        Counters.make_empty(LAYOUT).merge_with(Counters.make_empty(other))
 
 
 def test_a_vector_of_another_length_is_refused() -> None:
     with pytest.raises(GridMismatch, match=r"a vector of 15 counters is needed: got \(3,\)"):
-        Counters.of(LAYOUT, np.zeros(3, dtype=np.int64))
+        Counters.from_dense(LAYOUT, np.zeros(3, dtype=np.int64))
 
 
 def test_counters_equal_nothing_but_counters() -> None:
@@ -106,26 +114,30 @@ def test_counters_equal_nothing_but_counters() -> None:
 
 
 def test_equal_layouts_made_apart_merge() -> None:
-    again = Layout(tuple(LAYOUT.blocks))
+    again = CounterLayout(tuple(LAYOUT.blocks))
 
-    assert Counters.empty(again).merge(counters(tally=[1, 2, 3])).block("tally").tolist() == [1, 2, 3]
+    assert Counters.make_empty(again).merge_with(counters(tally=[1, 2, 3])).dense_block("tally").tolist() == [
+        1,
+        2,
+        3,
+    ]
     assert again.hash == LAYOUT.hash
 
 
 def test_a_layout_without_sums_has_no_halves() -> None:
-    assert Layout((Block("tally", (3,), "t"),)).hi.tolist() == []
+    assert CounterLayout((CounterBlock("tally", (3,), "t"),)).hi.tolist() == []
 
 
 def test_a_histogram_names_its_extra_cells() -> None:
-    seen = Histogram(grids.CategoryGrid(("a", "b")), np.asarray([5, 4, 3, 2, 1, 0]))
+    seen = CellHistogram(grids.CategoryGrid(("a", "b")), np.asarray([5, 4, 3, 2, 1, 0]))
 
     assert seen.regular.tolist() == [5, 4, 3]
     assert (seen.unseen, seen.missing, seen.invalid, seen.n) == (2, 1, 0, 15)
 
 
 def test_a_mean_leaves_out_what_did_not_fit() -> None:
-    view = Sums(np.asarray([[3], [1], [5], [sums.HALF // 2]]), ("error",), (4.0,))
+    view = ExactSums(np.asarray([[3], [1], [5], [sums.HALF // 2]]), ("error",), (4.0,))
 
-    assert (view.n("error"), view.out_of_range("error")) == (3, 1)
-    assert view.total("error") == Fraction(22)
-    assert view.mean("error") == Fraction(11)
+    assert (view.count_of("error"), view.out_of_range("error")) == (3, 1)
+    assert view.exact_total("error") == Fraction(22)
+    assert view.exact_mean("error") == Fraction(11)

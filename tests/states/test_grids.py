@@ -18,7 +18,7 @@ samples = st.lists(finite | st.sampled_from([0.0, -0.0, 1.0]), min_size=1, max_s
 
 def cells(grid: NumericGrid, values: list[float]) -> list[int]:
     """Return the cells of values of which none is missing."""
-    found = grid.cells(np.asarray(values), np.zeros(len(values), dtype=bool))
+    found = grid.value_cells(np.asarray(values), np.zeros(len(values), dtype=bool))
     return [int(cell) for cell in found]
 
 
@@ -27,7 +27,7 @@ def test_a_large_reference_gives_250_cells_of_equal_mass() -> None:
 
     grid = grids.feature_grid(values)
 
-    counts = np.bincount(grid.cells(values, np.zeros(10_000, dtype=bool)), minlength=grid.regular)
+    counts = np.bincount(grid.value_cells(values, np.zeros(10_000, dtype=bool)), minlength=grid.regular)
     assert grid.regular == 252
     assert set(counts[1:-1].tolist()) == {39, 40, 41}
     assert (counts[0], counts[-1]) == (0, 0)
@@ -117,7 +117,7 @@ def test_missing_and_invalid_values_have_cells_of_their_own() -> None:
     values = np.asarray([0.2, 0.5, np.nan, np.inf, -np.inf, 1.7, -0.1, 0.2])
     missing = np.asarray([False] * 7 + [True])
 
-    assert grid.cells(values, missing).tolist() == [0, 1, 4, 4, 4, 4, 4, 3]
+    assert grid.value_cells(values, missing).tolist() == [0, 1, 4, 4, 4, 4, 4, 3]
 
 
 def test_scores_of_a_large_reference_have_at_most_4096_cells() -> None:

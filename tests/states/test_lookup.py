@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.typing import Floats
-from monitor.states.grids import Lookup
+from monitor.core.array_types import Floats
+from monitor.states.grids import CellLookup
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 close = st.integers(-50, 50).map(lambda steps: 1.0 + steps * 2.0**-52)
@@ -39,7 +39,7 @@ def edges_and_values(draw: st.DrawFn) -> tuple[Floats, Floats]:
 def test_a_lookup_equals_a_binary_search(drawn: tuple[Floats, Floats]) -> None:
     edges, values = drawn
 
-    cells = Lookup(edges)(values)
+    cells = CellLookup(edges)(values)
 
     assert np.array_equal(cells, np.searchsorted(edges, values, side="right"))
     assert cells.dtype == np.int64
@@ -61,11 +61,11 @@ def test_a_lookup_equals_a_binary_search(drawn: tuple[Floats, Floats]) -> None:
 def test_edges_too_far_apart_or_too_close_are_searched(edges: list[float]) -> None:
     values = neighbours(np.asarray([*edges, 0.0, 1e9]))
 
-    assert np.array_equal(Lookup(np.asarray(edges))(values), np.searchsorted(edges, values, side="right"))
+    assert np.array_equal(CellLookup(np.asarray(edges))(values), np.searchsorted(edges, values, side="right"))
 
 
 def test_many_values_are_looked_up_in_blocks() -> None:
     rng = np.random.default_rng(1)
     edges, values = np.unique(rng.normal(size=250)), rng.normal(size=50_000)
 
-    assert np.array_equal(Lookup(edges)(values), np.searchsorted(edges, values, side="right"))
+    assert np.array_equal(CellLookup(edges)(values), np.searchsorted(edges, values, side="right"))

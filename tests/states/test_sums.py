@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.typing import Floats
+from monitor.core.array_types import Floats
 from monitor.states import sums
 
 UNIT = Fraction(1, 1 << 40)
@@ -24,9 +24,9 @@ def rounded(term: float, scale: float) -> Fraction:
 
 def total(values: Floats, scale: float) -> Fraction:
     """Return the sum as the states form it."""
-    hi, lo, _ = sums.halves(values / scale)
-    high, low = sums.normalise(hi.sum(keepdims=True), lo.sum(keepdims=True))
-    return sums.exact(int(high[0]), int(low[0]), scale)
+    hi, lo, _ = sums.split_halves(values / scale)
+    high, low = sums.normalise_halves(hi.sum(keepdims=True), lo.sum(keepdims=True))
+    return sums.exact_fraction(int(high[0]), int(low[0]), scale)
 
 
 @given(st.lists(terms, min_size=1, max_size=30), scales)
@@ -45,22 +45,22 @@ def test_a_sum_and_its_opposite_cancel(values: list[float]) -> None:
 
 @given(st.lists(terms, min_size=1, max_size=30))
 def test_the_low_half_is_never_negative_and_never_full(values: list[float]) -> None:
-    _, lo, _ = sums.halves(np.asarray(values))
+    _, lo, _ = sums.split_halves(np.asarray(values))
 
     assert np.all((lo >= 0) & (lo < sums.HALF))
 
 
 @given(st.integers(-(2**60), 2**60), st.integers(-(2**60), 2**60))
 def test_normalising_keeps_the_value_and_bounds_the_low_half(hi: int, lo: int) -> None:
-    high, low = sums.normalise(np.asarray([hi]), np.asarray([lo]))
+    high, low = sums.normalise_halves(np.asarray([hi]), np.asarray([lo]))
 
-    assert sums.exact(int(high[0]), int(low[0]), 1.0) == sums.exact(hi, lo, 1.0)
+    assert sums.exact_fraction(int(high[0]), int(low[0]), 1.0) == sums.exact_fraction(hi, lo, 1.0)
     assert 0 <= low[0] < sums.HALF
 
 
 @pytest.mark.parametrize("term", [2.0**40, -(2.0**40), 1e300, np.inf, -np.inf, np.nan])
 def test_terms_from_the_limit_on_do_not_fit(term: float) -> None:
-    hi, lo, fits = sums.halves(np.asarray([term, 1.0]))
+    hi, lo, fits = sums.split_halves(np.asarray([term, 1.0]))
 
     assert fits.tolist() == [False, True]
     assert (hi[0], lo[0]) == (0, 0)
@@ -70,12 +70,12 @@ def test_terms_from_the_limit_on_do_not_fit(term: float) -> None:
 def test_terms_below_the_limit_fit_and_are_exact(term: float) -> None:
     values = np.asarray([term])
 
-    assert sums.halves(values)[2].all()
+    assert sums.split_halves(values)[2].all()
     assert total(values, 1.0) == Fraction(float(term))
 
 
 def test_extreme_terms_warn_of_nothing() -> None:
-    _, _, fits = sums.halves(np.asarray([1e308, 5e-324]))
+    _, _, fits = sums.split_halves(np.asarray([1e308, 5e-324]))
 
     assert fits.tolist() == [False, True]
 
@@ -83,14 +83,14 @@ def test_extreme_terms_warn_of_nothing() -> None:
 @given(st.lists(terms, min_size=1, max_size=30))
 def test_a_sum_of_whole_units_has_the_same_halves(values: list[float]) -> None:
     whole = sums.whole_units(np.asarray(values), len(values))
-    hi, lo, _ = sums.halves(np.asarray(values))
+    hi, lo, _ = sums.split_halves(np.asarray(values))
 
     if whole is None:
         assert max(map(abs, values)) * len(values) >= 2.0**21
     else:
         total = whole.sum(keepdims=True)
-        found = sums.normalise(np.zeros_like(total), total)
-        assert found == sums.normalise(hi.sum(keepdims=True), lo.sum(keepdims=True))
+        found = sums.normalise_halves(np.zeros_like(total), total)
+        assert found == sums.normalise_halves(hi.sum(keepdims=True), lo.sum(keepdims=True))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_spread_that_is_no_spread_is_refused(spread: float) -> None:
 
 
 def test_terms_beside_one_that_does_not_fit_are_counted() -> None:
-    hi, lo, fits = sums.halves(np.asarray([2.0, np.nan, 3.5, np.inf]))
+    hi, lo, fits = sums.split_halves(np.asarray([2.0, np.nan, 3.5, np.inf]))
 
     assert fits.tolist() == [True, False, True, False]
     assert (hi.tolist(), lo.tolist()) == ([2, 0, 3, 0], [0, 0, sums.HALF // 2, 0])

@@ -10,16 +10,16 @@ from store_examples import START, commit, pane, row
 from monitor.core.clock import DAY, HOUR, LAST
 from monitor.core.errors import CodecError, LeaseLost, StoreError
 from monitor.core.measurement import Interval, Measurement
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.records.codec import encode_strata
-from monitor.records.pane import Part
-from monitor.records.reading import Reading, Task
+from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import Reference, counting_without_reference
 from monitor.specs.protocols import Store
-from monitor.specs.rows import Entry, ModelState, PaneFacts, WaitingPane, WindowState
+from monitor.specs.stored_rows import LedgerEntry, ModelState, PaneFacts, WaitingPane, WindowState
 from monitor.states.counters import Counters
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import reading, writing
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import METADATA, VIEWS, panes, references, waiting
 
 COUNTING = examples.COUNTING
@@ -27,7 +27,7 @@ RECORDS = COUNTING.stored_as(COUNTING.records)
 
 
 def contents(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
-    with reading(store.engine) as connection:
+    with read_transaction(store.engine) as connection:
         return {
             table.name: [
                 tuple(found) for found in connection.execute(select(table).order_by(*table.primary_key))
@@ -39,16 +39,18 @@ def contents(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
 def test_the_sql_store_is_a_store(store: SqlStore) -> None:
     asked: Store = store
 
-    assert asked.state("late") == ModelState()
+    assert asked.read_state("late") == ModelState()
 
 
 def test_all_statements_of_a_transaction_that_reads_see_the_same(store: SqlStore) -> None:
-    with reading(store.engine) as connection:
+    with read_transaction(store.engine) as connection:
         before = connection.execute(select(waiting)).all()
-        store.note_waiting("late", ModelState(), [WaitingPane(start=START, part=Part.LABELS, since=START)])
+        store.note_waiting(
+            "late", ModelState(), [WaitingPane(start=START, part=PaneHalf.LABELS, since=START)]
+        )
 
         assert connection.execute(select(waiting)).all() == before == []
-    assert len(store.waiting("late")) == 1
+    assert len(store.read_waiting_panes("late")) == 1
 
 
 def test_many_rows_are_written_without_asking_for_any_back(store: SqlStore) -> None:
@@ -59,7 +61,7 @@ def test_many_rows_are_written_without_asking_for_any_back(store: SqlStore) -> N
         many.extend([statement] if executemany else [])
 
     listen(store.engine, "before_cursor_execute", note)
-    store.commit("late", commit(snapshots=(row("roc_auc"), row("recall", end=START + DAY))))
+    store.commit_cycle("late", commit(snapshots=(row("roc_auc"), row("recall", end=START + DAY))))
 
     assert [statement for statement in many if " RETURNING " in statement] == []
     assert many or store.engine.dialect.name == "postgresql"
@@ -78,67 +80,67 @@ def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:
 
     store.note_waiting("late", state, [])
 
-    assert store.state("late") == state
-    assert store.state("other") == ModelState()
+    assert store.read_state("late") == state
+    assert store.read_state("other") == ModelState()
 
 
 def test_runs_and_models_do_not_see_each_other(store: SqlStore) -> None:
     replay = SqlStore(store.engine, "replay")
 
-    store.note_waiting("late", ModelState(as_of=1), [WaitingPane(start=0, part=Part.LABELS, since=1)])
-    store.commit("late", commit())
+    store.note_waiting("late", ModelState(as_of=1), [WaitingPane(start=0, part=PaneHalf.LABELS, since=1)])
+    store.commit_cycle("late", commit())
 
-    assert replay.state("late") == ModelState()
-    assert replay.waiting("late") == store.waiting("other") == []
-    assert replay.current() == replay.history() == []
+    assert replay.read_state("late") == ModelState()
+    assert replay.read_waiting_panes("late") == store.read_waiting_panes("other") == []
+    assert replay.read_current() == replay.read_snapshot_rows() == []
 
 
 def test_what_waits_twice_waits_since_the_first_time(store: SqlStore) -> None:
     first = [
-        WaitingPane(start=HOUR, part=Part.LABELS, since=20),
-        WaitingPane(start=HOUR, part=Part.RECORDS, since=20),
+        WaitingPane(start=HOUR, part=PaneHalf.LABELS, since=20),
+        WaitingPane(start=HOUR, part=PaneHalf.RECORDS, since=20),
     ]
     second = [
-        WaitingPane(start=HOUR, part=Part.LABELS, since=30),
-        WaitingPane(start=HOUR, part=Part.LABELS, since=10),
-        WaitingPane(start=0, part=Part.RECORDS, since=30),
+        WaitingPane(start=HOUR, part=PaneHalf.LABELS, since=30),
+        WaitingPane(start=HOUR, part=PaneHalf.LABELS, since=10),
+        WaitingPane(start=0, part=PaneHalf.RECORDS, since=30),
     ]
 
     store.note_waiting("late", ModelState(as_of=1), first)
     store.note_waiting("late", ModelState(as_of=2), second)
 
-    assert store.waiting("late") == [
-        WaitingPane(start=HOUR, part=Part.LABELS, since=10),
-        WaitingPane(start=HOUR, part=Part.RECORDS, since=20),
-        WaitingPane(start=0, part=Part.RECORDS, since=30),
+    assert store.read_waiting_panes("late") == [
+        WaitingPane(start=HOUR, part=PaneHalf.LABELS, since=10),
+        WaitingPane(start=HOUR, part=PaneHalf.RECORDS, since=20),
+        WaitingPane(start=0, part=PaneHalf.RECORDS, since=30),
     ]
-    assert store.state("late").as_of == 2
+    assert store.read_state("late").as_of == 2
 
 
 def test_saved_panes_wait_no_longer_and_load_equal(store: SqlStore) -> None:
-    waiting = [WaitingPane(start=start, part=part, since=1) for start in (0, HOUR) for part in Part]
+    waiting = [WaitingPane(start=start, part=part, since=1) for start in (0, HOUR) for part in PaneHalf]
     store.note_waiting("late", ModelState(), waiting)
 
-    store.save_panes("late", Part.RECORDS, [pane(0, 1), pane(HOUR, 2)], layout=RECORDS, as_of=5)
+    store.save_panes("late", PaneHalf.RECORDS, [pane(0, 1), pane(HOUR, 2)], layout=RECORDS, as_of=5)
 
-    assert {(left.start, left.part) for left in store.waiting("late")} == {
-        (0, Part.LABELS),
-        (HOUR, Part.LABELS),
+    assert {(left.start, left.part) for left in store.read_waiting_panes("late")} == {
+        (0, PaneHalf.LABELS),
+        (HOUR, PaneHalf.LABELS),
     }
-    found = store.load_panes("late", Part.RECORDS, [0, HOUR, 2 * HOUR], COUNTING)
+    found = store.load_panes("late", PaneHalf.RECORDS, [0, HOUR, 2 * HOUR], COUNTING)
     assert found == {0: pane(0, 1), HOUR: pane(HOUR, 2)}
 
 
 def test_a_pane_counted_again_replaces_the_old_count(store: SqlStore) -> None:
-    store.save_panes("late", Part.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
+    store.save_panes("late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
 
-    store.save_panes("late", Part.RECORDS, [replace(pane(0, 2), newest=None)], layout=RECORDS, as_of=6)
+    store.save_panes("late", PaneHalf.RECORDS, [replace(pane(0, 2), newest=None)], layout=RECORDS, as_of=6)
 
-    assert store.load_panes("late", Part.RECORDS, [0], COUNTING) == {0: replace(pane(0, 2), newest=None)}
-    assert store.facts("late", 0) == [
+    assert store.load_panes("late", PaneHalf.RECORDS, [0], COUNTING) == {0: replace(pane(0, 2), newest=None)}
+    assert store.read_pane_facts("late", 0) == [
         PaneFacts(
             start=0,
-            part=Part.RECORDS,
+            part=PaneHalf.RECORDS,
             counted_as_of=6,
             labelled_as_of=6,
             layout=RECORDS,
@@ -150,48 +152,48 @@ def test_a_pane_counted_again_replaces_the_old_count(store: SqlStore) -> None:
             checksum=-4,
         )
     ]
-    assert store.facts("late", 1) == []
+    assert store.read_pane_facts("late", 1) == []
 
 
 def test_only_panes_of_the_same_layout_are_loaded(store: SqlStore) -> None:
-    store.save_panes("late", Part.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
+    store.save_panes("late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
 
-    assert store.load_panes("late", Part.RECORDS, [0], examples.OTHER_COUNTING) == {}
-    assert store.load_panes("late", Part.LABELS, [0], COUNTING) == {}
+    assert store.load_panes("late", PaneHalf.RECORDS, [0], examples.OTHER_COUNTING) == {}
+    assert store.load_panes("late", PaneHalf.LABELS, [0], COUNTING) == {}
 
 
 def test_many_panes_are_loaded_in_several_statements(store: SqlStore) -> None:
     many = [replace(pane(start * HOUR), strata={}) for start in range(1_500)]
-    store.save_panes("late", Part.RECORDS, many, layout=RECORDS, as_of=5)
+    store.save_panes("late", PaneHalf.RECORDS, many, layout=RECORDS, as_of=5)
 
-    found = store.load_panes("late", Part.RECORDS, range(0, 1_500 * HOUR, HOUR), COUNTING)
+    found = store.load_panes("late", PaneHalf.RECORDS, range(0, 1_500 * HOUR, HOUR), COUNTING)
 
     assert list(found.values()) == many
 
 
 def test_a_damaged_pane_is_named(store: SqlStore) -> None:
-    store.save_panes("late", Part.RECORDS, [pane(0)], layout=RECORDS, as_of=5)
-    with writing(store.engine) as connection:
+    store.save_panes("late", PaneHalf.RECORDS, [pane(0)], layout=RECORDS, as_of=5)
+    with write_transaction(store.engine) as connection:
         connection.execute(panes.update().values(blob=b"\x01nonsense"))
 
     with pytest.raises(CodecError, match='pane 1970-01-01T00:00:00Z of "late", part records: damaged'):
-        store.load_panes("late", Part.RECORDS, [0], COUNTING)
+        store.load_panes("late", PaneHalf.RECORDS, [0], COUNTING)
 
 
 def test_current_rows_come_back_after_a_restart(store: SqlStore) -> None:
     rows = (
         row("accuracy", 0.5, version="v1"),
-        row("accuracy", None, segment="carrier=AA", truth=Truth.SETTLED),
-        row("orphans", 3.0, window="", truth=Truth.NONE, subject=""),
+        row("accuracy", None, segment="carrier=AA", truth=LabelTruth.SETTLED),
+        row("orphans", 3.0, window="", truth=LabelTruth.NONE, subject=""),
         replace(row("stability_index"), coverage=None, measurement=Measurement(value=-0.0, n=0), warning=""),
     )
 
-    store.commit("late", commit(current=rows))
+    store.commit_cycle("late", commit(current=rows))
 
     restarted = SqlStore(store.engine, "live")
-    assert {(model, as_of) for model, as_of, _ in restarted.current()} == {("late", START)}
-    assert {found for _, _, found in restarted.current("late")} == set(rows)
-    assert restarted.current("other") == []
+    assert {(model, as_of) for model, as_of, _ in restarted.read_current()} == {("late", START)}
+    assert {found for _, _, found in restarted.read_current("late")} == set(rows)
+    assert restarted.read_current("other") == []
 
 
 def test_numpy_numbers_are_kept_as_numbers(store: SqlStore) -> None:
@@ -200,106 +202,108 @@ def test_numpy_numbers_are_kept_as_numbers(store: SqlStore) -> None:
     )
     given = replace(row(), window_end=int(np.int64(START)), measurement=measured, coverage=np.float64(0.5))
 
-    store.commit("late", commit(current=(given,)))
+    store.commit_cycle("late", commit(current=(given,)))
 
-    assert [found for _, _, found in store.current()] == [given]
+    assert [found for _, _, found in store.read_current()] == [given]
 
 
 def test_a_cycle_replaces_the_current_rows_of_its_model_alone(store: SqlStore) -> None:
-    store.commit("late", commit(current=(row("a"), row("b"))))
-    store.commit("early", commit(current=(row("c"),)))
+    store.commit_cycle("late", commit(current=(row("a"), row("b"))))
+    store.commit_cycle("early", commit(current=(row("c"),)))
 
-    store.commit("late", commit(START + HOUR, current=(row("b", 0.1),)))
+    store.commit_cycle("late", commit(START + HOUR, current=(row("b", 0.1),)))
 
-    assert store.current("late") == [("late", START + HOUR, row("b", 0.1))]
-    assert store.current("early") == [("early", START, row("c"))]
+    assert store.read_current("late") == [("late", START + HOUR, row("b", 0.1))]
+    assert store.read_current("early") == [("early", START, row("c"))]
 
 
 def test_current_rows_are_read_of_some_measures_alone(store: SqlStore) -> None:
-    store.commit("late", commit(current=(row("a"), row("b"), row("c"))))
-    store.commit("early", commit(current=(row("c"),)))
+    store.commit_cycle("late", commit(current=(row("a"), row("b"), row("c"))))
+    store.commit_cycle("early", commit(current=(row("c"),)))
 
-    assert [found.measure for *_, found in store.current("late", {"c", "a", "other"})] == ["a", "c"]
-    assert [(model, found.measure) for model, _, found in store.current(measures=["c"])] == [
+    assert [found.measure for *_, found in store.read_current("late", {"c", "a", "other"})] == ["a", "c"]
+    assert [(model, found.measure) for model, _, found in store.read_current(measures=["c"])] == [
         ("early", "c"),
         ("late", "c"),
     ]
-    assert store.current("late", []) == []
+    assert store.read_current("late", []) == []
 
 
 def test_a_row_twice_in_a_cycle_is_an_error(store: SqlStore) -> None:
-    store.commit("late", commit(current=(row("a"),)))
+    store.commit_cycle("late", commit(current=(row("a"),)))
 
     with pytest.raises(StoreError):
-        store.commit("late", commit(START + HOUR, current=(row("b"), row("b"))))
+        store.commit_cycle("late", commit(START + HOUR, current=(row("b"), row("b"))))
 
-    assert store.current() == [("late", START, row("a"))]
-    assert store.state("late").as_of == START
+    assert store.read_current() == [("late", START, row("a"))]
+    assert store.read_state("late").as_of == START
 
 
 def test_an_empty_version_is_not_the_whole(store: SqlStore) -> None:
-    store.commit("late", commit(current=(row("a"), row("a", 0.1, version=""), row("a", 0.2, segment=""))))
+    store.commit_cycle(
+        "late", commit(current=(row("a"), row("a", 0.1, version=""), row("a", 0.2, segment="")))
+    )
 
-    found = {(kept.version, kept.segment, kept.measurement.value) for _, _, kept in store.current()}
+    found = {(kept.version, kept.segment, kept.measurement.value) for _, _, kept in store.read_current()}
     assert found == {(None, None, 0.75), ("(empty)", None, 0.1), (None, "(empty)", 0.2)}
 
 
 def test_figures_of_no_window_are_replaced_alone_where_a_commit_holds_no_more(store: SqlStore) -> None:
-    orphans, waiting = (row(name, window="", truth=Truth.NONE) for name in ("orphans", "panes_waiting"))
-    store.commit("late", commit(current=(row("a"), orphans, waiting)))
+    orphans, waiting = (row(name, window="", truth=LabelTruth.NONE) for name in ("orphans", "panes_waiting"))
+    store.commit_cycle("late", commit(current=(row("a"), orphans, waiting)))
 
-    store.commit("late", replace(commit(START + HOUR, current=(orphans,)), whole=False))
+    store.commit_cycle("late", replace(commit(START + HOUR, current=(orphans,)), whole=False))
 
-    assert store.current() == [("late", START + HOUR, orphans), ("late", START, row("a"))]
+    assert store.read_current() == [("late", START + HOUR, orphans), ("late", START, row("a"))]
 
 
 def test_committing_twice_changes_nothing(store: SqlStore) -> None:
     window = WindowState(window="7d", end=START, first_as_of=START)
     cycle = commit(snapshots=(row("a"), row("b", None), row("a", segment="x=1")), windows=(window,))
-    store.commit("late", cycle)
+    store.commit_cycle("late", cycle)
     before = contents(store)
 
-    store.commit("late", cycle)
+    store.commit_cycle("late", cycle)
 
     assert contents(store) == before
     assert len(before["snapshots"]) == 3
 
 
 def test_a_kept_row_is_never_written_again(store: SqlStore) -> None:
-    store.commit("late", commit(snapshots=(row("a", 0.1),)))
+    store.commit_cycle("late", commit(snapshots=(row("a", 0.1),)))
 
-    store.commit("late", commit(snapshots=(row("a", 0.2), row("b", 0.3))))
+    store.commit_cycle("late", commit(snapshots=(row("a", 0.2), row("b", 0.3))))
 
-    assert [found for _, _, found in store.history()] == [row("a", 0.1), row("b", 0.3)]
+    assert [found for _, _, found in store.read_snapshot_rows()] == [row("a", 0.1), row("b", 0.3)]
 
 
 def test_current_rows_have_a_provenance_too(store: SqlStore) -> None:
-    store.commit("late", commit(snapshots=()))
+    store.commit_cycle("late", commit(snapshots=()))
 
-    assert store.provenance() == [("late", examples.BEHIND)]
+    assert store.read_provenance() == [("late", examples.BEHIND)]
 
 
 def test_provenance_comes_back(store: SqlStore) -> None:
-    store.commit("late", commit())
+    store.commit_cycle("late", commit())
 
-    assert store.provenance("late") == [("late", examples.BEHIND)]
+    assert store.read_provenance("late") == [("late", examples.BEHIND)]
 
 
 def test_windows_come_back_and_are_replaced(store: SqlStore) -> None:
     early = WindowState(window="7d", end=START - DAY, first_as_of=START)
     late = WindowState(window="7d", end=START, first_as_of=START, warning="partial")
     settled = replace(late, settled_as_of=START + DAY, measured_as_of=START + DAY)
-    store.commit("late", commit(windows=(early, late)))
+    store.commit_cycle("late", commit(windows=(early, late)))
 
-    store.commit("late", commit(START + DAY, windows=(settled,)))
+    store.commit_cycle("late", commit(START + DAY, windows=(settled,)))
 
-    assert store.windows("late", START) == [settled]
-    assert store.windows("late", 0) == [early, settled]
+    assert store.read_windows("late", START) == [settled]
+    assert store.read_windows("late", 0) == [early, settled]
 
 
 def test_entries_come_back_in_order_and_the_first_of_a_day_stays(store: SqlStore) -> None:
     first, second, other = (
-        Entry(
+        LedgerEntry(
             comparison="outcome",
             key=key,
             start=start,
@@ -312,11 +316,11 @@ def test_entries_come_back_in_order_and_the_first_of_a_day_stays(store: SqlStore
         for key, start in (("a", START), ("a", START + DAY), ("b", START))
     )
 
-    store.commit("late", commit(entries=(second, first, other)))
-    store.commit("late", commit(START + HOUR, entries=(replace(first, most=9.0),)))
+    store.commit_cycle("late", commit(entries=(second, first, other)))
+    store.commit_cycle("late", commit(START + HOUR, entries=(replace(first, most=9.0),)))
 
-    assert store.entries("late") == [first, second, other]
-    assert store.entries("other") == []
+    assert store.read_entries("late") == [first, second, other]
+    assert store.read_entries("other") == []
 
 
 def test_last_kept_is_the_last_performance_of_the_whole(store: SqlStore) -> None:
@@ -328,39 +332,43 @@ def test_last_kept_is_the_last_performance_of_the_whole(store: SqlStore) -> None
         row("recall", 0.9, version="v"),
     )
     newer = (
-        row("coverage", 0.9, truth=Truth.SETTLED),
-        row("roc_auc", 0.3, truth=Truth.SETTLED),
+        row("coverage", 0.9, truth=LabelTruth.SETTLED),
+        row("roc_auc", 0.3, truth=LabelTruth.SETTLED),
         row("roc_auc", 0.5, end=START + DAY),
         row("roc_auc", 0.6, window="1d"),
     )
-    store.commit("late", commit(START, snapshots=older))
-    store.commit("late", commit(START + DAY, snapshots=newer))
-    store.commit("late", commit(START + 2 * DAY, snapshots=(row("stability_index", 0.4, truth=Truth.NONE),)))
+    store.commit_cycle("late", commit(START, snapshots=older))
+    store.commit_cycle("late", commit(START + DAY, snapshots=newer))
+    store.commit_cycle(
+        "late", commit(START + 2 * DAY, snapshots=(row("stability_index", 0.4, truth=LabelTruth.NONE),))
+    )
 
-    found = store.last_kept("late", "7d", [START, START + 2 * DAY])
+    found = store.read_last_performance("late", "7d", [START, START + 2 * DAY])
 
     assert found == {
-        (START, "coverage", "score"): row("coverage", 0.9, truth=Truth.SETTLED),
-        (START, "roc_auc", "score"): row("roc_auc", 0.3, truth=Truth.SETTLED),
+        (START, "coverage", "score"): row("coverage", 0.9, truth=LabelTruth.SETTLED),
+        (START, "roc_auc", "score"): row("roc_auc", 0.3, truth=LabelTruth.SETTLED),
     }
-    assert store.last_kept("late", "7d", []) == {}
+    assert store.read_last_performance("late", "7d", []) == {}
 
 
 def kept(store: SqlStore) -> tuple[MeasurementRow, MeasurementRow, MeasurementRow]:
     first, second = row("roc_auc", 0.1), row("roc_auc", 0.2)
-    settled = row("roc_auc", 0.3, truth=Truth.SETTLED)
-    store.commit(
+    settled = row("roc_auc", 0.3, truth=LabelTruth.SETTLED)
+    store.commit_cycle(
         "late", commit(START, snapshots=(first, row("recall", 0.5), row("roc_auc", 0.7, segment="x=1")))
     )
-    store.commit("late", commit(START + DAY, snapshots=(second,)))
-    store.commit("late", commit(START + 2 * DAY, snapshots=(settled,)))
+    store.commit_cycle("late", commit(START + DAY, snapshots=(second,)))
+    store.commit_cycle("late", commit(START + 2 * DAY, snapshots=(settled,)))
     return first, second, settled
 
 
 def test_history_holds_every_revision_in_order(store: SqlStore) -> None:
     first, second, settled = kept(store)
 
-    found = store.history(model="late", window="7d", measure="roc_auc", subject="score", segment="")
+    found = store.read_snapshot_rows(
+        model="late", window="7d", measure="roc_auc", subject="score", segment=""
+    )
 
     assert found == [
         ("late", START, first),
@@ -373,7 +381,7 @@ def test_history_holds_every_revision_in_order(store: SqlStore) -> None:
 def test_history_as_of_holds_what_was_known_then(store: SqlStore, days: float, revision: int) -> None:
     revisions = kept(store)
 
-    found = store.history(measure="roc_auc", segment="", as_of=START + int(days * DAY))
+    found = store.read_snapshot_rows(measure="roc_auc", segment="", as_of=START + int(days * DAY))
 
     assert found == [("late", START + revision * DAY, revisions[revision])]
 
@@ -381,20 +389,20 @@ def test_history_as_of_holds_what_was_known_then(store: SqlStore, days: float, r
 def test_history_before_the_first_cycle_is_empty(store: SqlStore) -> None:
     kept(store)
 
-    assert store.history(as_of=START - 1) == []
+    assert store.read_snapshot_rows(as_of=START - 1) == []
 
 
 def test_history_is_filtered_by_each_column(store: SqlStore) -> None:
     kept(store)
 
-    assert len(store.history()) == 5
-    assert len(store.history(measure="recall")) == 1
-    assert len(store.history(segment="x=1")) == 1
-    assert len(store.history(segment="")) == 4
-    assert len(store.history(version="")) == 5
-    assert store.history(subject="label") == []
-    assert store.history(model="other") == []
-    assert store.history(window="1d") == []
+    assert len(store.read_snapshot_rows()) == 5
+    assert len(store.read_snapshot_rows(measure="recall")) == 1
+    assert len(store.read_snapshot_rows(segment="x=1")) == 1
+    assert len(store.read_snapshot_rows(segment="")) == 4
+    assert len(store.read_snapshot_rows(version="")) == 5
+    assert store.read_snapshot_rows(subject="label") == []
+    assert store.read_snapshot_rows(model="other") == []
+    assert store.read_snapshot_rows(window="1d") == []
 
 
 def test_a_reference_comes_back_equal(store: SqlStore) -> None:
@@ -402,69 +410,69 @@ def test_a_reference_comes_back_equal(store: SqlStore) -> None:
 
     store.save_reference("key", "late", reference)
 
-    assert store.reference("key") == reference
-    assert store.reference("other") is None
+    assert store.read_reference("key") == reference
+    assert store.read_reference("other") is None
 
 
 def test_a_reference_with_open_bounds_comes_back_equal(store: SqlStore) -> None:
     bare = counting_without_reference(
-        Reading(task=Task.REGRESSION, has_score=True, score_range=(0.0, np.inf), labelled=True)
+        ReadingOptions(task=ModelTask.REGRESSION, has_score=True, score_range=(0.0, np.inf), labelled=True)
     )
-    reference = Reference(bare, Counters.empty(bare.records), Counters.empty(bare.labels))
+    reference = Reference(bare, Counters.make_empty(bare.records), Counters.make_empty(bare.labels))
 
     store.save_reference("key", "late", reference)
 
-    assert store.reference("key") == reference
+    assert store.read_reference("key") == reference
 
 
 def test_labels_that_another_version_counted_otherwise_are_not_those_of_a_reference(store: SqlStore) -> None:
     reference = examples.reference()
     store.save_reference("key", "late", reference)
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.execute(references.update().values(hash="of other layouts"))
 
-    found = store.reference("key")
+    found = store.read_reference("key")
 
-    empty = Counters.empty(reference.counting.labels)
+    empty = Counters.make_empty(reference.counting.labels)
     assert found == replace(reference, labels=empty, label_segments={})
 
 
 def test_a_reference_without_a_state_of_the_whole_is_refused(store: SqlStore) -> None:
     store.save_reference("key", "late", examples.reference())
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.execute(references.update().values(records=encode_strata({})))
 
     with pytest.raises(CodecError, match="a state of the whole expected"):
-        store.reference("key")
+        store.read_reference("key")
 
 
 def test_the_first_reference_of_a_key_stays(store: SqlStore) -> None:
     store.save_reference("key", "late", examples.reference())
-    empty = Reference(COUNTING, Counters.empty(COUNTING.records), Counters.empty(COUNTING.labels))
+    empty = Reference(COUNTING, Counters.make_empty(COUNTING.records), Counters.make_empty(COUNTING.labels))
 
     store.save_reference("key", "late", empty)
 
-    assert store.reference("key") == examples.reference()
+    assert store.read_reference("key") == examples.reference()
 
 
 @pytest.mark.parametrize("write", ["note_waiting", "save_panes", "commit"])
 def test_a_lost_lease_rolls_everything_back(write: str, store: SqlStore) -> None:
     window = WindowState(window="7d", end=START, first_as_of=START)
-    waiting = WaitingPane(start=0, part=Part.RECORDS, since=1)
+    waiting = WaitingPane(start=0, part=PaneHalf.RECORDS, since=1)
 
     def written(token: int) -> None:
         match write:
             case "note_waiting":
                 store.note_waiting("late", ModelState(as_of=1), [waiting], token=token)
             case "save_panes":
-                store.save_panes("late", Part.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5, token=token)
+                store.save_panes("late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5, token=token)
             case _:
-                store.commit("late", commit(windows=(window,)), token=token)
+                store.commit_cycle("late", commit(windows=(window,)), token=token)
 
-    token = store.claim("late", "a", 1_000_000)
+    token = store.claim_lease("late", "a", 1_000_000)
     assert token is not None
-    store.release("late", token)
-    store.claim("late", "b", 60_000_000)
+    store.release_lease("late", token)
+    store.claim_lease("late", "b", 60_000_000)
     before = contents(store)
 
     with pytest.raises(LeaseLost, match='model "late" of run "live": token 1 was taken over'):

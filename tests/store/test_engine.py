@@ -17,17 +17,23 @@ from waiting import at_once
 
 from monitor.app.run_lock import lock_of
 from monitor.core.errors import StoreError, StoreLost
-from monitor.specs.rows import ModelState
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import reading, writing
-from monitor.store.engine import migrate, open_store, open_to_read, require_usable, schema_version
+from monitor.specs.stored_rows import ModelState
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import read_transaction, write_transaction
+from monitor.store.store_database import (
+    migrate_store,
+    open_store,
+    open_to_read,
+    require_usable,
+    schema_version,
+)
 from monitor.store.tables import METADATA, VIEWS, snapshots
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_migrations_make_the_tables_of_the_metadata(store: SqlStore) -> None:
-    with reading(store.engine) as connection:
+    with read_transaction(store.engine) as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
 
         assert compare_metadata(context, METADATA) == []
@@ -35,7 +41,7 @@ def test_migrations_make_the_tables_of_the_metadata(store: SqlStore) -> None:
 
 def test_views_have_the_columns_of_the_metadata_and_timestamps_beside_them(store: SqlStore) -> None:
     times = {"window_end_time", "as_of_time"}
-    with reading(store.engine) as connection:
+    with read_transaction(store.engine) as connection:
         views = inspect(connection)
 
         found = {
@@ -63,7 +69,7 @@ def test_modules_that_comments_of_the_store_name_are_there() -> None:
 def test_the_newest_version_is_that_of_the_migrations(empty_store: Path) -> None:
     head = ScriptDirectory(str(ROOT / "migrations")).get_current_head()
 
-    assert schema_version(f"sqlite:///{empty_store}") == migrate(f"sqlite:///{empty_store}") == head
+    assert schema_version(f"sqlite:///{empty_store}") == migrate_store(f"sqlite:///{empty_store}") == head
 
 
 def test_a_sqlite_store_is_migrated_when_it_is_opened(tmp_path: Path) -> None:
@@ -71,15 +77,15 @@ def test_a_sqlite_store_is_migrated_when_it_is_opened(tmp_path: Path) -> None:
 
     open_store(url, "live").close()
 
-    assert schema_version(url) == migrate(url)
+    assert schema_version(url) == migrate_store(url)
 
 
 def test_a_store_in_memory_works(tmp_path: Path) -> None:
     store = open_store("sqlite://", "live")
 
-    store.commit("late", commit())
+    store.commit_cycle("late", commit())
 
-    assert store.state("late").as_of == START
+    assert store.read_state("late").as_of == START
     store.close()
 
 
@@ -93,27 +99,27 @@ def test_an_unmigrated_postgresql_says_what_to_run(postgres_url: str) -> None:
 
 @pytest.mark.postgres
 def test_a_migrated_postgresql_opens(postgres_url: str) -> None:
-    version = migrate(postgres_url)
+    version = migrate_store(postgres_url)
 
     assert schema_version(postgres_url) == version
     open_store(postgres_url.replace("postgresql+psycopg:", "postgresql:"), "live").close()
 
 
 def test_migrating_twice_changes_nothing(store_url: str) -> None:
-    assert migrate(store_url) == migrate(store_url)
+    assert migrate_store(store_url) == migrate_store(store_url)
 
 
 def test_a_store_of_an_unknown_version_is_refused(store_url: str) -> None:
-    migrate(store_url)
+    migrate_store(store_url)
     store = SqlStore(open_store(store_url, "live").engine, "live")
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     store.close()
 
     with pytest.raises(StoreError, match="made by another version: got 9999"):
         open_store(store_url, "live")
     with pytest.raises(StoreError, match="made by another version: got 9999"):
-        migrate(store_url)
+        migrate_store(store_url)
 
 
 def test_passwords_are_never_shown(tmp_path: Path) -> None:
@@ -141,22 +147,22 @@ def test_other_databases_are_refused(url: str, message: str) -> None:
 
 
 def test_what_the_database_refuses_is_a_store_error_without_values(store: SqlStore) -> None:
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.execute(text("DROP TABLE waiting"))
 
     with pytest.raises(StoreError, match="waiting"):
-        store.waiting("secret-model")
+        store.read_waiting_panes("secret-model")
 
 
 def test_readers_go_on_while_a_cycle_writes(store: SqlStore) -> None:
-    store.commit("late", commit(current=(row("a"),)))
+    store.commit_cycle("late", commit(current=(row("a"),)))
 
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.execute(text("DELETE FROM current_rows"))
-        found = store.current()
+        found = store.read_current()
 
     assert found == [("late", START, row("a"))]
-    assert store.current() == []
+    assert store.read_current() == []
 
 
 def test_a_fresh_sqlite_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
@@ -167,7 +173,7 @@ def test_a_fresh_sqlite_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
     def opens() -> None:
         barrier.wait()
         store = open_store(url, "live")
-        versions.append(store.state("late"))
+        versions.append(store.read_state("late"))
         store.close()
 
     at_once([opens] * 4)
@@ -177,16 +183,16 @@ def test_a_fresh_sqlite_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.postgres
 def test_connections_that_the_server_ended_are_replaced(postgres_url: str) -> None:
-    migrate(postgres_url)
+    migrate_store(postgres_url)
     store, other = open_store(postgres_url, "live"), open_store(postgres_url, "other")
-    store.commit("late", commit())
+    store.commit_cycle("late", commit())
 
-    with writing(other.engine) as connection:
+    with write_transaction(other.engine) as connection:
         connection.execute(
             text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
         )
 
-    assert store.state("late").as_of == START
+    assert store.read_state("late").as_of == START
     store.close()
     other.close()
 
@@ -194,15 +200,15 @@ def test_connections_that_the_server_ended_are_replaced(postgres_url: str) -> No
 def test_a_file_that_was_read_only_is_written_again_by_the_second_try(tmp_path: Path) -> None:
     """What SQLite opens while a file is read-only stays so, and so does a connection in a pool."""
     store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}", "live")
-    store.commit("late", commit())
+    store.commit_cycle("late", commit())
     with read_only(store):
         with pytest.raises(StoreError, match="attempt to write a readonly database"):
-            store.claim("late", "a", 1)
-        assert store.state("late").as_of == START  # opens another connection
+            store.claim_lease("late", "a", 1)
+        assert store.read_state("late").as_of == START  # opens another connection
     with suppress(StoreError):
-        store.claim("late", "a", 1)
+        store.claim_lease("late", "a", 1)
 
-    assert store.claim("late", "a", 1) is not None
+    assert store.claim_lease("late", "a", 1) is not None
     store.close()
 
 
@@ -210,18 +216,18 @@ def test_no_second_connection_opens_beside_one_whose_log_was_deleted(tmp_path: P
     """It would make a log of its own: two connections would write one file through two logs."""
     file = tmp_path / "monitor.db"
     store = open_store(f"sqlite:///{file}", "live")
-    store.commit("late", commit())
+    store.commit_cycle("late", commit())
     log = Path(f"{file}-wal")
 
-    with reading(store.engine):
+    with read_transaction(store.engine):
         log.unlink()
-        with pytest.raises(StoreLost, match="-wal was deleted or moved away"), reading(store.engine):
+        with pytest.raises(StoreLost, match="-wal was deleted or moved away"), read_transaction(store.engine):
             pass
         assert not log.exists()
 
     store.close()
     reopened = open_store(f"sqlite:///{file}", "live")  # once nobody has it open, the log is made anew
-    assert reopened.state("late").as_of == START
+    assert reopened.read_state("late").as_of == START
     reopened.close()
 
 
@@ -235,7 +241,7 @@ def test_no_store_is_made_where_something_says_that_one_was_moved_away(tmp_path:
     for touch in (
         partial(open_store, url, "live"),
         partial(open_to_read, url, "live"),
-        partial(migrate, url),
+        partial(migrate_store, url),
         partial(schema_version, url),
         partial(require_usable, url),
     ):
@@ -256,7 +262,7 @@ def test_writers_wait_for_one_another(store: SqlStore) -> None:
 
     at_once(partial(write, f"model-{number}") for number in range(4))
 
-    assert [store.state(f"model-{number}").as_of for number in range(4)] == [9] * 4
+    assert [store.read_state(f"model-{number}").as_of for number in range(4)] == [9] * 4
 
 
 def test_migrations_import_nothing_of_monitor() -> None:
@@ -272,11 +278,11 @@ def test_a_postgresql_that_hands_out_bytes_is_asked_for_text(
 ) -> None:
     monkeypatch.setenv("PGCLIENTENCODING", "SQL_ASCII")  # as of a database of that encoding
 
-    migrate(postgres_url)
+    migrate_store(postgres_url)
 
     store = open_store(postgres_url, "live")
-    store.commit("late", commit())
-    assert store.state("late").as_of == START
+    store.commit_cycle("late", commit())
+    assert store.read_state("late").as_of == START
     store.close()
 
 
@@ -289,16 +295,16 @@ def test_files_of_a_store_are_its_owners_alone_and_those_that_are_there_stay_as_
         store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}", "live")
         lock = lock_of(store)
         assert lock is not None
-        assert lock.taken()
-        store.commit("late", commit())
+        assert lock.take_lock()
+        store.commit_cycle("late", commit())
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
-        lock.release()
+        lock.release_lock()
         store.close()
         assert modes == {f"monitor.db{end}": 0o600 for end in ("", "-wal", "-shm", ".live.lock")}
 
         (tmp_path / "monitor.db").chmod(0o640)
         store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}", "live")
-        store.commit("late", commit())
+        store.commit_cycle("late", commit())
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
         store.close()
     finally:

@@ -12,8 +12,8 @@ import servers
 from sqlalchemy import make_url
 
 from monitor.core.errors import StoreError
-from monitor.store.engine import migrate, open_store, require_usable
 from monitor.store.integrity import Integrity, require_sound
+from monitor.store.store_database import migrate_store, open_store, require_usable
 
 PAGE = 8_192  # of PostgreSQL
 N = 5_000
@@ -23,7 +23,7 @@ N = 5_000
 def server() -> Iterator[servers.Restartable]:
     """A server with a store, and leases of many models in it."""
     with servers.restartable() as server:
-        migrate(server.url)
+        migrate_store(server.url)
         with asked(server.url) as connection:
             leases = "SELECT 'live', 'model ' || n, 'ann', n, 1 FROM generate_series(1, %s) n"
             connection.execute(f"INSERT INTO leases (run, model, owner, token, expires_at) {leases}", [N])

@@ -9,9 +9,9 @@ from sqlalchemy import text
 from store_examples import START, commit, row
 
 from monitor.core.clock import DAY
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import connect, reading
-from monitor.store.engine import migrate, open_store
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import make_store_engine, read_transaction
+from monitor.store.store_database import migrate_store, open_store
 
 MINE = "v.run = 'live' AND v.model = 'late'"
 VIEWS = ("current", "snapshots", "snapshots_latest")
@@ -31,9 +31,9 @@ WITH_PROVENANCE = (
 
 @pytest.fixture
 def on_postgresql(postgres_url: str) -> Iterator[SqlStore]:
-    migrate(postgres_url)
+    migrate_store(postgres_url)
     store = open_store(postgres_url, "live")
-    store.commit("late", commit(snapshots=(row("roc_auc"), row("recall", end=START + DAY))))
+    store.commit_cycle("late", commit(snapshots=(row("roc_auc"), row("recall", end=START + DAY))))
     yield store
     store.close()
 
@@ -54,8 +54,8 @@ def test_the_whole_view_is_scanned_once(empty_store: Path) -> None:
 
 def scans(url: str, query: str) -> list[str]:
     """Steps of a plan that read a whole table."""
-    engine = connect(url)
-    with reading(engine) as connection:
+    engine = make_store_engine(url)
+    with read_transaction(engine) as connection:
         plan = connection.execute(text(f"EXPLAIN QUERY PLAN {query}")).mappings().all()
     engine.dispose()
     return [step["detail"] for step in plan if step["detail"].startswith("SCAN")]
@@ -64,7 +64,7 @@ def scans(url: str, query: str) -> list[str]:
 @pytest.mark.postgres
 def test_postgresql_can_search_the_views_by_keys(on_postgresql: SqlStore) -> None:
     """As of tables too large to be read whole."""
-    with reading(on_postgresql.engine) as connection:
+    with read_transaction(on_postgresql.engine) as connection:
         connection.execute(text("SET LOCAL enable_seqscan = off"))
         for view, chosen in product(VIEWS, FILTERS):
             plan = connection.execute(text(f"EXPLAIN SELECT * FROM {view} AS v WHERE {chosen}")).scalars()

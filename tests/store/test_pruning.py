@@ -5,8 +5,8 @@ from dataclasses import replace
 from store_examples import START, commit, row
 
 from monitor.core.clock import DAY
-from monitor.measures.rows import Truth
-from monitor.store.adapter import SqlStore
+from monitor.measures.measurement_row import LabelTruth
+from monitor.store.sql_store import SqlStore
 
 Kept = list[tuple[str, int, str, float | None]]
 
@@ -14,24 +14,24 @@ Kept = list[tuple[str, int, str, float | None]]
 def kept(store: SqlStore, model: str = "late") -> Kept:
     return sorted(
         (one.measure, (as_of - START) // DAY, one.truth.value, one.measurement.value)
-        for _, as_of, one in store.history(model)
+        for _, as_of, one in store.read_snapshot_rows(model)
     )
 
 
 def filled(store: SqlStore, model: str = "late") -> None:
     """A window kept on six days: four times provisionally, then settled and revised twice."""
     for day in range(7):
-        truth = Truth.PROVISIONAL if day < 4 else Truth.SETTLED
+        truth = LabelTruth.PROVISIONAL if day < 4 else LabelTruth.SETTLED
         rows = [row("roc_auc", day / 10, truth=truth)]
-        rows += [row("stability_index", 0.5, truth=Truth.NONE)] if day == 0 else []
+        rows += [row("stability_index", 0.5, truth=LabelTruth.NONE)] if day == 0 else []
         rows += [row("accuracy", 0.5, truth=truth)] if day in (0, 4) else []
-        store.commit(model, commit(START + day * DAY, snapshots=tuple(rows)))
+        store.commit_cycle(model, commit(START + day * DAY, snapshots=tuple(rows)))
 
 
 def test_first_settled_and_last_revisions_stay(store: SqlStore) -> None:
     filled(store)
 
-    store.commit("late", replace(commit(START + 9 * DAY, snapshots=()), pruned=(0, START + 8 * DAY)))
+    store.commit_cycle("late", replace(commit(START + 9 * DAY, snapshots=()), pruned=(0, START + 8 * DAY)))
 
     assert kept(store) == [
         ("accuracy", 0, "provisional", 0.5),
@@ -42,7 +42,7 @@ def test_first_settled_and_last_revisions_stay(store: SqlStore) -> None:
         ("roc_auc", 6, "settled", 0.6),
         ("stability_index", 0, "", 0.5),
     ]
-    assert len(store.provenance("late")) == 8
+    assert len(store.read_provenance("late")) == 8
 
 
 def test_what_is_younger_or_of_an_older_window_or_anothers_stays(store: SqlStore) -> None:
@@ -50,10 +50,12 @@ def test_what_is_younger_or_of_an_older_window_or_anothers_stays(store: SqlStore
     filled(store, "other")
     before = kept(store)
 
-    store.commit("late", replace(commit(START + 9 * DAY, snapshots=()), pruned=(0, START + 1 * DAY)))
-    store.commit("late", replace(commit(START + 9 * DAY, snapshots=()), pruned=(START + 1, START + 9 * DAY)))
+    store.commit_cycle("late", replace(commit(START + 9 * DAY, snapshots=()), pruned=(0, START + 1 * DAY)))
+    store.commit_cycle(
+        "late", replace(commit(START + 9 * DAY, snapshots=()), pruned=(START + 1, START + 9 * DAY))
+    )
     assert kept(store) == before
 
-    store.commit("late", replace(commit(START + 9 * DAY, snapshots=()), pruned=(0, START + 2 * DAY)))
+    store.commit_cycle("late", replace(commit(START + 9 * DAY, snapshots=()), pruned=(0, START + 2 * DAY)))
     assert [one for one in before if one not in kept(store)] == [("roc_auc", 1, "provisional", 0.1)]
     assert kept(store, "other") == before

@@ -10,7 +10,7 @@ from store_examples import COUNTING, READING
 from monitor.core.errors import CodecError
 from monitor.records.codec import counting_of, counting_text
 from monitor.records.counting import Counting
-from monitor.records.reading import Reading
+from monitor.records.reading import ReadingOptions
 from monitor.states.grids import NumericGrid
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -39,7 +39,7 @@ def test_a_counting_without_score_label_and_arms_comes_back_equal() -> None:
 def test_every_reading_option_is_kept() -> None:
     kept = json.loads(counting_text(COUNTING))["reading"]
 
-    assert set(kept) == {field.name for field in fields(Reading)}
+    assert set(kept) == {field.name for field in fields(ReadingOptions)}
 
 
 @pytest.mark.parametrize(

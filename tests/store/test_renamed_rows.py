@@ -1,28 +1,28 @@
 import sqlalchemy as sa
 from store_examples import COUNTING, START, commit, pane, reference, row
 
-from monitor.records.pane import Part
-from monitor.specs.rows import Event, ModelState, WaitingPane
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import reading
+from monitor.records.pane import PaneHalf
+from monitor.specs.stored_rows import HistoryEvent, ModelState, WaitingPane
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import read_transaction
 from monitor.store.tables import METADATA
 
-RENAMED = Event(model="new", at=5, kind="renamed", subject="old")
-FORGOTTEN = Event(model="old", at=5, kind="forgotten", who="ada", why="asked to")
+RENAMED = HistoryEvent(model="new", at=5, kind="renamed", subject="old")
+FORGOTTEN = HistoryEvent(model="old", at=5, kind="forgotten", who="ada", why="asked to")
 
 
 def fill(store: SqlStore, model: str) -> None:
-    waiting = [WaitingPane(start=START, part=Part.RECORDS, since=START)]
+    waiting = [WaitingPane(start=START, part=PaneHalf.RECORDS, since=START)]
     store.note_waiting(model, ModelState(as_of=START), waiting)
-    store.save_panes(model, Part.RECORDS, [pane(START)], layout=COUNTING.records.hash, as_of=START)
-    store.commit(model, commit(snapshots=(row(), row("recall"))))
+    store.save_panes(model, PaneHalf.RECORDS, [pane(START)], layout=COUNTING.records.hash, as_of=START)
+    store.commit_cycle(model, commit(snapshots=(row(), row("recall"))))
     store.save_reference(f"{model}-made", model, reference())
-    store.record([Event(model=model, at=1, kind="recounted", who="ada")])
+    store.append_events([HistoryEvent(model=model, at=1, kind="recounted", who="ada")])
 
 
 def rows_by_table(store: SqlStore, model: str) -> dict[str, int]:
     """Rows of a model in each table that has any."""
-    with reading(store.engine) as connection:
+    with read_transaction(store.engine) as connection:
         counts = {
             table.name: connection.execute(
                 sa.select(sa.func.count()).select_from(table).where(table.c.model == model)
@@ -36,25 +36,27 @@ def rows_by_table(store: SqlStore, model: str) -> dict[str, int]:
 def test_a_renamed_model_has_the_rows_of_the_old_name_in_every_run(store: SqlStore) -> None:
     for run in ("live", "replay"):
         fill(SqlStore(store.engine, run), "old")
-    before, current = rows_by_table(store, "old"), store.current("old")
+    before, current = rows_by_table(store, "old"), store.read_current("old")
 
-    store.rename([(RENAMED, {"old-made": "new-made"})])
+    store.rename_histories([(RENAMED, {"old-made": "new-made"})])
 
     assert rows_by_table(store, "old") == {}
     assert rows_by_table(store, "new") == before | {"events": 3}
-    assert [(kept, row) for _, kept, row in store.current("new")] == [(kept, row) for _, kept, row in current]
-    assert store.runs("new") == ["live", "replay"]
-    assert len(store.history(model="new")) == 2
-    assert [name for name, _ in store.provenance()] == ["new"]
-    assert store.reference("new-made") == reference()
-    assert store.events("new")[-1] == RENAMED
+    assert [(kept, row) for _, kept, row in store.read_current("new")] == [
+        (kept, row) for _, kept, row in current
+    ]
+    assert store.list_runs("new") == ["live", "replay"]
+    assert len(store.read_snapshot_rows(model="new")) == 2
+    assert [name for name, _ in store.read_provenance()] == ["new"]
+    assert store.read_reference("new-made") == reference()
+    assert store.read_events("new")[-1] == RENAMED
 
 
 def test_of_the_same_reference_under_both_names_one_is_kept(store: SqlStore) -> None:
     fill(store, "old")
     store.save_reference("new-made", "new", reference())
 
-    store.rename([(RENAMED, {"old-made": "new-made"})])
+    store.rename_histories([(RENAMED, {"old-made": "new-made"})])
 
     assert store.reference_keys("new") == ["new-made"]
     assert store.reference_keys("old") == []
@@ -65,7 +67,7 @@ def test_another_model_is_not_renamed(store: SqlStore) -> None:
     fill(store, "other")
     before = rows_by_table(store, "other")
 
-    store.rename([(RENAMED, {})])
+    store.rename_histories([(RENAMED, {})])
 
     assert rows_by_table(store, "other") == before
 
@@ -75,10 +77,10 @@ def test_of_a_forgotten_model_references_and_events_are_kept(store: SqlStore) ->
     fill(store, "other")
     other = rows_by_table(store, "other")
 
-    gone = store.forget(FORGOTTEN)
+    gone = store.forget_history(FORGOTTEN)
 
     assert gone == {"snapshots": 2, "provenance": 1, "panes": 1, "models": 1, "current": 1}
     assert rows_by_table(store, "old") == {"references_": 1, "events": 2}
-    assert store.reference("old-made") == reference()
+    assert store.read_reference("old-made") == reference()
     assert rows_by_table(store, "other") == other
-    assert [event.kind for event in store.events("old")] == ["recounted", "forgotten"]
+    assert [event.kind for event in store.read_events("old")] == ["recounted", "forgotten"]

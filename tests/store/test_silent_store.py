@@ -7,14 +7,14 @@ from silent_servers import proxy, silent
 from sqlalchemy import text
 
 from monitor.core.errors import StoreError
-from monitor.store.connections import connect, reading, writing
+from monitor.store.store_connections import make_store_engine, read_transaction, write_transaction
 
 
 @pytest.mark.postgres
 def test_a_store_that_falls_silent_is_given_up_and_found_again(postgres_url: str) -> None:
     with proxy(postgres_url) as way:
-        engine = connect(f"{way.url(postgres_url)}?connect_timeout=2", limit=1.0)
-        for transaction in (reading, writing):
+        engine = make_store_engine(f"{way.url(postgres_url)}?connect_timeout=2", limit=1.0)
+        for transaction in (read_transaction, write_transaction):
             with transaction(engine) as connection:
                 connection.execute(text("SELECT 1"))
             way.hold()
@@ -34,8 +34,8 @@ def test_a_store_that_falls_silent_is_given_up_and_found_again(postgres_url: str
 
 def test_a_store_that_never_answers_is_given_up() -> None:
     with silent() as port:
-        engine = connect(f"postgresql://ann:s3cret@127.0.0.1:{port}/app?connect_timeout=2")
-        with pytest.raises(StoreError, match="timeout") as caught, reading(engine):
+        engine = make_store_engine(f"postgresql://ann:s3cret@127.0.0.1:{port}/app?connect_timeout=2")
+        with pytest.raises(StoreError, match="timeout") as caught, read_transaction(engine):
             """Not reached."""
 
     assert "s3cret" not in str(caught.value)

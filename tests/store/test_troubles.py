@@ -3,19 +3,19 @@
 from store_examples import START
 
 from monitor.core.clock import HOUR
-from monitor.sentences.troubles import CycleTrouble
-from monitor.store.adapter import SqlStore
-from monitor.store.coordination.troubles import SqlTroubles
+from monitor.sentences.trouble_sentences import CycleTrouble
+from monitor.store.coordination.trouble_rows import SqlTroubles
+from monitor.store.sql_store import SqlStore
 
 
 def test_what_goes_on_began_when_it_began_and_what_is_of_another_kind_begins_anew(store: SqlStore) -> None:
     troubles = SqlTroubles(store.engine, store.run)
     other = SqlTroubles(store.engine, "trial")
 
-    troubles.note("late", START, failed=True, told="no answer")
-    troubles.note("late", START + HOUR, failed=True, told="no table")
-    other.note("late", START, failed=True, told="of another run")
-    troubles.note("early", START, failed=False, told="columns")
+    troubles.note_trouble("late", START, failed=True, told="no answer")
+    troubles.note_trouble("late", START + HOUR, failed=True, told="no table")
+    other.note_trouble("late", START, failed=True, told="of another run")
+    troubles.note_trouble("early", START, failed=False, told="columns")
 
     failing = CycleTrouble(as_of=START + HOUR, since=START, failed=2, told="no table")
     assert troubles.by_model() == {
@@ -23,9 +23,9 @@ def test_what_goes_on_began_when_it_began_and_what_is_of_another_kind_begins_ane
         "early": CycleTrouble(as_of=START, since=START, failed=0, told="columns"),
     }
 
-    troubles.note("late", START + 2 * HOUR, failed=False, told="columns")
-    troubles.note("late", START + 3 * HOUR, failed=False, told="other columns")
-    troubles.clear("early")
+    troubles.note_trouble("late", START + 2 * HOUR, failed=False, told="columns")
+    troubles.note_trouble("late", START + 3 * HOUR, failed=False, told="other columns")
+    troubles.clear_trouble("early")
 
     assert troubles.by_model() == {
         "late": CycleTrouble(as_of=START + 3 * HOUR, since=START + 2 * HOUR, failed=0, told="other columns")

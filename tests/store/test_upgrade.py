@@ -11,10 +11,10 @@ from alembic.config import Config
 from sqlalchemy import Connection, MetaData, Table, inspect, select, text
 
 from monitor.core.clock import DAY
-from monitor.measures.rows import Truth
-from monitor.store.adapter import SqlStore
-from monitor.store.connections import connect, reading, writing
-from monitor.store.engine import _SCRIPTS, _revisions, migrate, open_store, schema_version
+from monitor.measures.measurement_row import LabelTruth
+from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import make_store_engine, read_transaction, write_transaction
+from monitor.store.store_database import _SCRIPTS, _list_revisions, migrate_store, open_store, schema_version
 from monitor.store.tables import METADATA, VIEWS
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -38,14 +38,14 @@ _LATER = {
 KILLED = """
 import os, signal, sys
 from sqlalchemy import Engine, event
-from monitor.store.engine import migrate
+from monitor.store.store_database import migrate_store
 
 def kill(_connection, _cursor, statement, *_others):
     if statement.strip().startswith(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
 
 event.listen(Engine, "after_cursor_execute", kill)
-migrate(sys.argv[1])
+migrate_store(sys.argv[1])
 """
 
 
@@ -97,15 +97,15 @@ def assert_kept(connection: Connection, before: Rows) -> None:
         )
 
 
-@pytest.mark.parametrize("version", _revisions()[:-1])
+@pytest.mark.parametrize("version", _list_revisions()[:-1])
 def test_every_row_of_each_earlier_version_is_kept(store_url: str, version: str) -> None:
-    engine = connect(store_url)
-    with writing(engine) as connection:
+    engine = make_store_engine(store_url)
+    with write_transaction(engine) as connection:
         before = made(connection, version)
 
-    migrate(store_url)
+    migrate_store(store_url)
 
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         found = inspect(connection)
         assert set(found.get_table_names()) == {*METADATA.tables, "alembic_version"}
         assert set(found.get_view_names()) == {*VIEWS.tables, "snapshots_latest"}
@@ -114,37 +114,37 @@ def test_every_row_of_each_earlier_version_is_kept(store_url: str, version: str)
 
 
 def test_a_migration_that_is_killed_changes_nothing_and_is_run_again(store_url: str) -> None:
-    engine = connect(store_url)
-    with writing(engine) as connection:
+    engine = make_store_engine(store_url)
+    with write_transaction(engine) as connection:
         before = made(connection, "0010")
 
     killed = subprocess.run([sys.executable, "-c", KILLED, store_url, "DROP TABLE"], check=False)
 
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         assert {name: stored(connection, name) for name in before} == before
     assert (killed.returncode, schema_version(store_url)) == (-signal.SIGKILL, "0010")
-    migrate(store_url)
-    with reading(engine) as connection:
+    migrate_store(store_url)
+    with read_transaction(engine) as connection:
         assert_kept(connection, before)
     engine.dispose()
 
 
 @pytest.mark.postgres
 def test_who_could_read_the_tables_reads_the_views(postgres_url: str) -> None:
-    engine = connect(postgres_url)
-    with writing(engine) as connection:
+    engine = make_store_engine(postgres_url)
+    with write_transaction(engine) as connection:
         made(connection, "0010")
         connection.execute(text('CREATE ROLE "an Analyst"'))
         connection.execute(text('GRANT SELECT ON snapshots, current TO "an Analyst"'))
     try:
-        migrate(postgres_url)
+        migrate_store(postgres_url)
 
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             connection.execute(text('SET LOCAL ROLE "an Analyst"'))
             for view in (*VIEWS.tables, "snapshots_latest"):
                 assert len(stored(connection, view)) == FIRST
     finally:
-        with writing(engine) as connection:
+        with write_transaction(engine) as connection:
             connection.execute(text('DROP OWNED BY "an Analyst"'))
             connection.execute(text('DROP ROLE "an Analyst"'))
         engine.dispose()
@@ -152,17 +152,17 @@ def test_who_could_read_the_tables_reads_the_views(postgres_url: str) -> None:
 
 @pytest.mark.parametrize("as_of", [DAY, 3 * DAY])
 def test_what_was_kept_by_the_first_version_is_shown(store_url: str, as_of: int) -> None:
-    engine = connect(store_url)
-    with writing(engine) as connection:
+    engine = make_store_engine(store_url)
+    with write_transaction(engine) as connection:
         before = made(connection, "0001")["snapshots"]
     engine.dispose()
-    migrate(store_url)
+    migrate_store(store_url)
 
     store: SqlStore = open_store(store_url, "live")
-    found = store.history(as_of=as_of)
+    found = store.read_snapshot_rows(as_of=as_of)
     store.close()
 
     known = [row for row in before if row["as_of"] <= as_of]
     assert sorted(row.measurement.value or 0.0 for _, _, row in found) == [row["value"] for row in known]
-    assert {row.truth for _, _, row in found} == {Truth.SETTLED}
+    assert {row.truth for _, _, row in found} == {LabelTruth.SETTLED}
     assert {row.against for _, _, row in found} == {""}

@@ -10,8 +10,8 @@ from pathlib import Path
 import servers
 
 from monitor.specs.settings import HttpSpec
-from monitor.web.files import certificate, secrets
-from monitor.web.server import Server, make_app
+from monitor.web.server import ThreadedServer, make_app
+from monitor.web.server_files import reloaded_certificate, reloaded_secrets
 
 PAGE = b"# HELP a A.\n# TYPE a gauge\na 1.0\n"
 
@@ -30,19 +30,19 @@ class Page:
 
     body: bytes = PAGE
 
-    def render(self, accept: str) -> tuple[bytes, str]:
+    def render_page(self, accept: str) -> tuple[bytes, str]:
         kind = "application/openmetrics-text" if "openmetrics" in accept else "text/plain"
         return self.body, kind
 
     def render_gzip(self, accept: str) -> tuple[bytes, str]:
-        body, kind = self.render(accept)
+        body, kind = self.render_page(accept)
         return gzip.compress(body), kind
 
 
 @contextmanager
 def serving(
     http: HttpSpec, base: Path, page: Page | None = None, faults: Faults | None = None
-) -> Iterator[Server]:
+) -> Iterator[ThreadedServer]:
     """Server with the TLS and the secrets of a configuration."""
     said = faults or Faults()
     app = make_app(
@@ -50,14 +50,14 @@ def serving(
         healthy=lambda: said.health,
         ready=lambda: said.readiness,
         noted=lambda: "stands aside",
-        secrets=secrets(http, base),
+        secrets=reloaded_secrets(http, base),
     )
-    server = Server(app, port=0, tls=certificate(http, base))
-    server.start()
+    server = ThreadedServer(app, port=0, tls=reloaded_certificate(http, base))
+    server.start_serving()
     try:
         yield server
     finally:
-        server.stop()
+        server.stop_serving()
 
 
 def make_certificate(directory: Path, name: str) -> None:

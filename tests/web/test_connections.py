@@ -12,8 +12,8 @@ import pytest
 from pages import PAGE, Page, make_certificate, serving
 
 from monitor.specs.settings import HttpSpec
-from monitor.web.connections import LARGEST, MOST
-from monitor.web.server import Server
+from monitor.web.client_connections import LARGEST, MOST
+from monitor.web.server import ThreadedServer
 
 MANY = 200
 HALF = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -33,7 +33,9 @@ def page() -> Page:
 
 
 @pytest.fixture(scope="module", params=["http", "https"])
-def server(request: pytest.FixtureRequest, directory: Path, page: Page) -> Iterator[tuple[Server, str]]:
+def server(
+    request: pytest.FixtureRequest, directory: Path, page: Page
+) -> Iterator[tuple[ThreadedServer, str]]:
     """A server, and its scheme."""
     http = HttpSpec(tls_certificate="one.pem", tls_key="one.key") if request.param == "https" else HttpSpec()
     with serving(http, directory, page) as started:
@@ -41,7 +43,7 @@ def server(request: pytest.FixtureRequest, directory: Path, page: Page) -> Itera
 
 
 @pytest.fixture
-def client(server: tuple[Server, str], directory: Path) -> Iterator[httpx.Client]:
+def client(server: tuple[ThreadedServer, str], directory: Path) -> Iterator[httpx.Client]:
     """A client that connects anew for each request."""
     url = f"{server[1]}://127.0.0.1:{server[0].port}"
     trusted = ssl.create_default_context(cafile=directory / "one.pem")
@@ -57,11 +59,11 @@ def crowd() -> Iterator[contextlib.ExitStack]:
         yield stack
 
 
-def connected(crowd: contextlib.ExitStack, server: Server) -> socket.socket:
+def connected(crowd: contextlib.ExitStack, server: ThreadedServer) -> socket.socket:
     return crowd.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=SOON))
 
 
-def spoken_to(crowd: contextlib.ExitStack, served: tuple[Server, str]) -> socket.socket:
+def spoken_to(crowd: contextlib.ExitStack, served: tuple[ThreadedServer, str]) -> socket.socket:
     """A connection that requests can be sent on."""
     server, scheme = served
     plain = connected(crowd, server)
@@ -73,7 +75,7 @@ def spoken_to(crowd: contextlib.ExitStack, served: tuple[Server, str]) -> socket
 
 
 def test_a_scrape_is_answered_beside_many_silent_connections(
-    crowd: contextlib.ExitStack, server: tuple[Server, str], client: httpx.Client
+    crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str], client: httpx.Client
 ) -> None:
     for _ in range(MANY):
         connected(crowd, server[0])
@@ -82,7 +84,7 @@ def test_a_scrape_is_answered_beside_many_silent_connections(
 
 
 def test_a_scrape_is_answered_beside_many_half_sent_requests(
-    crowd: contextlib.ExitStack, server: tuple[Server, str], client: httpx.Client
+    crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str], client: httpx.Client
 ) -> None:
     for _ in range(MANY):
         spoken_to(crowd, server).sendall(HALF)
@@ -91,7 +93,7 @@ def test_a_scrape_is_answered_beside_many_half_sent_requests(
 
 
 def test_a_scrape_is_answered_beside_many_half_done_handshakes(
-    crowd: contextlib.ExitStack, server: tuple[Server, str], client: httpx.Client
+    crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str], client: httpx.Client
 ) -> None:
     for _ in range(MANY):
         connected(crowd, server[0]).sendall(b"\x16\x03\x01\x02\x00\x01")
@@ -100,7 +102,7 @@ def test_a_scrape_is_answered_beside_many_half_done_handshakes(
 
 
 def test_the_connection_that_has_made_no_progress_for_the_longest_makes_room(
-    crowd: contextlib.ExitStack, server: tuple[Server, str], client: httpx.Client
+    crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str], client: httpx.Client
 ) -> None:
     first = spoken_to(crowd, server)
     for _ in range(MOST + 1):
@@ -112,9 +114,9 @@ def test_the_connection_that_has_made_no_progress_for_the_longest_makes_room(
 
 
 def test_silent_clients_are_cut_off(
-    monkeypatch: pytest.MonkeyPatch, crowd: contextlib.ExitStack, server: tuple[Server, str]
+    monkeypatch: pytest.MonkeyPatch, crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str]
 ) -> None:
-    monkeypatch.setattr("monitor.web.connections.PATIENCE", 0.3)
+    monkeypatch.setattr("monitor.web.client_connections.PATIENCE", 0.3)
     silent, half = connected(crowd, server[0]), spoken_to(crowd, server)
     half.sendall(HALF)
 
@@ -124,9 +126,9 @@ def test_silent_clients_are_cut_off(
 
 
 def test_a_client_that_sends_a_byte_now_and_then_is_cut_off(
-    monkeypatch: pytest.MonkeyPatch, crowd: contextlib.ExitStack, server: tuple[Server, str]
+    monkeypatch: pytest.MonkeyPatch, crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str]
 ) -> None:
-    monkeypatch.setattr("monitor.web.connections.PATIENCE", 0.3)
+    monkeypatch.setattr("monitor.web.client_connections.PATIENCE", 0.3)
     slow = spoken_to(crowd, server)
     slow.sendall(HALF)
 
@@ -138,7 +140,7 @@ def test_a_client_that_sends_a_byte_now_and_then_is_cut_off(
 
 
 def test_clients_that_do_not_read_do_not_hold_up_others(
-    crowd: contextlib.ExitStack, server: tuple[Server, str], client: httpx.Client, page: Page
+    crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str], client: httpx.Client, page: Page
 ) -> None:
     page.body = b"x" * 20_000_000
     for _ in range(5):
@@ -151,9 +153,12 @@ def test_clients_that_do_not_read_do_not_hold_up_others(
 
 
 def test_a_client_that_does_not_read_is_cut_off(
-    monkeypatch: pytest.MonkeyPatch, crowd: contextlib.ExitStack, server: tuple[Server, str], page: Page
+    monkeypatch: pytest.MonkeyPatch,
+    crowd: contextlib.ExitStack,
+    server: tuple[ThreadedServer, str],
+    page: Page,
 ) -> None:
-    monkeypatch.setattr("monitor.web.connections.PATIENCE", 0.3)
+    monkeypatch.setattr("monitor.web.client_connections.PATIENCE", 0.3)
     page.body = b"x" * 20_000_000
     slow = spoken_to(crowd, server)
     slow.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -168,7 +173,7 @@ def test_a_client_that_does_not_read_is_cut_off(
 
 
 def test_of_many_requests_on_one_connection_the_first_is_answered_and_the_connection_closed(
-    crowd: contextlib.ExitStack, server: tuple[Server, str]
+    crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str]
 ) -> None:
     one = spoken_to(crowd, server)
     one.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 300)
@@ -192,7 +197,7 @@ def test_of_many_requests_on_one_connection_the_first_is_answered_and_the_connec
     ],
 )
 def test_what_is_no_request_is_refused_and_the_connection_closed(
-    crowd: contextlib.ExitStack, server: tuple[Server, str], sent: bytes
+    crowd: contextlib.ExitStack, server: tuple[ThreadedServer, str], sent: bytes
 ) -> None:
     one = spoken_to(crowd, server)
     received = b""

@@ -9,7 +9,7 @@ import pytest
 from pages import PAGE, Faults, serving
 
 from monitor.specs.settings import HttpSpec
-from monitor.web.guard import exposed
+from monitor.web.guard import exposure_warning
 
 FILE = "secret"
 WORD = "pass:wörd-0123456789"
@@ -182,7 +182,7 @@ def test_nothing_that_a_client_sends_comes_back_in_a_header(client: httpx.Client
     ],
 )
 def test_a_port_that_others_reach_unprotected_is_told(http: HttpSpec, lacking: str | None) -> None:
-    warning = exposed(http)
+    warning = exposure_warning(http)
 
     assert (warning is None) == (lacking is None)
     assert warning is None or warning.endswith(str(lacking))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pages import PAGE, Page, make_certificate, serving
 
 from monitor.specs.settings import HttpSpec
-from monitor.web.connections import LARGEST
-from monitor.web.server import Server
+from monitor.web.client_connections import LARGEST
+from monitor.web.server import ThreadedServer
 
 SOON = 20.0
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
@@ -46,7 +46,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Served"]:
 class Served:
     """A server that runs, and what it answers to bytes."""
 
-    def __init__(self, server: Server, *, secure: bool) -> None:
+    def __init__(self, server: ThreadedServer, *, secure: bool) -> None:
         self._server, self._secure = server, secure
 
     def connected(self) -> socket.socket:
@@ -85,7 +85,7 @@ def status(answer: bytes) -> int:
 @pytest.fixture(autouse=True)
 def clients_that_stay_are_left_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client here reads until the server closes."""
-    monkeypatch.setattr("monitor.web.connections.LINGERING", 0.2)
+    monkeypatch.setattr("monitor.web.client_connections.LINGERING", 0.2)
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ import pytest
 from pages import Page
 
 from monitor.specs.settings import HttpSpec
-from monitor.web.answers import Answer
+from monitor.web.answers import PageAnswer
 from monitor.web.guard import own_hosts, serves_pages
-from monitor.web.server import Server, make_app
+from monitor.web.server import ThreadedServer, make_app
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -32,7 +32,7 @@ class Fixed:
     most: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer(self, path: str, query: str, known: str) -> Answer:
+    def answer_page(self, path: str, query: str, known: str) -> PageAnswer:
         with self._lock:
             self.asked += 1
             self.at_once += 1
@@ -42,7 +42,7 @@ class Fixed:
             self.at_once -= 1
         text = f"{path} {query} {known} " + "x" * (2_000 if "long" in path else 0)
         kind = "text/css" if path.startswith("/static") else "text/html; charset=utf-8"
-        return Answer(text.encode(), kind, headers={"Cache-Control": "private, no-cache", "ETag": '"1"'})
+        return PageAnswer(text.encode(), kind, headers={"Cache-Control": "private, no-cache", "ETag": '"1"'})
 
 
 @contextlib.contextmanager
@@ -53,14 +53,14 @@ def served(
     if not held:
         fixed.held.set()
     app = make_app(Page(), healthy=lambda: None, ready=lambda: None, pages=fixed, hosts=hosts)
-    server = Server(app, port=0)
-    server.start()
+    server = ThreadedServer(app, port=0)
+    server.start_serving()
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=20, trust_env=False) as client:
             yield client, fixed
     finally:
         fixed.held.set()
-        server.stop()
+        server.stop_serving()
 
 
 def test_pages_are_asked_for_as_they_were_sent_and_bear_their_policy() -> None:

@@ -15,8 +15,8 @@ from pages import PAGE, make_certificate, serving
 
 from monitor.core.errors import ConfigurationError
 from monitor.specs.settings import HttpSpec
-from monitor.web.files import certificate, secrets
-from monitor.web.server import Server
+from monitor.web.server import ThreadedServer
+from monitor.web.server_files import reloaded_certificate, reloaded_secrets
 
 FILE = "secret"
 RULE = "a PEM certificate with its chain, and its private key without a passphrase"
@@ -56,7 +56,9 @@ def with_secrets(file: str) -> HttpSpec:
     return HttpSpec(secret_file=file)
 
 
-def get(server: Server, trusted: Path, path: str = "/metrics", secret: str | None = SECRET) -> httpx.Response:
+def get(
+    server: ThreadedServer, trusted: Path, path: str = "/metrics", secret: str | None = SECRET
+) -> httpx.Response:
     """Answer on a new connection to a server that shows a trusted certificate."""
     context = ssl.create_default_context(cafile=trusted)
     headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
@@ -104,7 +106,7 @@ def test_a_broken_certificate_is_refused_with_a_line_and_the_old_one_serves_on(
 def test_secrets_are_read_again_and_several_hold_at_a_time(
     files: Path, made: Path, logged: list[MutableMapping[str, Any]]
 ) -> None:
-    def statuses(server: Server) -> tuple[int, int]:
+    def statuses(server: ThreadedServer) -> tuple[int, int]:
         first, second = (get(server, made / "one.pem", secret=secret) for secret in (SECRET, NEXT))
         return first.status_code, second.status_code
 
@@ -130,7 +132,7 @@ def test_a_key_may_stand_in_the_file_of_its_certificate(files: Path, made: Path)
 
 
 def test_old_versions_of_tls_are_refused(files: Path) -> None:
-    context = certificate(TLS, files)
+    context = reloaded_certificate(TLS, files)
 
     assert context is not None
     assert context().minimum_version is ssl.TLSVersion.TLSv1_2
@@ -171,7 +173,7 @@ def test_files_that_cannot_be_used_are_named_with_their_key(
     subprocess.run(locking, cwd=files, check=True, capture_output=True)
 
     with pytest.raises(ConfigurationError) as caught:
-        _ = secrets(wrong, files), certificate(wrong, files)
+        _ = reloaded_secrets(wrong, files), reloaded_certificate(wrong, files)
 
     (fault,) = caught.value.faults
     assert message.format(files) in fault

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from monitor.config.schema import HttpTable, SourceTable, StoreTable
 from monitor.specs.settings import HttpSpec
-from monitor.web.server import Server
+from monitor.web.server import ThreadedServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
@@ -48,7 +48,7 @@ def test_prometheus_scrapes_with_tls_and_the_secret(tmp_path: Path) -> None:
     assert up == "1"
 
 
-def asked_of_prometheus(directory: Path, server: Server) -> str:
+def asked_of_prometheus(directory: Path, server: ThreadedServer) -> str:
     """Value of `up` once a Prometheus with the page's configuration has scraped."""
     (text,) = examples("yaml")
     for old, new in (

@@ -6,39 +6,39 @@ import pytest
 from pages import PAGE, Faults, Page
 
 from monitor.core.errors import ConfigurationError
-from monitor.web.server import Server, make_app
+from monitor.web.server import ThreadedServer, make_app
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[tuple[Server, Page, Faults]]:
+def served() -> Iterator[tuple[ThreadedServer, Page, Faults]]:
     """One server for all tests: stopping takes a fifth of a second."""
     page, faults = Page(), Faults()
     app = make_app(page, healthy=lambda: faults.health, ready=lambda: faults.readiness)
-    started = Server(app, port=0)
-    started.start()
+    started = ThreadedServer(app, port=0)
+    started.start_serving()
     yield started, page, faults
-    started.stop()
+    started.stop_serving()
 
 
 @pytest.fixture
-def server(served: tuple[Server, Page, Faults]) -> Server:
+def server(served: tuple[ThreadedServer, Page, Faults]) -> ThreadedServer:
     return served[0]
 
 
 @pytest.fixture
-def page(served: tuple[Server, Page, Faults]) -> Page:
+def page(served: tuple[ThreadedServer, Page, Faults]) -> Page:
     served[1].body = PAGE
     return served[1]
 
 
 @pytest.fixture
-def faults(served: tuple[Server, Page, Faults]) -> Faults:
+def faults(served: tuple[ThreadedServer, Page, Faults]) -> Faults:
     served[2].health = served[2].readiness = None
     return served[2]
 
 
 @pytest.fixture
-def client(server: Server, page: Page, faults: Faults) -> Iterator[httpx.Client]:
+def client(server: ThreadedServer, page: Page, faults: Faults) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=20.0, trust_env=False) as one:
         yield one
 
@@ -100,11 +100,11 @@ def test_what_is_not_offered_is_refused(client: httpx.Client, method: str, path:
     assert client.request(method, path).status_code == status
 
 
-def test_a_port_that_is_taken_is_named_with_its_key(server: Server) -> None:
-    second = Server(make_app(Page(), healthy=lambda: None, ready=lambda: None), port=server.port)
+def test_a_port_that_is_taken_is_named_with_its_key(server: ThreadedServer) -> None:
+    second = ThreadedServer(make_app(Page(), healthy=lambda: None, ready=lambda: None), port=server.port)
 
     with pytest.raises(ConfigurationError) as caught:
-        second.start()
+        second.start_serving()
 
     assert caught.value.faults == (
         f"http.host, http.port: cannot listen on 127.0.0.1, port {server.port}: Address already in use",
@@ -112,27 +112,29 @@ def test_a_port_that_is_taken_is_named_with_its_key(server: Server) -> None:
 
 
 def test_a_host_that_does_not_exist_is_named() -> None:
-    server = Server(make_app(Page(), healthy=lambda: None, ready=lambda: None), host="256.0.0.1", port=0)
+    server = ThreadedServer(
+        make_app(Page(), healthy=lambda: None, ready=lambda: None), host="256.0.0.1", port=0
+    )
 
     with pytest.raises(
         ConfigurationError, match=r"http\.host, http\.port: cannot listen on 256\.0\.0\.1, port 0"
     ):
-        server.start()
+        server.start_serving()
 
 
 def test_a_stopped_server_gives_its_port_back() -> None:
     app = make_app(Page(), healthy=lambda: None, ready=lambda: None)
-    first = Server(app, port=0)
-    first.start()
+    first = ThreadedServer(app, port=0)
+    first.start_serving()
 
     began = time.monotonic()
-    first.stop()
-    second = Server(app, port=first.port)
-    second.start()
-    second.stop()
+    first.stop_serving()
+    second = ThreadedServer(app, port=first.port)
+    second.start_serving()
+    second.stop_serving()
 
     assert time.monotonic() - began < 4.0
 
 
 def test_stopping_what_was_never_started_does_nothing() -> None:
-    Server(make_app(Page(), healthy=lambda: None, ready=lambda: None)).stop()
+    ThreadedServer(make_app(Page(), healthy=lambda: None, ready=lambda: None)).stop_serving()

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
-from monitor.core.typing import Ints
-from monitor.windows.days import days_from, due, label_age, without_days, zone_of_days
-from monitor.windows.units import number_of
+from monitor.windows.calendar_units import number_of
+from monitor.windows.day_moments import days_from, due_moment, label_age, without_days, zone_of_days
 
 
 def test_days_are_those_of_the_zone_however_long() -> None:
@@ -42,7 +42,7 @@ def test_days_that_are_no_whole_panes_are_those_of_utc(zone: str, pane: int, exp
 def test_a_day_is_due_at_the_first_tick_at_which_it_is_ready_and_its_labels_are_of_their_age(
     end: int, ready: int, age: int, hours: int
 ) -> None:
-    moment = due(end, ready, hours * HOUR, age)
+    moment = due_moment(end, ready, hours * HOUR, age)
 
     assert moment % (hours * HOUR) == 0
     assert end + age + ready <= moment < end + age + ready + hours * HOUR

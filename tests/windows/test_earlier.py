@@ -3,7 +3,14 @@
 import pytest
 
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
-from monitor.windows.ends import WEEK, earlier_spans, periods, reach, shifts, window_of
+from monitor.windows.window_ends import (
+    WEEK,
+    comparison_reach,
+    earlier_period_count,
+    earlier_span_count,
+    earlier_spans,
+    window_of,
+)
 
 
 def spans(name: str, end: str, against: str, zone: str = "UTC", pane: int = HOUR) -> list[tuple[str, str]]:
@@ -51,10 +58,10 @@ def test_spans_do_not_overlap_the_window_or_one_another() -> None:
         end = from_iso("2024-06-01")
         found = earlier_spans(window, end, against, HOUR)
 
-        assert len(found) == count == shifts(name, against)
-        starts = [window.start(end), *(start for start, _ in found)]
+        assert len(found) == count == earlier_span_count(name, against)
+        starts = [window.start_of(end), *(start for start, _ in found)]
         assert all(until <= start for (_, until), start in zip(found, starts, strict=False))
-        assert all(start >= window.start(end) - reach(window, against) for start, _ in found)
+        assert all(start >= window.start_of(end) - comparison_reach(window, against) for start, _ in found)
 
 
 def test_clocks_that_change_keep_the_local_hours_and_the_panes() -> None:
@@ -68,8 +75,8 @@ def test_clocks_that_change_keep_the_local_hours_and_the_panes() -> None:
 def test_what_is_loaded_reaches_back_to_the_earliest_span() -> None:
     month = window_of("month", HOUR)
 
-    assert reach(month, "previous") == 31 * DAY
-    assert reach(month, "70d") >= 70 * DAY
+    assert comparison_reach(month, "previous") == 31 * DAY
+    assert comparison_reach(month, "70d") >= 70 * DAY
 
 
 @pytest.mark.parametrize(
@@ -83,7 +90,7 @@ def test_a_season_is_compared_with_earlier_periods_of_whole_weeks_or_years(
 
     found = earlier_spans(window, end, season, HOUR)
 
-    assert len(found) == count == periods(name, season)
-    start = window.start(end)
+    assert len(found) == count == earlier_period_count(name, season)
+    start = window.start_of(end)
     assert found == [(start - at * weeks * WEEK, end - at * weeks * WEEK) for at in range(1, count + 1)]
-    assert found[-1][0] - DAY <= start - reach(window, season) <= found[-1][0]
+    assert found[-1][0] - DAY <= start - comparison_reach(window, season) <= found[-1][0]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
-from monitor.windows.ends import Window, window_of
+from monitor.windows.window_ends import Window, window_of
 
 MONTH = window_of("month", HOUR)
 moments = st.integers(from_iso("1960-01-01"), from_iso("2100-01-01"))
@@ -48,7 +48,7 @@ def test_ends_fall_on_multiples_of_the_step() -> None:
     end = window.newest_end(from_iso("2013-03-31T17:59:59.999999Z"))
 
     assert to_iso(end) == "2013-03-31T12:00:00Z"
-    assert to_iso(window.start(end)) == "2013-03-24T12:00:00Z"
+    assert to_iso(window.start_of(end)) == "2013-03-24T12:00:00Z"
     assert to_iso(window.previous_end(end)) == "2013-03-31T06:00:00Z"
 
 
@@ -71,7 +71,7 @@ def test_a_month_is_the_calendars(moment: str, start: str, end: str) -> None:
     found = MONTH.newest_end(from_iso(moment))
 
     assert found == from_iso(end)
-    assert MONTH.start(found) == from_iso(start)
+    assert MONTH.start_of(found) == from_iso(start)
     assert MONTH.previous_end(found) == from_iso(start)
 
 
@@ -108,17 +108,17 @@ def test_one_end_a_day_is_kept_or_all_where_there_are_fewer(window: Window, mome
 def test_the_days_of_a_window_begin_at_midnight_in_utc() -> None:
     window = window_of("2d", HOUR)
 
-    days = [to_iso(day) for day in window.days(from_iso("2024-03-03T06:00"))]
+    days = [to_iso(day) for day in window.days_of(from_iso("2024-03-03T06:00"))]
 
     assert days == ["2024-03-03T00:00:00Z", "2024-03-02T00:00:00Z", "2024-03-01T00:00:00Z"]
-    assert window.days(from_iso("2024-03-03")) == [from_iso("2024-03-02"), from_iso("2024-03-01")]
+    assert window.days_of(from_iso("2024-03-03")) == [from_iso("2024-03-02"), from_iso("2024-03-01")]
 
 
 def test_the_days_of_a_window_are_those_of_its_zone() -> None:
     """Summer time began on the 31st: from then on midnight in Vienna is 22:00 in UTC."""
     window = window_of("3d", HOUR, zone="Europe/Vienna")
 
-    days = [to_iso(day) for day in window.days(from_iso("2024-04-02T12:00"))]
+    days = [to_iso(day) for day in window.days_of(from_iso("2024-04-02T12:00"))]
 
     assert days == [
         "2024-04-01T22:00:00Z",
@@ -171,7 +171,7 @@ def test_of_kept_windows_those_that_stand_apart_never_overlap(
     kept = window.kept_ends(since * DAY, (since + days) * DAY)
     apart = [end for end in kept if window.stands_apart(end)]
 
-    assert all(window.start(later) >= earlier for later, earlier in pairwise(apart))
+    assert all(window.start_of(later) >= earlier for later, earlier in pairwise(apart))
     longest = window.length + 2 * max(window.step, DAY)
     assert len(apart) >= days * DAY // longest - 1
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR
-from monitor.core.typing import Ints
-from monitor.windows.ends import window_of
-from monitor.windows.next_settling import Forecast, in_words, next_end, next_settling
-from monitor.windows.settling import Ages, Curve, LabelledPanes, SettlingRule, usual_coverage
+from monitor.windows.next_settling import SettlingForecast, in_words, next_end, next_settling
+from monitor.windows.settling import DelayCurve, LabelledPanes, SettlingAges, SettlingRule, usual_coverage
+from monitor.windows.window_ends import window_of
 
 NOW = 1_000 * DAY
-CURVE = Curve(np.ones(1), np.zeros(1))
-AGES = Ages(settled=38 * DAY, nearly_all=40 * DAY, few=False, curves=(CURVE, CURVE))
+CURVE = DelayCurve(np.ones(1), np.zeros(1))
+AGES = SettlingAges(settled=38 * DAY, nearly_all=40 * DAY, few=False, curves=(CURVE, CURVE))
 RULE = SettlingRule(share=0.95, after=None, horizon=107 * DAY, pane=DAY, heard=NOW)
 
 
@@ -24,15 +24,15 @@ def panes_of(days: int, labelled: int = 38) -> LabelledPanes:
 
 
 def of(
-    panes: LabelledPanes, *, end: int = NOW - 30 * DAY, ages: Ages = AGES, rule: SettlingRule = RULE
-) -> Forecast:
+    panes: LabelledPanes, *, end: int = NOW - 30 * DAY, ages: SettlingAges = AGES, rule: SettlingRule = RULE
+) -> SettlingForecast:
     return next_settling((end - 7 * DAY, end), NOW, panes, ages, rule, usual_coverage(panes, ages, rule))
 
 
 def test_a_window_settles_at_the_age_that_the_delays_tell() -> None:
     found = of(panes_of(80))
 
-    assert found == Forecast(NOW + 8 * DAY, "95 % of each class's labels come within 38 days")
+    assert found == SettlingForecast(NOW + 8 * DAY, "95 % of each class's labels come within 38 days")
     alone = of(panes_of(80), ages=replace(AGES, curves=(CURVE,)))
     assert alone.because == "95 % of the labels come within 38 days"
     assert of(panes_of(57)) == found, "heard for exactly as long as it must be"
@@ -53,15 +53,15 @@ def test_in_a_young_log_the_feed_must_have_been_heard_for_long_enough() -> None:
 def test_with_settle_after_it_is_that_age() -> None:
     found = of(panes_of(40), rule=replace(RULE, after=36 * DAY))
 
-    assert found == Forecast(NOW + 6 * DAY, "windows settle 36 days after they end (settle_after)")
+    assert found == SettlingForecast(NOW + 6 * DAY, "windows settle 36 days after they end (settle_after)")
 
 
 def test_without_a_label_it_cannot_be_known() -> None:
-    assert of(panes_of(40, labelled=0)) == Forecast(None, "no record has a label yet")
+    assert of(panes_of(40, labelled=0)) == SettlingForecast(None, "no record has a label yet")
 
 
 def test_with_too_few_labels_windows_wait_for_the_horizon() -> None:
-    found = of(panes_of(40, labelled=1), ages=Ages(107 * DAY, 107 * DAY, few=True))
+    found = of(panes_of(40, labelled=1), ages=SettlingAges(107 * DAY, 107 * DAY, few=True))
 
     assert found.at == NOW + 77 * DAY
     assert found.because == (
@@ -99,7 +99,9 @@ def test_while_the_feed_stands_still_it_cannot_be_known() -> None:
 def test_a_window_whose_panes_wait_says_so() -> None:
     found = of(panes_of(200), end=NOW - 39 * DAY)
 
-    assert found == Forecast(None, "some of its panes wait to be counted, or its last day lacks labels")
+    assert found == SettlingForecast(
+        None, "some of its panes wait to be counted, or its last day lacks labels"
+    )
     assert of(panes_of(200), end=NOW - 38 * DAY) == found, "it is as old as it must be"
 
 

@@ -3,10 +3,16 @@
 from dataclasses import replace
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.windows.recount import Budget, RecountCandidate, choose, is_due, settles
+from monitor.windows.recount_choice import (
+    RecountBudget,
+    RecountCandidate,
+    choose_panes,
+    is_due,
+    is_settling_pane,
+)
 
 NOW = 100 * DAY
-BUDGET = Budget(rows=1_000, pane=HOUR, settling_age=None)
+BUDGET = RecountBudget(rows=1_000, pane=HOUR, settling_age=None)
 PANE = RecountCandidate(
     start=NOW - 10 * DAY, since=NOW - 2 * HOUR, records_changed=False, counted_as_of=NOW - HOUR, rows=100
 )
@@ -34,10 +40,10 @@ def test_a_pane_past_the_settling_age_and_last_counted_long_before_it_settles() 
     age, end = 30 * HOUR, NOW - 30 * HOUR
     pane, budget = replace(PANE, start=end - HOUR), replace(BUDGET, settling_age=age)
 
-    assert settles(end, end + 27 * HOUR - 1, NOW, age)
-    assert not settles(end, end + 27 * HOUR, NOW, age)
-    assert not settles(end + 1, end, NOW, age)
-    assert not settles(end, end, NOW, None)
+    assert is_settling_pane(end, end + 27 * HOUR - 1, NOW, age)
+    assert not is_settling_pane(end, end + 27 * HOUR, NOW, age)
+    assert not is_settling_pane(end + 1, end, NOW, age)
+    assert not is_settling_pane(end, end, NOW, None)
     assert is_due(replace(pane, counted_as_of=NOW - 20 * HOUR), NOW, budget)
     assert not is_due(replace(pane, counted_as_of=NOW - HOUR), NOW, budget)
     assert not is_due(replace(pane, start=end - HOUR + 1, counted_as_of=NOW - 20 * HOUR), NOW, budget)
@@ -49,7 +55,7 @@ def test_the_longest_waiting_panes_are_counted_first_and_within_the_budget_of_ro
         for number in (1, 3, 2)
     ]
 
-    chosen = choose(panes, NOW, BUDGET)
+    chosen = choose_panes(panes, NOW, BUDGET)
 
     assert [one.since for one in chosen] == [NOW - 3, NOW - 2]
     assert [one.start for one in chosen] == sorted(one.start for one in chosen)
@@ -58,13 +64,13 @@ def test_the_longest_waiting_panes_are_counted_first_and_within_the_budget_of_ro
 def test_at_least_one_pane_is_counted_whatever_its_size() -> None:
     huge = replace(PANE, records_changed=True, rows=10**9)
 
-    assert choose([huge], NOW, BUDGET) == [huge]
-    assert choose([], NOW, BUDGET) == []
+    assert choose_panes([huge], NOW, BUDGET) == [huge]
+    assert choose_panes([], NOW, BUDGET) == []
 
 
 def test_panes_that_fill_the_budget_are_counted() -> None:
     pane = replace(PANE, records_changed=True, rows=500)
     half = [replace(pane, start=NOW - number * HOUR) for number in (2, 1)]
 
-    assert choose(half, NOW, BUDGET) == half
-    assert choose([*half, PANE], NOW, BUDGET) == half, "what is not due takes no room"
+    assert choose_panes(half, NOW, BUDGET) == half
+    assert choose_panes([*half, PANE], NOW, BUDGET) == half, "what is not due takes no room"

@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 from scipy.stats import lognorm
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.core.typing import Floats, Ints
 from monitor.records.counting import DELAY_EDGES
 from monitor.windows.settling import (
-    Ages,
-    Curve,
-    Delays,
+    DelayCurve,
     LabelledPanes,
-    Settled,
+    ObservableDelays,
+    SettledState,
+    SettlingAges,
     SettlingRule,
+    are_labels_uneven,
     curve_of,
-    settled,
+    judge_settled,
     settling_age,
     settling_ages,
-    uneven,
     usual_coverage,
 )
 
@@ -30,11 +30,11 @@ FINE: Floats = np.asarray(DELAY_EDGES)
 HORIZON = 30 * DAY
 OLD = HORIZON - HORIZON // 50  # a feed that was heard for so long was heard for the horizon
 RULE = SettlingRule(share=0.95, after=None, horizon=HORIZON, pane=HOUR, heard=1_000 * DAY)
-AGES = Ages(settled=2 * DAY, nearly_all=4 * DAY, few=False)
+AGES = SettlingAges(settled=2 * DAY, nearly_all=4 * DAY, few=False)
 NOW = 1_000 * DAY
 
 
-def delays_of(*panes: tuple[float, Sequence[int]]) -> Delays:
+def delays_of(*panes: tuple[float, Sequence[int]]) -> ObservableDelays:
     """Delays of panes of one class: (age at the last count in seconds, numbers of labels by cell)."""
     count, shown = np.zeros((2, 1, len(EDGES) + 1), dtype=np.int64)
     for age, numbers in panes:
@@ -42,23 +42,25 @@ def delays_of(*panes: tuple[float, Sequence[int]]) -> Delays:
         seen = np.asarray(numbers)[: last + 1]
         count[0, : len(seen)] += seen
         shown[0, max(last, 0)] += seen.sum()
-    return Delays(count, shown)
+    return ObservableDelays(count, shown)
 
 
-def joined(*classes: Delays) -> Delays:
-    return Delays(*(np.concatenate([getattr(one, name) for one in classes]) for name in ("count", "shown")))
+def joined(*classes: ObservableDelays) -> ObservableDelays:
+    return ObservableDelays(
+        *(np.concatenate([getattr(one, name) for one in classes]) for name in ("count", "shown"))
+    )
 
 
-def one(delays: Delays) -> tuple[Ints, Ints]:
+def one(delays: ObservableDelays) -> tuple[Ints, Ints]:
     return delays.count[0], delays.shown[0]
 
 
-def drawn(hours: Floats, ages: Floats) -> Delays:
+def drawn(hours: Floats, ages: Floats) -> ObservableDelays:
     """What is seen of delays in panes of these ages: only the shorter ones."""
     cell, last = (np.searchsorted(FINE, many * 3_600, side="right") for many in (hours, ages))
     seen = (hours < ages) & (cell < last)
     count, shown = (np.bincount(many[seen], minlength=len(FINE) + 1) for many in (cell, last - 1))
-    return Delays(count[np.newaxis], shown[np.newaxis])
+    return ObservableDelays(count[np.newaxis], shown[np.newaxis])
 
 
 def panes_of(
@@ -76,9 +78,9 @@ def panes_of(
 
 
 def of(
-    panes: LabelledPanes, *, end: int, ages: Ages = AGES, rule: SettlingRule = RULE, days: int = 7
-) -> Settled:
-    return settled((end - days * DAY, end), NOW, panes, ages, rule, usual_coverage(panes, ages, rule))
+    panes: LabelledPanes, *, end: int, ages: SettlingAges = AGES, rule: SettlingRule = RULE, days: int = 7
+) -> SettledState:
+    return judge_settled((end - days * DAY, end), NOW, panes, ages, rule, usual_coverage(panes, ages, rule))
 
 
 def test_completeness_is_the_product_of_the_reverse_time_survival() -> None:
@@ -132,9 +134,9 @@ def test_the_slowest_class_with_enough_delays_sets_the_age() -> None:
 
     ages = settling_ages(joined(fast, slow), EDGES, horizon=10 * SECOND, share=0.95)
 
-    assert ages == Ages(settled=8 * SECOND, nearly_all=8 * SECOND, few=False)
+    assert ages == SettlingAges(settled=8 * SECOND, nearly_all=8 * SECOND, few=False)
     alone = settling_ages(fast, EDGES, horizon=10 * SECOND, share=0.95)
-    assert alone == Ages(settled=1 * SECOND, nearly_all=2 * SECOND, few=False)
+    assert alone == SettlingAges(settled=1 * SECOND, nearly_all=2 * SECOND, few=False)
 
 
 def test_a_class_with_fewer_than_fifty_delays_has_the_pooled_ones() -> None:
@@ -143,7 +145,7 @@ def test_a_class_with_fewer_than_fifty_delays_has_the_pooled_ones() -> None:
 
     ages = settling_ages(joined(common, rare), EDGES, horizon=10 * SECOND, share=0.95)
 
-    assert ages == Ages(settled=8 * SECOND, nearly_all=8 * SECOND, few=True)
+    assert ages == SettlingAges(settled=8 * SECOND, nearly_all=8 * SECOND, few=True)
     own, pooled = (curve_of(*one(delays), EDGES, 10 * SECOND) for delays in (common, every))
     assert [curve.completeness.tolist() for curve in ages.curves] == [
         own.completeness.tolist(),
@@ -170,14 +172,16 @@ def test_fifty_delays_are_enough() -> None:
 
 
 def test_a_window_is_uneven_where_one_class_is_ahead() -> None:
-    fast, slow = (Curve(np.asarray(reached), np.zeros(3)) for reached in ([0.5, 1.0, 1.0], [0.0, 0.94, 1.0]))
+    fast, slow = (
+        DelayCurve(np.asarray(reached), np.zeros(3)) for reached in ([0.5, 1.0, 1.0], [0.0, 0.94, 1.0])
+    )
     rule = replace(RULE, pane=SECOND, heard=NOW)
     panes = panes_of(1)
 
-    def told(age: float, *curves: Curve) -> bool:
+    def told(age: float, *curves: DelayCurve) -> bool:
         one = replace(panes, start=np.asarray([int(NOW - (age + 0.5) * SECOND)]))
         one = replace(one, **{name: getattr(one, name)[:1] for name in ("records", "labelled")})
-        return uneven((0, NOW), one, replace(AGES, curves=curves), rule, EDGES)
+        return are_labels_uneven((0, NOW), one, replace(AGES, curves=curves), rule, EDGES)
 
     assert [told(age, fast, slow) for age in (1.5, 2.5, 4.5)] == [True, True, False]
     assert not told(1.5, fast), "one class is ahead of nobody"
@@ -188,10 +192,10 @@ def test_without_fifty_delays_of_all_classes_together_windows_wait_for_the_horiz
     few = delays_of((16.0, [20]))
     ages = settling_ages(joined(few, few), EDGES, horizon=HORIZON, share=0.95)
 
-    assert ages == Ages(settled=HORIZON, nearly_all=HORIZON, few=True)
+    assert ages == SettlingAges(settled=HORIZON, nearly_all=HORIZON, few=True)
     assert ages.curves == ()
-    assert of(panes_of(90), end=NOW - HORIZON, ages=ages) is Settled.FEW_DELAYS
-    assert of(panes_of(90), end=NOW - HORIZON + HOUR, ages=ages) is Settled.NO
+    assert of(panes_of(90), end=NOW - HORIZON, ages=ages) is SettledState.FEW_DELAYS
+    assert of(panes_of(90), end=NOW - HORIZON + HOUR, ages=ages) is SettledState.NO
 
 
 def test_the_variance_is_greenwoods() -> None:
@@ -250,24 +254,24 @@ def test_panes_without_records_show_no_delays() -> None:
 def test_a_window_settles_at_the_age_of_its_youngest_pane() -> None:
     panes = panes_of(60)
 
-    assert of(panes, end=NOW - 2 * DAY) is Settled.YES
-    assert of(panes, end=NOW - 2 * DAY + HOUR) is Settled.NO
+    assert of(panes, end=NOW - 2 * DAY) is SettledState.YES
+    assert of(panes, end=NOW - 2 * DAY + HOUR) is SettledState.NO
 
 
 def test_a_window_whose_age_stands_on_few_delays_of_a_class_says_so() -> None:
     few = replace(AGES, few=True)
 
-    assert of(panes_of(60), end=NOW - 2 * DAY, ages=few) is Settled.FEW_DELAYS
-    assert of(panes_of(60), end=NOW - 2 * DAY, ages=few, rule=replace(RULE, after=DAY)) is Settled.YES
+    assert of(panes_of(60), end=NOW - 2 * DAY, ages=few) is SettledState.FEW_DELAYS
+    assert of(panes_of(60), end=NOW - 2 * DAY, ages=few, rule=replace(RULE, after=DAY)) is SettledState.YES
 
 
 def test_settle_after_replaces_the_learnt_age() -> None:
     rule = replace(RULE, after=DAY)
-    unknown = Ages(HORIZON, HORIZON, few=True)
+    unknown = SettlingAges(HORIZON, HORIZON, few=True)
     panes = panes_of(60, labelled=50)
 
-    assert of(panes, end=NOW - DAY, ages=unknown, rule=rule) is Settled.YES
-    assert of(panes, end=NOW - DAY + HOUR, ages=unknown, rule=rule) is Settled.NO
+    assert of(panes, end=NOW - DAY, ages=unknown, rule=rule) is SettledState.YES
+    assert of(panes, end=NOW - DAY + HOUR, ages=unknown, rule=rule) is SettledState.NO
 
 
 def test_with_settle_after_low_coverage_is_a_warning_unless_the_feed_stands_still() -> None:
@@ -276,10 +280,10 @@ def test_with_settle_after_low_coverage_is_a_warning_unless_the_feed_stands_stil
     half = replace(panes, labelled=np.where(panes.start < NOW - 6 * DAY, panes.labelled, 20))
     rule, end = replace(RULE, after=4 * DAY), NOW - 4 * DAY
 
-    assert of(half, end=end, rule=rule) is Settled.LOW_COVERAGE
-    assert of(half, end=end, rule=replace(rule, heard=end + 3 * DAY)) is Settled.LOW_COVERAGE
-    assert of(half, end=end, rule=replace(rule, heard=end + 3 * DAY - 1)) is Settled.NO
-    assert of(panes, end=end, rule=replace(rule, heard=end + DAY)) is Settled.YES
+    assert of(half, end=end, rule=rule) is SettledState.LOW_COVERAGE
+    assert of(half, end=end, rule=replace(rule, heard=end + 3 * DAY)) is SettledState.LOW_COVERAGE
+    assert of(half, end=end, rule=replace(rule, heard=end + 3 * DAY - 1)) is SettledState.NO
+    assert of(panes, end=end, rule=replace(rule, heard=end + DAY)) is SettledState.YES
 
 
 @pytest.mark.parametrize("labelled", [10, 60, 97])
@@ -287,7 +291,7 @@ def test_labels_that_never_come_block_nothing_from_the_first_panes_that_are_old_
     panes = panes_of(9, records=100, labelled=labelled)
 
     assert usual_coverage(panes, AGES, RULE) == labelled / 100
-    assert of(panes, end=NOW - 2 * DAY) is Settled.YES
+    assert of(panes, end=NOW - 2 * DAY) is SettledState.YES
 
 
 def test_young_panes_do_not_lower_what_is_usual() -> None:
@@ -305,7 +309,7 @@ def test_what_the_feed_delivered_lately_is_usual_where_it_is_more() -> None:
     outage = replace(panes, labelled=np.where(last_day, 45, panes.labelled))
 
     assert usual_coverage(panes, AGES, RULE) == 0.9
-    assert of(outage, end=NOW - 2 * DAY) is Settled.NO
+    assert of(outage, end=NOW - 2 * DAY) is SettledState.NO
 
 
 def test_a_window_whose_coverage_is_below_the_usual_one_is_not_settled() -> None:
@@ -313,7 +317,7 @@ def test_a_window_whose_coverage_is_below_the_usual_one_is_not_settled() -> None
     gap = (panes.start >= NOW - 5 * DAY) & (panes.start < NOW - 4 * DAY)
     panes = replace(panes, labelled=np.where(gap, 0, panes.labelled))
 
-    assert of(panes, end=NOW - 2 * DAY) is Settled.NO
+    assert of(panes, end=NOW - 2 * DAY) is SettledState.NO
 
 
 def test_a_long_window_whose_last_day_lacks_labels_is_not_settled() -> None:
@@ -323,7 +327,7 @@ def test_a_long_window_whose_last_day_lacks_labels_is_not_settled() -> None:
     window = (panes.start >= NOW - 32 * DAY) & (panes.start < NOW - 2 * DAY)
     assert panes.labelled[window].sum() / panes.records[window].sum() > 0.95
 
-    assert of(panes, end=NOW - 2 * DAY, days=30) is Settled.NO
+    assert of(panes, end=NOW - 2 * DAY, days=30) is SettledState.NO
 
 
 def test_three_binomial_standard_deviations_below_are_chance() -> None:
@@ -338,8 +342,8 @@ def test_three_binomial_standard_deviations_below_are_chance() -> None:
             labelled=np.where(old, 49, np.where(mine, labelled, 0)),
         )
 
-    assert of(with_labelled(42), end=NOW - 2 * DAY, days=1) is Settled.YES
-    assert of(with_labelled(41), end=NOW - 2 * DAY, days=1) is Settled.NO
+    assert of(with_labelled(42), end=NOW - 2 * DAY, days=1) is SettledState.YES
+    assert of(with_labelled(41), end=NOW - 2 * DAY, days=1) is SettledState.NO
 
 
 def test_a_low_coverage_that_will_not_rise_settles_with_a_warning() -> None:
@@ -347,8 +351,8 @@ def test_a_low_coverage_that_will_not_rise_settles_with_a_warning() -> None:
     gap = (panes.start >= NOW - 6 * DAY) & (panes.start < NOW - 5 * DAY)
     panes = replace(panes, labelled=np.where(gap, 0, panes.labelled))
 
-    assert of(panes, end=NOW - 4 * DAY + HOUR) is Settled.NO
-    assert of(panes, end=NOW - 4 * DAY) is Settled.LOW_COVERAGE
+    assert of(panes, end=NOW - 4 * DAY + HOUR) is SettledState.NO
+    assert of(panes, end=NOW - 4 * DAY) is SettledState.LOW_COVERAGE
 
 
 def test_a_low_coverage_is_no_reason_to_settle_while_the_feed_stands_still() -> None:
@@ -357,9 +361,9 @@ def test_a_low_coverage_is_no_reason_to_settle_while_the_feed_stands_still() -> 
     end = NOW - 7 * DAY
     still = replace(RULE, heard=NOW - 8 * DAY)
 
-    assert of(panes, end=end) is Settled.LOW_COVERAGE
-    assert of(panes, end=end, rule=still) is Settled.NO
-    assert of(panes, end=end, rule=replace(still, heard=end + 4 * DAY)) is Settled.LOW_COVERAGE
+    assert of(panes, end=end) is SettledState.LOW_COVERAGE
+    assert of(panes, end=end, rule=still) is SettledState.NO
+    assert of(panes, end=end, rule=replace(still, heard=end + 4 * DAY)) is SettledState.LOW_COVERAGE
 
 
 def test_a_feed_that_stands_still_does_not_lower_what_is_usual() -> None:
@@ -377,9 +381,9 @@ def test_while_the_feed_is_silent_chance_is_no_excuse() -> None:
     panes = replace(panes, labelled=np.where(panes.start % (12 * HOUR) == 0, np.where(old, 7, 6), 0))
     end = NOW - 2 * DAY
 
-    assert of(panes, end=end) is Settled.YES
-    assert of(panes, end=end, rule=replace(RULE, heard=end + 2 * DAY * 9 // 10)) is Settled.YES
-    assert of(panes, end=end, rule=replace(RULE, heard=end + 2 * DAY * 9 // 10 - 1)) is Settled.NO
+    assert of(panes, end=end) is SettledState.YES
+    assert of(panes, end=end, rule=replace(RULE, heard=end + 2 * DAY * 9 // 10)) is SettledState.YES
+    assert of(panes, end=end, rule=replace(RULE, heard=end + 2 * DAY * 9 // 10 - 1)) is SettledState.NO
 
 
 def test_records_without_any_label_never_settle_silently() -> None:
@@ -388,8 +392,8 @@ def test_records_without_any_label_never_settle_silently() -> None:
     panes = replace(panes, labelled=np.where(panes.start < NOW - 59 * DAY, 1, 0))
 
     assert usual_coverage(panes, AGES, RULE) < 0.001
-    assert of(panes, end=NOW - 2 * DAY) is Settled.NO
-    assert of(panes, end=NOW - 4 * DAY) is Settled.LOW_COVERAGE
+    assert of(panes, end=NOW - 2 * DAY) is SettledState.NO
+    assert of(panes, end=NOW - 4 * DAY) is SettledState.LOW_COVERAGE
 
 
 def test_a_pane_last_counted_whole_long_before_the_age_holds_its_windows() -> None:
@@ -400,8 +404,8 @@ def test_a_pane_last_counted_whole_long_before_the_age_holds_its_windows() -> No
     early = replace(panes, whole_as_of=np.where(mine, end + nine_tenths - 1, NOW))
     late = replace(panes, whole_as_of=np.where(mine, end + nine_tenths, NOW))
 
-    assert of(early, end=NOW - 2 * DAY) is Settled.NO
-    assert of(late, end=NOW - 2 * DAY) is Settled.YES
+    assert of(early, end=NOW - 2 * DAY) is SettledState.NO
+    assert of(late, end=NOW - 2 * DAY) is SettledState.YES
 
 
 def test_a_pane_that_waits_for_its_first_count_holds_its_windows() -> None:
@@ -410,8 +414,8 @@ def test_a_pane_that_waits_for_its_first_count_holds_its_windows() -> None:
 
     known = panes.with_uncounted(lacking)
 
-    assert of(known, end=NOW - 2 * DAY) is Settled.NO
-    assert of(known, end=NOW - 5 * DAY) is Settled.YES
+    assert of(known, end=NOW - 2 * DAY) is SettledState.NO
+    assert of(known, end=NOW - 5 * DAY) is SettledState.YES
     assert known.start.tolist() == panes.start.tolist()
     assert panes.with_uncounted(lacking[:0]) is panes
 
@@ -421,12 +425,14 @@ def test_a_window_without_records_settles_by_its_age() -> None:
     empty = panes.start >= NOW - 20 * DAY
     panes = replace(panes, records=np.where(empty, 0, 50), labelled=np.where(empty, 0, 49))
 
-    assert of(panes, end=NOW - 2 * DAY) is Settled.YES
+    assert of(panes, end=NOW - 2 * DAY) is SettledState.YES
 
 
 def test_unevenness_is_that_of_the_windows_records_by_their_number() -> None:
     """Fast 0.5, slow 0.2 in the young pane of 30 records; 1.0 and 0.9 in the old one of 10."""
-    fast, slow = (Curve(np.asarray(reached), np.zeros(3)) for reached in ([0.5, 1.0, 1.0], [0.2, 0.9, 1.0]))
+    fast, slow = (
+        DelayCurve(np.asarray(reached), np.zeros(3)) for reached in ([0.5, 1.0, 1.0], [0.2, 0.9, 1.0])
+    )
     starts = [int(NOW - (age + 0.5) * SECOND) for age in (2.5, 1.0)]
     panes = LabelledPanes(
         start=np.asarray([0, *starts, NOW - 1]),
@@ -438,7 +444,9 @@ def test_unevenness_is_that_of_the_windows_records_by_their_number() -> None:
     ages = replace(AGES, curves=(fast, slow))
 
     def told(share: float, window: tuple[int, int] = (starts[0], NOW - 1)) -> bool:
-        return uneven(window, panes, ages, replace(RULE, pane=SECOND, heard=NOW, share=share), EDGES)
+        return are_labels_uneven(
+            window, panes, ages, replace(RULE, pane=SECOND, heard=NOW, share=share), EDGES
+        )
 
     ratio = (0.2 * 30 + 0.9 * 10) / (0.5 * 30 + 1.0 * 10)  # 0.6
     assert (told(ratio + 0.001), told(ratio - 0.001)) == (True, False)
@@ -448,4 +456,4 @@ def test_unevenness_is_that_of_the_windows_records_by_their_number() -> None:
     assert not told(0.99, (starts[1] + 1, NOW - 1)), "no pane begins there"
     empty = replace(panes, records=np.asarray([0, 0, 0, 0]))
     rule = replace(RULE, pane=SECOND, heard=NOW, share=0.99)
-    assert not uneven((0, NOW), empty, ages, rule, EDGES)
+    assert not are_labels_uneven((0, NOW), empty, ages, rule, EDGES)

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from monitor.core.typing import Floats
-from monitor.windows.settling import Curve
-from monitor.windows.shares import ReportedSteps, Shares, looked_back
+from monitor.core.array_types import Floats
+from monitor.windows.label_shares import LabelShares, ReportedSteps, look_back_covariance
+from monitor.windows.settling import DelayCurve
 
 EDGES: Floats = np.asarray([1.0, 2.0, 4.0, 8.0, 16.0])
-CURVE = Curve(np.asarray([0.1, 0.3, 0.6, 1.0]), np.asarray([0.4, 0.2, 0.1, 0.0]))
-LATER = Curve(np.asarray([0.0, 0.1, 0.2, 1.0]), np.asarray([np.inf, 0.3, 0.2, 0.0]))
+CURVE = DelayCurve(np.asarray([0.1, 0.3, 0.6, 1.0]), np.asarray([0.4, 0.2, 0.1, 0.0]))
+LATER = DelayCurve(np.asarray([0.0, 0.1, 0.2, 1.0]), np.asarray([np.inf, 0.3, 0.2, 0.0]))
 
 
-def shares(age: list[float], width: float, *curves: Curve) -> Shares:
-    return Shares.of(curves or (CURVE,), EDGES, np.asarray(age), np.full(len(age), width))
+def shares(age: list[float], width: float, *curves: DelayCurve) -> LabelShares:
+    return LabelShares.from_curves(curves or (CURVE,), EDGES, np.asarray(age), np.full(len(age), width))
 
 
 def test_a_share_is_the_mean_of_the_curve_over_the_span() -> None:
@@ -71,8 +71,8 @@ def reported(rng: np.random.Generator, batch: int, steps: int = 120, lags: int =
 def test_looking_back_finds_what_batches_add_and_next_to_nothing_where_delays_are_independent() -> None:
     rng = np.random.default_rng(1)
 
-    alone = looked_back(reported(rng, 1), range(14), 0.2)
-    batches = looked_back(reported(rng, 7), range(14), 0.2)
+    alone = look_back_covariance(reported(rng, 1), range(14), 0.2)
+    batches = look_back_covariance(reported(rng, 7), range(14), 0.2)
 
     assert np.sqrt(alone.diagonal()).max() < 0.02
     assert np.sqrt(batches.diagonal()).min() > 0.05
@@ -83,8 +83,8 @@ def test_looking_back_needs_some_moments_and_something_to_tell() -> None:
     looked = reported(np.random.default_rng(2), 7)
     few = ReportedSteps(looked.count, looked.share, np.arange(120) < 13)
 
-    assert not looked_back(few, range(14), 0.2).any()
-    assert not looked_back(looked, range(50, 60), 0.2).any()
+    assert not look_back_covariance(few, range(14), 0.2).any()
+    assert not look_back_covariance(looked, range(50, 60), 0.2).any()
 
 
 def looked_back_at_by_hand(looked: ReportedSteps, lags: range, least: float) -> Floats:
@@ -119,7 +119,7 @@ def test_looking_back_is_what_each_earlier_moment_would_have_told() -> None:
         looked = reported(np.random.default_rng(seed), batch, steps=70)
         looked.count[:, :20] //= 300  # few labels: of some moments a class has none
         for lags in (range(14), range(3, 9)):
-            found = looked_back(looked, lags, 0.2)
+            found = look_back_covariance(looked, lags, 0.2)
 
             assert found == pytest.approx(looked_back_at_by_hand(looked, lags, 0.2))
 
@@ -130,4 +130,6 @@ def test_looking_back_needs_six_moments() -> None:
 
     for moments, enough in ((5, False), (6, True)):
         known = np.arange(len(looked.known)) < moments + 1
-        assert looked_back(ReportedSteps(looked.count, looked.share, known), lags, 0.2).any() == enough
+        assert (
+            look_back_covariance(ReportedSteps(looked.count, looked.share, known), lags, 0.2).any() == enough
+        )

@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
-from monitor.windows.ends import nominal_length, window_of
-from monitor.windows.units import LONGEST, largest_pane, longest, newest_start, weeks_before
+from monitor.windows.calendar_units import (
+    LONGEST,
+    largest_pane,
+    longest_unit_length,
+    newest_start,
+    weeks_before,
+)
+from monitor.windows.window_ends import nominal_length, window_of
 
 VIENNA = "Europe/Vienna"
 PERIODS = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q"}
@@ -22,7 +28,7 @@ moments = st.integers(from_iso("2001-01-01"), from_iso("2037-01-01"))
 def nothing_is_remembered() -> None:
     """What tests before have asked for is made anew."""
     largest_pane.cache_clear()
-    longest.cache_clear()
+    longest_unit_length.cache_clear()
 
 
 def by_pandas(unit: str, zone: str, moment: int) -> int:
@@ -44,7 +50,7 @@ def test_calendar_windows_tile_the_time_and_are_made_of_whole_panes(
     window = window_of(unit, pane, zone=zone)
 
     end = window.newest_end(moment)
-    start = window.start(end)
+    start = window.start_of(end)
 
     assert start < end <= moment
     assert window.newest_end(end) == end
@@ -64,7 +70,7 @@ def test_the_months_of_both_clock_changes_in_vienna(end: str, start: str, hours:
     month = window_of("month", HOUR, zone=VIENNA)
 
     assert to_iso(month.newest_end(from_iso(end) + 12 * HOUR)) == end
-    assert to_iso(month.start(from_iso(end))) == start
+    assert to_iso(month.start_of(from_iso(end))) == start
     assert from_iso(end) - from_iso(start) == hours * HOUR
 
 
@@ -93,8 +99,8 @@ def test_the_largest_pane_divides_every_start(unit: str, zone: str, pane: int) -
 
 
 def test_a_unit_that_holds_the_end_of_summer_time_has_an_hour_more() -> None:
-    assert longest("week", VIENNA) == 7 * DAY + HOUR
-    assert longest("month", "UTC") == nominal_length("month") == 31 * DAY
+    assert longest_unit_length("week", VIENNA) == 7 * DAY + HOUR
+    assert longest_unit_length("month", "UTC") == nominal_length("month") == 31 * DAY
     assert nominal_length("7d") == 7 * DAY
 
 
@@ -119,7 +125,7 @@ def test_a_day_that_a_zone_left_out_is_none() -> None:
     end = day.newest_end(from_iso("2011-12-30T12:00:00Z"))
 
     assert to_iso(end) == "2011-12-30T10:00:00Z"
-    assert to_iso(day.start(end)) == "2011-12-29T10:00:00Z"
+    assert to_iso(day.start_of(end)) == "2011-12-29T10:00:00Z"
 
 
 @given(moments, st.integers(1, 8))
@@ -140,13 +146,13 @@ def test_earlier_hours_lie_whole_weeks_back_and_do_not_overlap(name: str, back: 
     window = window_of(name, HOUR)
     end = window.newest_end(from_iso("2013-06-12"))
 
-    assert window.earlier(end, back) == (window.start(end) - days * DAY, end - days * DAY)
-    assert window.earlier(end, 1)[1] <= window.start(end)
+    assert window.earlier_span(end, back) == (window.start_of(end) - days * DAY, end - days * DAY)
+    assert window.earlier_span(end, 1)[1] <= window.start_of(end)
 
 
 def test_earlier_hours_are_those_of_the_local_clock() -> None:
     window = window_of("1h", HOUR, zone=VIENNA)
 
-    start, end = window.earlier(from_iso("2013-04-02T08:00:00Z"), 1)  # 9 to 10 in summer time
+    start, end = window.earlier_span(from_iso("2013-04-02T08:00:00Z"), 1)  # 9 to 10 in summer time
 
     assert (to_iso(start), to_iso(end)) == ("2013-03-26T08:00:00Z", "2013-03-26T09:00:00Z")

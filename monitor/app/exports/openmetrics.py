@@ -8,21 +8,21 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, BinaryIO
 
-from monitor.app.exports.files import Chosen, put_in_place
-from monitor.app.kept import KeptRun
-from monitor.exposition import names
-from monitor.exposition.history import END, lines_of, of_alerts, of_moments
-from monitor.exposition.page import MetricFamily, families
-from monitor.exposition.selection import shown
+from monitor.app.exports.export_files import KeptSelection, put_in_place
+from monitor.app.kept_run import KeptRun
+from monitor.exposition import metric_names
+from monitor.exposition.history_samples import END, lines_of, of_alerts, of_moments
+from monitor.exposition.metrics_page import MetricFamily, metric_families
+from monitor.exposition.series_selection import shown_measures
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.rows import MeasurementRow
-from monitor.specs.model import ModelSpec
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.specs.model_spec import ModelSpec
 from monitor.store.measurements import timelines
 
-_OF_WINDOWS = frozenset({names.WINDOW_END, names.WINDOW_RECORDS, names.WINDOW_COVERAGE})
+_OF_WINDOWS = frozenset({metric_names.WINDOW_END, metric_names.WINDOW_RECORDS, metric_names.WINDOW_COVERAGE})
 
 
-def export_openmetrics(kept: KeptRun, file: Path, chosen: Chosen) -> int:
+def export_openmetrics(kept: KeptRun, file: Path, chosen: KeptSelection) -> int:
     """Write the series of configured models to a file; return the number of samples.
 
     Families and labels are those of `/metrics`. A value stands at the end of its window: that of the newest
@@ -37,9 +37,9 @@ def export_openmetrics(kept: KeptRun, file: Path, chosen: Chosen) -> int:
     StoreError
         if the store does not answer, or the file cannot be written.
     """
-    specs = {name: kept.spec(name) for name in kept.names(chosen.model)}
+    specs = {name: kept.find_spec(name) for name in kept.model_names(chosen.model)}
     with put_in_place(file, kept.store) as out:
-        written = _write_measurements(out, specs, _rows(kept, specs, chosen))
+        written = _write_measurements(out, specs, _kept_rows(kept, specs, chosen))
         if chosen.measure is None and chosen.window is None:
             for family, lines in _of_cycles(kept, specs, chosen):
                 out.writelines([family.head, *lines] if lines else [])
@@ -48,17 +48,17 @@ def export_openmetrics(kept: KeptRun, file: Path, chosen: Chosen) -> int:
     return written
 
 
-def _rows(
-    kept: KeptRun, specs: Mapping[str, ModelSpec], chosen: Chosen
+def _kept_rows(
+    kept: KeptRun, specs: Mapping[str, ModelSpec], chosen: KeptSelection
 ) -> Iterator[tuple[str, MeasurementRow]]:
-    measures = shown() if chosen.measure is None else shown() & {chosen.measure}
-    return timelines.stream(
+    measures = shown_measures() if chosen.measure is None else shown_measures() & {chosen.measure}
+    return timelines.stream_timelines(
         kept.store.engine,
         kept.store.run,
         specs,
         measures,
-        [measure.name for measure in CATALOGUE if names.has_truth(measure)],
-        against=("", names.REFERENCE),
+        [measure.name for measure in CATALOGUE if metric_names.has_truth(measure)],
+        against=("", metric_names.REFERENCE),
         window=chosen.window,
         ends=(chosen.start, chosen.end),
         as_of=chosen.as_of,
@@ -79,13 +79,13 @@ def _write_measurements(
                         waiting[family] = files.enter_context(TemporaryFile())
                     waiting[family].write(line)
                     written += 1
-            _flush(out, waiting, waiting.keys() - _OF_WINDOWS)
-        _flush(out, waiting, set(waiting))  # facts of windows stand with several measures
+            _flush_families(out, waiting, waiting.keys() - _OF_WINDOWS)
+        _flush_families(out, waiting, set(waiting))  # facts of windows stand with several measures
     return written
 
 
-def _flush(out: BinaryIO, waiting: dict[str, IO[bytes]], whole: set[str]) -> None:
-    for family in families():
+def _flush_families(out: BinaryIO, waiting: dict[str, IO[bytes]], whole: set[str]) -> None:
+    for family in metric_families():
         if family.name in whole:
             with waiting.pop(family.name) as lines:
                 lines.seek(0)
@@ -94,13 +94,13 @@ def _flush(out: BinaryIO, waiting: dict[str, IO[bytes]], whole: set[str]) -> Non
 
 
 def _of_cycles(
-    kept: KeptRun, specs: Mapping[str, ModelSpec], chosen: Chosen
+    kept: KeptRun, specs: Mapping[str, ModelSpec], chosen: KeptSelection
 ) -> Iterator[tuple[MetricFamily, list[bytes]]]:
     bounds = [moment for moment in (chosen.end, chosen.as_of) if moment is not None]
     moments: dict[str, list[int]] = {model: [] for model in specs}
-    for model, behind in kept.store.provenance(chosen.model):
+    for model, behind in kept.store.read_provenance(chosen.model):
         if model in moments and (chosen.start or 0) < behind.as_of <= min(bounds, default=behind.as_of):
             moments[model].append(behind.as_of)
     yield from of_moments(moments)
-    alerts = kept.store.alerts(chosen.model, ended=True, as_of=chosen.as_of)
+    alerts = kept.store.read_alerts(chosen.model, ended=True, as_of=chosen.as_of)
     yield from of_alerts([(specs[model], alert) for model, alert in alerts if model in specs], moments)

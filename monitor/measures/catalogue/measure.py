@@ -3,10 +3,10 @@
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum, Flag, StrEnum, auto
 
-from monitor.records.reading import Task
+from monitor.records.reading import ModelTask
 
 
-class Unit(StrEnum):
+class MeasureUnit(StrEnum):
     """Unit of a measure's value."""
 
     RATIO = "ratio"
@@ -18,7 +18,7 @@ class Unit(StrEnum):
     AMOUNT = "amount"
 
 
-class Direction(StrEnum):
+class BetterDirection(StrEnum):
     """Which way is better."""
 
     HIGHER = "higher"
@@ -26,7 +26,7 @@ class Direction(StrEnum):
     NONE = "none"
 
 
-class Family(StrEnum):
+class MeasureFamily(StrEnum):
     """What a measure is about."""
 
     PERFORMANCE = "performance"
@@ -45,14 +45,14 @@ class Family(StrEnum):
     LOG = "log"  # of the log as a whole, found by its audit: no window has them
 
 
-class Yardstick(Enum):
+class ChanceYardstick(Enum):
     """What chance gives: another measure is read beside it."""
 
     CRITICAL = auto()  # value that the other measure exceeds with probability 1 - level by chance
     P_VALUE = auto()  # probability of what was found, by chance
 
 
-class Exposure(Flag):
+class MeasureExposure(Flag):
     """What has a series in `/metrics`, besides the headlines of whole models."""
 
     NOTHING = 0
@@ -62,34 +62,50 @@ class Exposure(Flag):
     WINDOW = auto()  # the window itself, once for the whole and each stratum, under a name of its own
 
 
-ALL = frozenset(Task)
-BINARY = frozenset({Task.BINARY})
-MANY_CLASSES = frozenset({Task.MULTICLASS})
-CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
-NUMBERS = frozenset({Task.REGRESSION})
+ALL = frozenset(ModelTask)
+BINARY = frozenset({ModelTask.BINARY})
+MANY_CLASSES = frozenset({ModelTask.MULTICLASS})
+CLASSES = frozenset({ModelTask.BINARY, ModelTask.MULTICLASS})
+NUMBERS = frozenset({ModelTask.REGRESSION})
 ALWAYS = frozenset(
-    {Family.PERFORMANCE, Family.QUALITY, Family.LABELS, Family.VOLUME, Family.DAILY, Family.LOG}
+    {
+        MeasureFamily.PERFORMANCE,
+        MeasureFamily.QUALITY,
+        MeasureFamily.LABELS,
+        MeasureFamily.VOLUME,
+        MeasureFamily.DAILY,
+        MeasureFamily.LOG,
+    }
 )
-OPTIONAL_FAMILIES = frozenset(Family) - ALWAYS
+OPTIONAL_FAMILIES = frozenset(MeasureFamily) - ALWAYS
 DEFAULT_FAMILIES = {  # averages of two classes say little that the positive one does not
-    Task.BINARY: OPTIONAL_FAMILIES - {Family.DISTANCES, Family.AVERAGES},
-    Task.MULTICLASS: OPTIONAL_FAMILIES - {Family.DISTANCES, Family.GAINS},
-    Task.REGRESSION: OPTIONAL_FAMILIES - {Family.DISTANCES},
+    ModelTask.BINARY: OPTIONAL_FAMILIES - {MeasureFamily.DISTANCES, MeasureFamily.AVERAGES},
+    ModelTask.MULTICLASS: OPTIONAL_FAMILIES - {MeasureFamily.DISTANCES, MeasureFamily.GAINS},
+    ModelTask.REGRESSION: OPTIONAL_FAMILIES - {MeasureFamily.DISTANCES},
 }
 WITH_TRUTH = frozenset(  # their series say on which labels they stand
     {
-        Family.PERFORMANCE,
-        Family.AVERAGES,
-        Family.GAINS,
-        Family.CALIBRATION,
-        Family.LABELS,
-        Family.COMPARISON,
+        MeasureFamily.PERFORMANCE,
+        MeasureFamily.AVERAGES,
+        MeasureFamily.GAINS,
+        MeasureFamily.CALIBRATION,
+        MeasureFamily.LABELS,
+        MeasureFamily.COMPARISON,
     }
 )
-OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES})  # comparisons: no difference is made of them
-WITH_REFERENCE = OF_SHIFT | {Family.VALUES}  # stand on what the reference leads one to expect
+OF_SHIFT = frozenset(
+    {MeasureFamily.SHIFT, MeasureFamily.DISTANCES}
+)  # comparisons: no difference is made of them
+WITH_REFERENCE = OF_SHIFT | {MeasureFamily.VALUES}  # stand on what the reference leads one to expect
 _OF_STRATA = frozenset(
-    {Family.PERFORMANCE, Family.LABELS, Family.VOLUME, Family.ESTIMATE, Family.QUALITY, Family.SHIFT}
+    {
+        MeasureFamily.PERFORMANCE,
+        MeasureFamily.LABELS,
+        MeasureFamily.VOLUME,
+        MeasureFamily.ESTIMATE,
+        MeasureFamily.QUALITY,
+        MeasureFamily.SHIFT,
+    }
 )
 
 
@@ -102,10 +118,10 @@ class Measure:
     name: str
     definition: str  # formula, and what happens in edge cases
     _: KW_ONLY
-    family: Family
-    tasks: frozenset[Task] = ALL  # models that have it
-    unit: Unit = Unit.RATIO
-    direction: Direction = Direction.NONE
+    family: MeasureFamily
+    tasks: frozenset[ModelTask] = ALL  # models that have it
+    unit: MeasureUnit = MeasureUnit.RATIO
+    direction: BetterDirection = BetterDirection.NONE
     interval: str | None = None  # how its interval is found; None: it has none
     source: str = ""  # of the definition or the interval
     # exposed by default for the whole model, measured of strata; of performance also compared with the
@@ -118,7 +134,7 @@ class Measure:
     critical: str | None = None  # name of the measure that is its critical value; None: it has none
     # name of the measure that stands in for an interval, where that is no critical value; None: none does.
     beside: str | None = None
-    yardstick: Yardstick | None = None  # what of chance it is itself; None: it is none
+    yardstick: ChanceYardstick | None = None  # what of chance it is itself; None: it is none
     rate: bool = False  # a share of records, with the interval of a rate
     bootstrap: bool = False  # its interval needs resamples
     total: bool = False  # it grows with the number of records: not compared between windows
@@ -129,10 +145,12 @@ class Measure:
     cumulative: bool = False
     of_challenger: bool = False  # it compares champion and challenger
     estimates: str = ""  # name of the measure that it estimates, or whose estimate's error it is; empty: none
-    nowcast: frozenset[Task] = frozenset()  # models that have a nowcast of it
+    nowcast: frozenset[ModelTask] = frozenset()  # models that have a nowcast of it
     percent: bool = True  # False: a ratio that the field tells as 0.731, not as 73.1 %
     moment: bool = False  # its seconds are a Unix time
-    exposed: Exposure = Exposure.NOTHING  # what has a series, besides the headlines of whole models
+    exposed: MeasureExposure = (
+        MeasureExposure.NOTHING
+    )  # what has a series, besides the headlines of whole models
 
     @property
     def has_interval(self) -> bool:
@@ -148,13 +166,13 @@ class Measure:
     @property
     def of_whole(self) -> bool:
         """Whether the whole model's values are exposed by default."""
-        return self.headline or Exposure.WHOLE in self.exposed
+        return self.headline or MeasureExposure.WHOLE in self.exposed
 
     @property
     def of_strata(self) -> bool:
         """Whether versions, segments and arms have it: headlines and critical values."""
         return (
-            (self.headline or self.yardstick is Yardstick.CRITICAL)
+            (self.headline or self.yardstick is ChanceYardstick.CRITICAL)
             and self.family in _OF_STRATA
             and not self.whole_only
         )

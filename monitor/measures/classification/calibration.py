@@ -8,23 +8,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monitor.core.array_types import Floats, Ints, Singles
 from monitor.core.measurement import LEVEL, Measurement, Reason
-from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.classification.discrimination import without_a_class
 from monitor.measures.classification.recalibration import fit_results
-from monitor.measures.options import Options, Result
-from monitor.measures.statistics.intervals import normal, quantiles
-from monitor.measures.statistics.ranked import (
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.statistics.intervals import normal_interval, row_quantiles
+from monitor.measures.statistics.ranked_scores import (
     GROUPS,
-    Ranked,
-    Resamples,
-    Spread,
+    RankedScores,
+    ResampleSpread,
+    ScoreResamples,
     at_least_tiny,
-    curve,
-    merged,
-    normals,
+    curve_table,
+    fixed_normals,
+    merge_score_cells,
 )
-from monitor.states.views import Sums
+from monitor.states.views import ExactSums
 
 _ROUNDING = 1e-13  # of a difference of two sums, relative to them
 PER_GROUP = 10  # records a group must have on average
@@ -37,21 +37,21 @@ _TABLE = ("lowest_score", "highest_score", "records", "mean_probability", "posit
 class RankedProbabilities:
     """Ranked scores as probabilities."""
 
-    ranked: Ranked
+    ranked: RankedScores
     # middle, half: shape (cells,): middle and half the width of each cell.
     middle: Floats
     half: Floats
     weighted: Floats  # sum of the records' middles
 
     @classmethod
-    def of(cls, ranked: Ranked) -> "RankedProbabilities":
+    def from_ranked(cls, ranked: RankedScores) -> "RankedProbabilities":
         """Probabilities of cells that are bounded: the scores' range is [0, 1]."""
         middle, half = (ranked.lower + ranked.upper) / 2, (ranked.upper - ranked.lower) / 2
         return cls(ranked, middle, half, ranked.records * middle)
 
 
 @dataclass(frozen=True, slots=True)
-class Reliability:
+class ReliabilityGroups:
     """Groups of about equally many records, the highest scores first."""
 
     # records, positives: int64, shape (groups,).
@@ -66,7 +66,7 @@ class Reliability:
     upper: Floats
 
     @classmethod
-    def of(cls, scored: RankedProbabilities, start: Ints) -> "Reliability":
+    def from_cells(cls, scored: RankedProbabilities, start: Ints) -> "ReliabilityGroups":
         """Groups that begin at the given cells."""
         ranked, n = scored.ranked, scored.ranked.records
         records, positives = (np.add.reduceat(side, start).astype(np.int64) for side in (n, ranked.positive))
@@ -84,7 +84,7 @@ class Reliability:
         return self.mean - self.positives / self.records
 
 
-def mean_results(scored: RankedProbabilities, level: float = LEVEL) -> Iterator[Result]:
+def mean_results(scored: RankedProbabilities, level: float = LEVEL) -> Iterator[MeasureResult]:
     """Mean predicted probability, and that less the share of positives: calibration in the large.
 
     Intervals: those of means, by the variances of the cells' middles and of these less the labels.
@@ -93,7 +93,7 @@ def mean_results(scored: RankedProbabilities, level: float = LEVEL) -> Iterator[
     names = ("mean_predicted_probability", "calibration_in_the_large")
     if n == 0:
         for name in names:
-            yield Result(name, "", Measurement.absent(Reason.NO_LABELS, n=0))
+            yield MeasureResult(name, "", Measurement.without_value(Reason.NO_LABELS, n=0))
         return
     first, second = float(scored.weighted.sum()) / n, float(scored.weighted @ scored.middle) / n
     of_positives, off = (
@@ -104,11 +104,13 @@ def mean_results(scored: RankedProbabilities, level: float = LEVEL) -> Iterator[
     for name, (value, square, lowest) in zip(names, moments, strict=True):
         variance = square - value * value
         sure = variance > _ROUNDING * square and n > 1
-        interval = normal(value, variance / (n - 1), level, lowest=lowest, highest=1.0) if sure else None
-        yield Result(name, "", Measurement(value, n, None, interval, off))
+        interval = (
+            normal_interval(value, variance / (n - 1), level, lowest=lowest, highest=1.0) if sure else None
+        )
+        yield MeasureResult(name, "", Measurement(value, n, None, interval, off))
 
 
-def brier_skill_score(scored: RankedProbabilities, losses: Sums, level: float = LEVEL) -> Measurement:
+def brier_skill_score(scored: RankedProbabilities, losses: ExactSums, level: float = LEVEL) -> Measurement:
     """Skill 1 - B / (r (1 - r)): Brier score B against that of always predicting the base rate r.
 
     Exact. The interval is the delta method's on the means of loss and label; their variances and covariance
@@ -117,40 +119,40 @@ def brier_skill_score(scored: RankedProbabilities, losses: Sums, level: float = 
     ranked, n = scored.ranked, scored.ranked.n
     if not ranked.two:
         return without_a_class(n)
-    r, brier = ranked.positives / n, float(losses.mean("brier"))
+    r, brier = ranked.positives / n, float(losses.exact_mean("brier"))
     spread = r * (1 - r)
     by_loss, by_label = -1 / spread, brier * (1 - 2 * r) / spread**2
     of_positive = by_loss * ((1 - scored.middle) ** 2 - brier) + by_label * (1 - r)
     of_negative = by_loss * (scored.middle**2 - brier) - by_label * r
     square = float(ranked.positive @ of_positive**2 + ranked.negative @ of_negative**2)
     value = 1 - brier / spread
-    return Measurement(value, n, None, normal(value, square / n / (n - 1), level, highest=1.0))
+    return Measurement(value, n, None, normal_interval(value, square / n / (n - 1), level, highest=1.0))
 
 
 def group_results(
     scored: RankedProbabilities,
-    resamples: Resamples | None,
-    spreads: Mapping[str, Spread],
-    options: Options,
+    resamples: ScoreResamples | None,
+    spreads: Mapping[str, ResampleSpread],
+    options: MeasureOptions,
     rng: np.random.Generator | None,
-) -> Iterator[Result]:
+) -> Iterator[MeasureResult]:
     """All measures of calibration that need groups; without resamples values alone."""
     ranked = scored.ranked
     if too_few(ranked.n):
         reason = Reason.TOO_FEW if ranked.n else Reason.NO_LABELS
         for name in (*_NAMES, *(f"{name}_critical" for name in _NAMES[:2])):
-            yield Result(name, "", Measurement.absent(reason, n=ranked.n))
+            yield MeasureResult(name, "", Measurement.without_value(reason, n=ranked.n))
         return
-    first, group = merged(ranked) if resamples is None else (resamples.first, resamples.group)
-    reliability = Reliability.of(scored, first[group])
+    first, group = merge_score_cells(ranked) if resamples is None else (resamples.first, resamples.group)
+    reliability = ReliabilityGroups.from_cells(scored, first[group])
     yield from error_results(scored, reliability, spreads)
     if rng is not None:
         yield from critical_results(reliability, ranked.n, options.resamples, rng, options.level)
 
 
 def error_results(
-    scored: RankedProbabilities, reliability: Reliability, spreads: Mapping[str, Spread]
-) -> Iterator[Result]:
+    scored: RankedProbabilities, reliability: ReliabilityGroups, spreads: Mapping[str, ResampleSpread]
+) -> Iterator[MeasureResult]:
     """Expected, maximum and squared calibration error over the groups.
 
     Expected: Σ n_b/n |gap_b|. Maximum: max |gap_b|. Squared: Σ n_b/n (gap_b² - r_b (1 - r_b) / (n_b - 1)),
@@ -163,7 +165,7 @@ def error_results(
     n, gap = scored.ranked.n, np.abs(reliability.gap)
     weight, off = reliability.records / n, reliability.off
     rate = reliability.positives / reliability.records
-    table = curve(
+    table = curve_table(
         _TABLE,
         reliability.lower[::-1],
         reliability.upper[::-1],
@@ -182,30 +184,30 @@ def error_results(
     )
     for name, value, resolution, lowest in rows:
         spread = spreads.get(name)
-        interval = spread.basic(value, lowest, 1.0) if spread else None
+        interval = spread.basic_interval(value, lowest, 1.0) if spread else None
         detail = table if name == _NAMES[0] else None
-        yield Result(name, "", Measurement(value, n, None, interval, resolution, detail))
+        yield MeasureResult(name, "", Measurement(value, n, None, interval, resolution, detail))
 
 
 def critical_results(
-    reliability: Reliability, n: int, resamples: int, rng: np.random.Generator, level: float
-) -> Iterator[Result]:
+    reliability: ReliabilityGroups, n: int, resamples: int, rng: np.random.Generator, level: float
+) -> Iterator[MeasureResult]:
     """Values that the expected and the maximum error exceed with probability 1 - level if calibrated."""
     gap = np.abs(calibrated_gaps(reliability, resamples, rng))
     weight = (reliability.records / n).astype(np.float32)
-    limits = quantiles(np.sort(np.stack([weight @ gap, gap.max(axis=0)]), axis=1), level)
+    limits = row_quantiles(np.sort(np.stack([weight @ gap, gap.max(axis=0)]), axis=1), level)
     for name, value in zip(_NAMES, limits, strict=False):
-        yield Result(f"{name}_critical", "", Measurement(value, n))
+        yield MeasureResult(f"{name}_critical", "", Measurement(value, n))
 
 
-def calibrated_gaps(reliability: Reliability, resamples: int, rng: np.random.Generator) -> Singles:
+def calibrated_gaps(reliability: ReliabilityGroups, resamples: int, rng: np.random.Generator) -> Singles:
     """Gaps of perfectly calibrated scores, shape (groups, resamples).
 
     Normal, but for groups in which less than one record of a class is expected: binomial.
     """
     expected = reliability.records * reliability.mean
     spread = np.sqrt(reliability.variance) / reliability.records
-    gaps = normals(0, resamples)[: len(expected)] * spread.astype(np.float32)[:, None]
+    gaps = fixed_normals(0, resamples)[: len(expected)] * spread.astype(np.float32)[:, None]
     rare = np.flatnonzero(np.minimum(expected, reliability.records - expected) < _NORMAL_FROM)
     if len(rare):
         trials, chance = reliability.records[rare, None], reliability.mean[rare, None]
@@ -214,7 +216,7 @@ def calibrated_gaps(reliability: Reliability, resamples: int, rng: np.random.Gen
     return gaps
 
 
-def statistics(resamples: Resamples, scored: RankedProbabilities) -> dict[str, Singles]:
+def calibration_statistics(resamples: ScoreResamples, scored: RankedProbabilities) -> dict[str, Singles]:
     """Calibration errors of the counts and of each resample."""
     first, group, n = resamples.first, resamples.group, scored.ranked.n
     mean = np.add.reduceat(scored.weighted, first) / np.add.reduceat(scored.ranked.records, first)
@@ -231,7 +233,7 @@ def statistics(resamples: Resamples, scored: RankedProbabilities) -> dict[str, S
     return dict(zip(_NAMES, drawn, strict=True))
 
 
-def results(scored: RankedProbabilities, level: float) -> Iterator[Result]:
+def score_calibration_results(scored: RankedProbabilities, level: float) -> Iterator[MeasureResult]:
     """All measures of calibration that need no groups and no losses."""
     yield from mean_results(scored, level)
     yield from fit_results(scored.ranked, level)

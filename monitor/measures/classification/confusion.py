@@ -9,15 +9,15 @@ from typing import TypeAlias
 
 import numpy as np
 
+from monitor.core.array_types import Floats
 from monitor.core.measurement import Interval, Measurement, Reason
-from monitor.core.typing import Floats
-from monitor.measures.catalogue.confusion import CONFUSION_ROWS
-from monitor.measures.catalogue.measure import ALWAYS, Family
+from monitor.measures.catalogue.confusion_measures import CONFUSION_ROWS
+from monitor.measures.catalogue.measure import ALWAYS, MeasureFamily
 from monitor.measures.classification import confusion_statistics as statistics
-from monitor.measures.classification.confusion_statistics import Draws, Statistic, draws
-from monitor.measures.options import Options, Result
-from monitor.measures.statistics.intervals import RATE_INTERVALS, percentiles, rate
-from monitor.states.views import Confusion
+from monitor.measures.classification.confusion_statistics import ResampledSums, Statistic, resample_sums
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.statistics.intervals import RATE_INTERVALS, percentile_intervals, rate_measurement
+from monitor.states.views import ConfusionCounts
 
 UNSEEN = "(unseen)"
 OF_ALL: Mapping[str, Statistic] = {
@@ -30,10 +30,10 @@ OF_ALL: Mapping[str, Statistic] = {
     "f1_micro": statistics.pooled_f1s,
     "f1_weighted": statistics.weighted_f1s,
     "matthews_corrcoef": statistics.matthews_correlations,
-    "cohen_kappa_score": statistics.kappas,
+    "cohen_kappa_score": statistics.kappa_values,
 }
 OF_AMOUNTS: Mapping[str, Statistic] = {
-    "profit": statistics.profits,
+    "profit": statistics.profit_sums,
     "profit_per_record": statistics.profits_per_record,
 }
 ALIASES: Mapping[str, str] = {"average_class_accuracy": "recall_macro"}
@@ -43,7 +43,7 @@ Share: TypeAlias = tuple[int, int, Reason]
 
 
 @dataclass(frozen=True, slots=True)
-class Margins:
+class ConfusionMargins:
     """Sums of the confusion counts."""
 
     n: int  # all records
@@ -53,14 +53,14 @@ class Margins:
     right: list[int]  # records of each known class that were predicted so
 
     @classmethod
-    def of(cls, confusion: Confusion) -> "Margins":
+    def from_confusion(cls, confusion: ConfusionCounts) -> "ConfusionMargins":
         """Margins of the counts."""
         counts = confusion.counts
         actual = counts.sum(axis=1).tolist()
         return cls(sum(actual), actual, counts.sum(axis=0).tolist(), counts.diagonal().tolist()[:-1])
 
 
-def shares(margins: Margins) -> dict[str, Share]:
+def class_shares(margins: ConfusionMargins) -> dict[str, Share]:
     """Rates of all classes together.
 
     A record of an *unseen* class is an error, even where an unseen class was predicted. The mean recall that
@@ -79,7 +79,7 @@ def shares(margins: Margins) -> dict[str, Share]:
     }
 
 
-def shares_of_class(margins: Margins, position: int) -> dict[str, Share]:
+def shares_of_class(margins: ConfusionMargins, position: int) -> dict[str, Share]:
     """Rates of the class at a position against all others."""
     n, right = margins.n, margins.right[position]
     actual, predicted = margins.actual[position], margins.predicted[position]
@@ -95,44 +95,46 @@ def shares_of_class(margins: Margins, position: int) -> dict[str, Share]:
     }
 
 
-def absent_classes(margins: Margins) -> Measurement:
+def absent_classes(margins: ConfusionMargins) -> Measurement:
     """Known classes without a labelled record."""
     if margins.n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     return Measurement(value=float(margins.actual[:-1].count(0)), n=margins.n)
 
 
-def results(confusion: Confusion, options: Options, rng: np.random.Generator | None) -> Iterator[Result]:
+def confusion_results(
+    confusion: ConfusionCounts, options: MeasureOptions, rng: np.random.Generator | None
+) -> Iterator[MeasureResult]:
     """Measures of the confusion counts: all of them of the whole, else the headline ones.
 
     A class is named in the subject where there are several; the measures of two are of the positive one.
     """
-    margins, k = Margins.of(confusion), len(confusion.classes)
+    margins, k = ConfusionMargins.from_confusion(confusion), len(confusion.classes)
     resamples = options.resamples if rng is not None else 0
-    wanted = _wanted(options.families, whole=options.whole)
+    wanted = _wanted_names(options.families, whole=options.whole)
     subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(confusion.classes)}
-    yield from _rates(margins, wanted, subjects, options)
+    yield from _rate_results(margins, wanted, subjects, options)
     amounts = amounts_of(confusion.classes, options.profit) if options.profit else None
-    sums = draws(confusion, amounts, resamples, rng)
-    yield from _resampled(sums, wanted, list(subjects.values()), options)
+    sums = resample_sums(confusion, amounts, resamples, rng)
+    yield from _resampled_results(sums, wanted, list(subjects.values()), options)
     if "absent_classes" in wanted:
-        yield Result("absent_classes", "", absent_classes(margins))
+        yield MeasureResult("absent_classes", "", absent_classes(margins))
     if "confusion_records" in wanted:
-        yield from _cells(confusion, margins.n)
+        yield from _cell_results(confusion, margins.n)
 
 
 @lru_cache(maxsize=64)
-def _wanted(families: frozenset[Family], *, whole: bool) -> frozenset[str]:
+def _wanted_names(families: frozenset[MeasureFamily], *, whole: bool) -> frozenset[str]:
     """Names of the measures of the families, or of their headlines alone."""
     chosen = [measure for measure in CONFUSION_ROWS if measure.family in families | ALWAYS]
     return frozenset(measure.name for measure in chosen if whole or measure.headline)
 
 
-def _rates(
-    margins: Margins, wanted: AbstractSet[str], subjects: Mapping[int, str], options: Options
-) -> Iterator[Result]:
+def _rate_results(
+    margins: ConfusionMargins, wanted: AbstractSet[str], subjects: Mapping[int, str], options: MeasureOptions
+) -> Iterator[MeasureResult]:
     bounds = RATE_INTERVALS[options.rate_interval]
-    rated = [("", shares(margins))]
+    rated = [("", class_shares(margins))]
     rated += [(subject, shares_of_class(margins, at)) for at, subject in subjects.items()]
     if len(margins.right) == 2:
         rated.append(("", {"specificity": shares_of_class(margins, 0)["recall"]}))
@@ -142,13 +144,13 @@ def _rates(
             if name in wanted:
                 if share not in measured:
                     having, of, reason = share
-                    measured[share] = rate(having, of, options.level, reason, bounds)
-                yield Result(name, subject, measured[share])
+                    measured[share] = rate_measurement(having, of, options.level, reason, bounds)
+                yield MeasureResult(name, subject, measured[share])
 
 
-def _resampled(
-    sums: Draws, wanted: AbstractSet[str], subjects: list[str], options: Options
-) -> Iterator[Result]:
+def _resampled_results(
+    sums: ResampledSums, wanted: AbstractSet[str], subjects: list[str], options: MeasureOptions
+) -> Iterator[MeasureResult]:
     """Values of the statistics, and the percentile intervals of their resamples, all sorted at once."""
     names, rows = [], []
     first = len(sums.right) - len(subjects)
@@ -164,28 +166,28 @@ def _resampled(
     stack = np.concatenate(rows)
     intervals: list[Interval | None] = [None] * len(names)
     if stack.shape[1] > 1:
-        intervals = percentiles(stack[:, 1:], options.level)
+        intervals = percentile_intervals(stack[:, 1:], options.level)
     for (name, subject), value, interval in zip(names, stack[:, 0].tolist(), intervals, strict=True):
-        measurement = _measurement(value, sums.n, interval)
-        yield Result(name, subject, measurement)
+        measurement = _statistic_measurement(value, sums.n, interval)
+        yield MeasureResult(name, subject, measurement)
         if ALIASES.get(name) in wanted:
-            yield Result(ALIASES[name], subject, measurement)
+            yield MeasureResult(ALIASES[name], subject, measurement)
 
 
-def _measurement(value: float, n: int, interval: Interval | None) -> Measurement:
+def _statistic_measurement(value: float, n: int, interval: Interval | None) -> Measurement:
     if math.isfinite(value):
         return Measurement(value=value, n=n, interval=interval)
-    return Measurement.absent(Reason.UNDEFINED if n else Reason.NO_LABELS, n=n)
+    return Measurement.without_value(Reason.UNDEFINED if n else Reason.NO_LABELS, n=n)
 
 
-def _cells(confusion: Confusion, n: int) -> Iterator[Result]:
+def _cell_results(confusion: ConfusionCounts, n: int) -> Iterator[MeasureResult]:
     """Counts of cells that hold a record; of a binary model also those of known classes that hold none."""
     names, always = (*confusion.classes, UNSEEN), 2 if len(confusion.classes) == 2 else 0
     for row, line in enumerate(confusion.counts.tolist()):
         for column, count in enumerate(line):
             if count or max(row, column) < always:
                 subject = f"actual:{names[row]},predicted:{names[column]}"
-                yield Result("confusion_records", subject, Measurement(value=float(count), n=n))
+                yield MeasureResult("confusion_records", subject, Measurement(value=float(count), n=n))
 
 
 def amounts_of(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:

@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from monitor.core.typing import Floats, Ints
-from monitor.states.views import Confusion
+from monitor.core.array_types import Floats, Ints
+from monitor.states.views import ConfusionCounts
 
 _BLOCK = 1_000_000  # resampled cells that are in memory at once
 _MANY = 256  # cells from which on they are drawn one by one
@@ -23,7 +23,7 @@ _Sums: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
+class ResampledSums:
     """Sums of the counts, and of each of their resamples, in one stack: the counts themselves come first."""
 
     n: int  # records
@@ -41,9 +41,9 @@ class Draws:
     present: Floats
 
 
-def draws(
-    confusion: Confusion, amounts: Floats | None, resamples: int, rng: np.random.Generator | None
-) -> Draws:
+def resample_sums(
+    confusion: ConfusionCounts, amounts: Floats | None, resamples: int, rng: np.random.Generator | None
+) -> ResampledSums:
     """Sums of the counts and of their resamples.
 
     The cells are drawn from a multinomial distribution; where there are many, each from a Poisson
@@ -61,10 +61,12 @@ def draws(
     cells = np.flatnonzero(confusion.counts)
     counts = confusion.counts.ravel()[cells]
     n = int(counts.sum())
-    return sums_of(_blocks(counts, n, resamples, rng), cells, side, amounts, n)
+    return sums_of(_resample_blocks(counts, n, resamples, rng), cells, side, amounts, n)
 
 
-def sums_of(blocks: Iterable[Floats], cells: Ints, side: int, amounts: Floats | None, n: int) -> Draws:
+def sums_of(
+    blocks: Iterable[Floats], cells: Ints, side: int, amounts: Floats | None, n: int
+) -> ResampledSums:
     """Sums of blocks of counts that stand for draws, each of shape (cells, draws).
 
     Parameters
@@ -82,10 +84,12 @@ def sums_of(blocks: Iterable[Floats], cells: Ints, side: int, amounts: Floats | 
     )
     total, hits = actual.sum(axis=0), right.sum(axis=0)
     present = (actual[:-1] > 0).sum(axis=0, dtype=np.float64)
-    return Draws(n, total, actual, predicted, right, profit, hits, present)
+    return ResampledSums(n, total, actual, predicted, right, profit, hits, present)
 
 
-def _blocks(counts: Ints, n: int, resamples: int, rng: np.random.Generator | None) -> Iterator[Floats]:
+def _resample_blocks(
+    counts: Ints, n: int, resamples: int, rng: np.random.Generator | None
+) -> Iterator[Floats]:
     """Blocks of draws of cells, shape (cells, draws): the counts are the first draw of all."""
     first = counts[:, None]
     if n == 0 or resamples == 0 or rng is None:
@@ -93,11 +97,11 @@ def _blocks(counts: Ints, n: int, resamples: int, rng: np.random.Generator | Non
         return
     block = max(1, _BLOCK // len(counts))
     for start in range(0, resamples, block):
-        drawn = _drawn(counts, n, min(block, resamples - start), rng)
+        drawn = _resample_cells(counts, n, min(block, resamples - start), rng)
         yield np.concatenate([first[:, : start == 0], drawn], axis=1, dtype=np.float64)
 
 
-def _drawn(counts: Ints, n: int, size: int, rng: np.random.Generator) -> Ints:
+def _resample_cells(counts: Ints, n: int, size: int, rng: np.random.Generator) -> Ints:
     if len(counts) < _MANY:
         return rng.multinomial(n, counts / n, size=size).T
     drawn = np.empty((len(counts), size), dtype=np.int64)
@@ -106,11 +110,13 @@ def _drawn(counts: Ints, n: int, size: int, rng: np.random.Generator) -> Ints:
     for count in range(1, _SMALL + 1):
         cells = np.flatnonzero(counts == count)
         if len(cells):
-            drawn[cells] = _quantiles(count)[rng.integers(_STEPS, size=(len(cells), size), dtype=np.uint16)]
+            drawn[cells] = _poisson_quantiles(count)[
+                rng.integers(_STEPS, size=(len(cells), size), dtype=np.uint16)
+            ]
     return drawn
 
 
-def _quantiles(mean: int) -> Ints:
+def _poisson_quantiles(mean: int) -> Ints:
     """Quantiles of a Poisson distribution at 65,536 equally likely steps: drawing one is a look-up."""
     values = np.arange(4 * _SMALL)
     reached = np.round(_STEPS * scipy.special.pdtr(values, mean)).astype(np.int64)
@@ -123,7 +129,7 @@ def _dense_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) ->
     filled[cells] = drawn
     matrix = filled.reshape(side, side, -1)
     right = filled[: -side : side + 1]
-    return matrix.sum(axis=1), matrix.sum(axis=0), right, _amount(drawn, amount)
+    return matrix.sum(axis=1), matrix.sum(axis=0), right, _sum_amounts(drawn, amount)
 
 
 def _sparse_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) -> _Sums:
@@ -134,10 +140,10 @@ def _sparse_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) -
     right[rows[hits]] = drawn[hits]
     actual = _by_class(drawn, rows, side)
     predicted = _by_class(drawn[order], columns[order], side)
-    return actual, predicted, right[:-1], _amount(drawn, amount)
+    return actual, predicted, right[:-1], _sum_amounts(drawn, amount)
 
 
-def _amount(drawn: Floats, amount: Floats | None) -> Floats:
+def _sum_amounts(drawn: Floats, amount: Floats | None) -> Floats:
     sums: Floats = np.zeros(drawn.shape[1]) if amount is None else np.einsum("c,cd->d", amount, drawn)
     return sums
 
@@ -151,55 +157,55 @@ def _by_class(drawn: Floats, classes: Ints, side: int) -> Floats:
     return sums
 
 
-Statistic: TypeAlias = Callable[[Draws], Floats]
+Statistic: TypeAlias = Callable[[ResampledSums], Floats]
 
 
-def relative_accuracies(sums: Draws) -> Floats:
+def relative_accuracies(sums: ResampledSums) -> Floats:
     """Accuracy / share of the most frequent class."""
-    return _ratio(sums.hits, sums.actual[:-1].max(axis=0))
+    return _quotient(sums.hits, sums.actual[:-1].max(axis=0))
 
 
-def average_recalls(sums: Draws) -> Floats:
+def average_recalls(sums: ResampledSums) -> Floats:
     """Mean recall over the known classes that have records."""
     recalls = sums.right / np.maximum(sums.actual[:-1], 1)
-    return _ratio(recalls.sum(axis=0), sums.present)
+    return _quotient(recalls.sum(axis=0), sums.present)
 
 
-def harmonic_recalls(sums: Draws) -> Floats:
+def harmonic_recalls(sums: ResampledSums) -> Floats:
     """Harmonic mean recall over the known classes that have records; 0 where one of them is 0."""
     actual = sums.actual[:-1]
     inverses = np.divide(actual, sums.right, out=np.zeros_like(actual), where=actual > 0)
-    return _ratio(sums.present, inverses.sum(axis=0))
+    return _quotient(sums.present, inverses.sum(axis=0))
 
 
-def average_precisions(sums: Draws) -> Floats:
+def average_precisions(sums: ResampledSums) -> Floats:
     """Mean precision over the known classes that have records; that of a class never predicted is 0."""
-    return _ratio(_precisions(sums).sum(axis=0), sums.present)
+    return _quotient(_precision_values(sums).sum(axis=0), sums.present)
 
 
-def weighted_precisions(sums: Draws) -> Floats:
+def weighted_precisions(sums: ResampledSums) -> Floats:
     """Mean precision of the known classes, weighted by their records; 0 for a class never predicted."""
     actual = sums.actual[:-1]
-    return _ratio((actual * _precisions(sums)).sum(axis=0), actual.sum(axis=0))
+    return _quotient((actual * _precision_values(sums)).sum(axis=0), actual.sum(axis=0))
 
 
-def average_f1s(sums: Draws) -> Floats:
+def average_f1s(sums: ResampledSums) -> Floats:
     """Mean F1 over the known classes that have records."""
-    return _ratio(_f1s(sums).sum(axis=0), sums.present)
+    return _quotient(_f1_values(sums).sum(axis=0), sums.present)
 
 
-def weighted_f1s(sums: Draws) -> Floats:
+def weighted_f1s(sums: ResampledSums) -> Floats:
     """Mean F1 of the known classes, weighted by their records."""
     actual = sums.actual[:-1]
-    return _ratio((actual * _f1s(sums)).sum(axis=0), actual.sum(axis=0))
+    return _quotient((actual * _f1_values(sums)).sum(axis=0), actual.sum(axis=0))
 
 
-def pooled_f1s(sums: Draws) -> Floats:
+def pooled_f1s(sums: ResampledSums) -> Floats:
     """F1 of the known classes' summed counts."""
-    return _ratio(2 * sums.hits, (sums.actual[:-1] + sums.predicted[:-1]).sum(axis=0))
+    return _quotient(2 * sums.hits, (sums.actual[:-1] + sums.predicted[:-1]).sum(axis=0))
 
 
-def f_betas(sums: Draws, beta: float, first: int = 0) -> Floats:
+def f_betas(sums: ResampledSums, beta: float, first: int = 0) -> Floats:
     """F-beta of each class, shape (classes, draws): (1 + b²)·TP / (b²·actual + predicted); NaN where 0 / 0.
 
     Parameters
@@ -211,50 +217,50 @@ def f_betas(sums: Draws, beta: float, first: int = 0) -> Floats:
     """
     squared = beta * beta
     below = squared * sums.actual[first:-1] + sums.predicted[first:-1]
-    return _ratio((1 + squared) * sums.right[first:], below)
+    return _quotient((1 + squared) * sums.right[first:], below)
 
 
-def matthews_correlations(sums: Draws) -> Floats:
+def matthews_correlations(sums: ResampledSums) -> Floats:
     """Correlation of actual and predicted class, for any number of classes; NaN where either is constant.
 
     Unseen actual and unseen predicted classes are two classes more, never equal.
     """
     actual = (sums.actual * (sums.total - sums.actual)).sum(axis=0)
     predicted = (sums.predicted * (sums.total - sums.predicted)).sum(axis=0)
-    return _ratio(_beyond_chance(sums), np.sqrt(actual) * np.sqrt(predicted))
+    return _quotient(_beyond_chance(sums), np.sqrt(actual) * np.sqrt(predicted))
 
 
-def kappas(sums: Draws) -> Floats:
+def kappa_values(sums: ResampledSums) -> Floats:
     """Accuracy beyond chance, as a share of what is beyond chance; NaN where all records are of one cell."""
     beyond = _beyond_chance(sums)
-    return _ratio(beyond, beyond + sums.total * (sums.total - sums.hits))
+    return _quotient(beyond, beyond + sums.total * (sums.total - sums.hits))
 
 
-def profits(sums: Draws) -> Floats:
+def profit_sums(sums: ResampledSums) -> Floats:
     """Sum of the amounts, of as many records as there are."""
     whole: Floats = sums.profit * (sums.n / sums.total)
     return whole
 
 
-def profits_per_record(sums: Draws) -> Floats:
+def profits_per_record(sums: ResampledSums) -> Floats:
     """Sum of the amounts / records."""
-    return _ratio(sums.profit, sums.total)
+    return _quotient(sums.profit, sums.total)
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
+def _quotient(above: Floats, below: Floats) -> Floats:
     quotient: Floats = above / below
     return quotient
 
 
-def _precisions(sums: Draws) -> Floats:
-    return _ratio(sums.right, np.maximum(sums.predicted[:-1], 1))
+def _precision_values(sums: ResampledSums) -> Floats:
+    return _quotient(sums.right, np.maximum(sums.predicted[:-1], 1))
 
 
-def _f1s(sums: Draws) -> Floats:
-    return _ratio(2 * sums.right, np.maximum(sums.actual[:-1] + sums.predicted[:-1], 1))
+def _f1_values(sums: ResampledSums) -> Floats:
+    return _quotient(2 * sums.right, np.maximum(sums.actual[:-1] + sums.predicted[:-1], 1))
 
 
-def _beyond_chance(sums: Draws) -> Floats:
+def _beyond_chance(sums: ResampledSums) -> Floats:
     """Records right less those expected by chance, times the records.
 
     Written class by class as TP·TN - FN·FP, which cancels least: nothing is lost where one class is rare.

@@ -8,13 +8,19 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
-from monitor.core.typing import Floats, Ints, Singles
-from monitor.measures.options import Options, Result
-from monitor.measures.statistics.corners import MOST, corners
-from monitor.measures.statistics.intervals import mean, normal_quantile, root
-from monitor.measures.statistics.ranked import EXACT, Ranked, Resamples, Spread, curve
-from monitor.states.views import ScoreTable, Sums
+from monitor.core.array_types import Floats, Ints, Singles
+from monitor.core.measurement import LEVEL, DetailTable, Interval, Measurement, Reason
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.statistics.curve_corners import MOST, find_corners
+from monitor.measures.statistics.intervals import find_root, mean_measurement, normal_quantile
+from monitor.measures.statistics.ranked_scores import (
+    EXACT,
+    RankedScores,
+    ResampleSpread,
+    ScoreResamples,
+    curve_table,
+)
+from monitor.states.views import ExactSums, ScoreTable
 
 _ROC = ("threshold", "false_positive_rate", "true_positive_rate")
 FEW = 10  # of a class, below which DeLong's variance is not trusted
@@ -38,14 +44,14 @@ def roc_auc(table: ScoreTable, level: float = LEVEL) -> Measurement:
     .. [2] Newcombe (2006). Confidence intervals for an effect size measure based on the Mann-Whitney
        statistic, part 2. Statist. Med. 25:559.
     """
-    return _area(_Sums.of(table), level)
+    return _area_measurement(_CumulativeCounts.from_table(table), level)
 
 
 def auc_interval(value: float, variance: float, sizes: tuple[int, int], level: float = LEVEL) -> Interval:
     """DeLong's interval on the logit scale; Newcombe's of few (positives, negatives) or without variance."""
     if min(sizes) < FEW or variance <= 0 or not 0 < value < 1:
         return newcombe_auc(value, *sizes, level)
-    return logit(value, variance, level)
+    return logit_interval(value, variance, level)
 
 
 def newcombe_auc(value: float, positives: int, negatives: int, level: float = LEVEL) -> Interval:
@@ -58,7 +64,7 @@ def newcombe_auc(value: float, positives: int, negatives: int, level: float = LE
     return Interval(lower, _newcombe_upper(value, positives, negatives, level), level)
 
 
-def logit(value: float, variance: float, level: float) -> Interval:
+def logit_interval(value: float, variance: float, level: float) -> Interval:
     """Normal interval on the logit scale of a value between 0 and 1, by the delta method."""
     centre = math.log(value / (1 - value))
     half = normal_quantile(level) * math.sqrt(variance) / (value * (1 - value))
@@ -66,7 +72,7 @@ def logit(value: float, variance: float, level: float) -> Interval:
     return Interval(lower, upper, level)
 
 
-def gini(auc: Measurement) -> Measurement:
+def gini_coefficient(auc: Measurement) -> Measurement:
     """Gini coefficient 2·AUC - 1, with the interval and the resolution that follow from the area's."""
     if auc.value is None:
         return auc
@@ -76,31 +82,33 @@ def gini(auc: Measurement) -> Measurement:
     return Measurement(2 * auc.value - 1, auc.n, None, interval, 2 * auc.resolution)
 
 
-def roc_curve(ranked: Ranked, at: Ints) -> Detail:
+def roc_curve(ranked: RankedScores, at: Ints) -> DetailTable:
     """ROC curve at the given cells: rates of the records whose score is at least the threshold."""
     start, columns = (math.inf, 0.0, 0.0), (ranked.lower, ranked.fallout, ranked.recall)
     shown = (np.concatenate([[first], column[at]]) for first, column in zip(start, columns, strict=True))
-    return curve(_ROC, *shown)
+    return curve_table(_ROC, *shown)
 
 
-def whole_roc_curve(ranked: Ranked, said: int) -> Detail:
+def whole_roc_curve(ranked: RankedScores, said: int) -> DetailTable:
     """ROC curve by its corners, the largest separation and the first `said` cells' end among them."""
     x, y = (np.concatenate([[0.0], side]) for side in (ranked.fallout, ranked.recall))
-    at = corners(x, y, must=[int(np.argmax(np.abs(y - x))), said], least=EXACT)
+    at = find_corners(x, y, must=[int(np.argmax(np.abs(y - x))), said], least=EXACT)
     threshold = np.concatenate([[math.inf], ranked.lower])
-    return curve(_ROC, threshold[at], x[at], y[at])
+    return curve_table(_ROC, threshold[at], x[at], y[at])
 
 
-def whole_separation(ranked: Ranked, said: int) -> Detail:
+def whole_separation(ranked: RankedScores, said: int) -> DetailTable:
     """K-S chart by the corners of both lines, where they lie farthest apart among them."""
     score, negative, positive = separation_curve(ranked)
     must = [int(np.argmax(np.abs(negative - positive))), len(score) - 1 - said]
-    sides = [corners(score, side, most=MOST // 2, must=must, least=EXACT) for side in (negative, positive)]
+    sides = [
+        find_corners(score, side, most=MOST // 2, must=must, least=EXACT) for side in (negative, positive)
+    ]
     at = np.union1d(*sides)
-    return curve(("score", "negative", "positive"), score[at], negative[at], positive[at])
+    return curve_table(("score", "negative", "positive"), score[at], negative[at], positive[at])
 
 
-def separation_curve(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
+def separation_curve(ranked: RankedScores) -> tuple[Floats, Floats, Floats]:
     """Scores, ascending, and the shares of the negatives and of the positives that lie below each.
 
     A cell's records lie below its upper edge: there its share is added. An open end is where the cell begins.
@@ -113,7 +121,7 @@ def separation_curve(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
     return np.concatenate([[lowest], ends]), negative, positive
 
 
-def ks_separation(table: ScoreTable, spread: Spread | None = None) -> Measurement:
+def ks_separation(table: ScoreTable, spread: ResampleSpread | None = None) -> Measurement:
     """Largest absolute difference of the classes' cumulative shares, at the cells' edges.
 
     Between two edges the difference of the raw scores is at most the one class's share at the upper edge less
@@ -121,12 +129,12 @@ def ks_separation(table: ScoreTable, spread: Spread | None = None) -> Measuremen
     basic bootstrap's on at most 33 merged cells, moved to the value of all cells, cut to [0, 1] and made to
     hold the value.
     """
-    return _separation(_Sums.of(table), spread)
+    return _separation_measurement(_CumulativeCounts.from_table(table), spread)
 
 
 def without_a_class(n: int) -> Measurement:
     """No value of n records where one class is missing, or both are."""
-    return Measurement.absent(Reason.ONE_CLASS if n else Reason.NO_LABELS, n=n)
+    return Measurement.without_value(Reason.ONE_CLASS if n else Reason.NO_LABELS, n=n)
 
 
 def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measurement:
@@ -137,71 +145,73 @@ def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measure
     n = positives + negatives
     if positives == 0 or negatives == 0:
         return without_a_class(n)
-    return Measurement(min(1.0, _kolmogorov(level) * math.sqrt(1 / positives + 1 / negatives)), n)
+    return Measurement(min(1.0, _kolmogorov_quantile(level) * math.sqrt(1 / positives + 1 / negatives)), n)
 
 
-def ks_results(ranked: Ranked, spread: Spread | None) -> Iterator[Result]:
+def ks_results(ranked: RankedScores, spread: ResampleSpread | None) -> Iterator[MeasureResult]:
     """The K-S separation, and the score at which it is reached: the classes are told apart best from it on.
 
     Of several such scores the highest; the upper edge of the cell below it. Its resolution is that cell's
     width: that of the raw scores may lie anywhere in the cell. Undefined where the separation is 0.
     """
-    yield from _ks_results(ranked, _Sums.of(ranked.table), spread)
+    yield from _ks_results(ranked, _CumulativeCounts.from_table(ranked.table), spread)
 
 
-def _ks_results(ranked: Ranked, sums: "_Sums", spread: Spread | None) -> Iterator[Result]:
-    separation, n = _separation(sums, spread), ranked.n
-    yield Result("ks_separation", "", separation)
+def _ks_results(
+    ranked: RankedScores, sums: "_CumulativeCounts", spread: ResampleSpread | None
+) -> Iterator[MeasureResult]:
+    separation, n = _separation_measurement(sums, spread), ranked.n
+    yield MeasureResult("ks_separation", "", separation)
     if separation.value is None:
-        yield Result("ks_separation_threshold", "", separation)
+        yield MeasureResult("ks_separation_threshold", "", separation)
         return
     below = int(np.argmax(np.abs(ranked.recall - ranked.fallout))) + 1
     if separation.value == 0 or below == len(ranked.lower):
-        yield Result("ks_separation_threshold", "", Measurement.absent(Reason.UNDEFINED, n=n))
+        yield MeasureResult("ks_separation_threshold", "", Measurement.without_value(Reason.UNDEFINED, n=n))
         return
     lower, upper = float(ranked.lower[below]), float(ranked.upper[below])
     width = upper - lower if math.isfinite(lower) else 0.0
-    yield Result("ks_separation_threshold", "", Measurement(upper, n, resolution=width))
+    yield MeasureResult("ks_separation_threshold", "", Measurement(upper, n, resolution=width))
 
 
-def brier_score(losses: Sums, level: float = LEVEL) -> Measurement:
+def brier_score(losses: ExactSums, level: float = LEVEL) -> Measurement:
     """Mean of (1 - probability of the actual class)², exact but for 2⁻⁴¹ a record."""
-    return mean(losses, "brier", "squared_brier", level)
+    return mean_measurement(losses, "brier", "squared_brier", level)
 
 
-def log_loss(losses: Sums, level: float = LEVEL) -> Measurement:
+def log_loss(losses: ExactSums, level: float = LEVEL) -> Measurement:
     """Mean of -ln(probability of the actual class), clipped at 2⁻⁵²."""
-    return mean(losses, "log_loss", "squared_log_loss", level)
+    return mean_measurement(losses, "log_loss", "squared_log_loss", level)
 
 
-def results(table: ScoreTable, options: Options) -> Iterator[Result]:
+def discrimination_results(table: ScoreTable, options: MeasureOptions) -> Iterator[MeasureResult]:
     """Headlines of the labelled scores. Empty cells are dropped once: they change no result."""
     used = np.flatnonzero(table.negative + table.positive)
-    sums = _Sums.of(ScoreTable(table.negative[used], table.positive[used]))
-    yield Result("roc_auc", "", _area(sums, options.level))
-    yield Result("ks_separation", "", _separation(sums, None))
+    sums = _CumulativeCounts.from_table(ScoreTable(table.negative[used], table.positive[used]))
+    yield MeasureResult("roc_auc", "", _area_measurement(sums, options.level))
+    yield MeasureResult("ks_separation", "", _separation_measurement(sums, None))
 
 
-def loss_results(losses: Sums, options: Options) -> Iterator[Result]:
+def loss_results(losses: ExactSums, options: MeasureOptions) -> Iterator[MeasureResult]:
     """Headlines of the scores as probabilities."""
-    yield Result("brier_score", "", brier_score(losses, options.level))
-    yield Result("log_loss", "", log_loss(losses, options.level))
+    yield MeasureResult("brier_score", "", brier_score(losses, options.level))
+    yield MeasureResult("log_loss", "", log_loss(losses, options.level))
 
 
 def full_results(
-    ranked: Ranked, options: Options, spreads: Mapping[str, Spread], at: Ints
-) -> Iterator[Result]:
+    ranked: RankedScores, options: MeasureOptions, spreads: Mapping[str, ResampleSpread], at: Ints
+) -> Iterator[MeasureResult]:
     """All measures of how well the scores tell the classes apart, the ROC curve at the given cells."""
-    sums = _Sums.of(ranked.table)
-    auc = _area(sums, options.level)
-    yield Result("gini", "", gini(auc))
-    yield Result("roc_auc", "", replace(auc, detail=roc_curve(ranked, at)) if ranked.two else auc)
+    sums = _CumulativeCounts.from_table(ranked.table)
+    auc = _area_measurement(sums, options.level)
+    yield MeasureResult("gini", "", gini_coefficient(auc))
+    yield MeasureResult("roc_auc", "", replace(auc, detail=roc_curve(ranked, at)) if ranked.two else auc)
     yield from _ks_results(ranked, sums, spreads.get("ks_separation"))
     critical = ks_critical(ranked.positives, ranked.negatives, options.level)
-    yield Result("ks_separation_critical", "", critical)
+    yield MeasureResult("ks_separation_critical", "", critical)
 
 
-def statistics(resamples: Resamples) -> dict[str, Singles]:
+def separation_statistics(resamples: ScoreResamples) -> dict[str, Singles]:
     """K-S separation of the counts and of each resample; both classes must be there."""
     true, both = resamples.true, resamples.both
     positive, negative = 1 / true[-1], 1 / (both[-1] - true[-1])
@@ -209,7 +219,7 @@ def statistics(resamples: Resamples) -> dict[str, Singles]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
+class _CumulativeCounts:
     """Counts of ascending cells, their sums up to each cell, and of all."""
 
     table: ScoreTable
@@ -219,14 +229,14 @@ class _Sums:
     p: int
 
     @classmethod
-    def of(cls, table: ScoreTable) -> "_Sums":
+    def from_table(cls, table: ScoreTable) -> "_CumulativeCounts":
         negative, positive = np.cumsum(table.negative), np.cumsum(table.positive)
         if len(negative) == 0:
             return cls(table, negative, positive, 0, 0)
         return cls(table, negative, positive, int(negative[-1]), int(positive[-1]))
 
 
-def _area(sums: _Sums, level: float) -> Measurement:
+def _area_measurement(sums: _CumulativeCounts, level: float) -> Measurement:
     negative, positive, n, p = sums.table.negative, sums.table.positive, sums.n, sums.p
     if n == 0 or p == 0:
         return without_a_class(n + p)
@@ -244,7 +254,7 @@ def _area(sums: _Sums, level: float) -> Measurement:
     return Measurement(value=value, n=n + p, interval=interval, resolution=tied / (2 * p * n))
 
 
-def _separation(sums: _Sums, spread: Spread | None) -> Measurement:
+def _separation_measurement(sums: _CumulativeCounts, spread: ResampleSpread | None) -> Measurement:
     n, p = sums.n, sums.p
     if n == 0 or p == 0:
         return without_a_class(n + p)
@@ -253,7 +263,7 @@ def _separation(sums: _Sums, spread: Spread | None) -> Measurement:
     bound = max(
         float((apart + sums.table.negative / n).max()), float((sums.table.positive / p - apart).max())
     )
-    interval = spread.basic(value, 0.0, 1.0) if spread else None
+    interval = spread.basic_interval(value, 0.0, 1.0) if spread else None
     return Measurement(value, n + p, None, interval, max(0.0, bound - value))
 
 
@@ -265,9 +275,9 @@ def _newcombe_upper(value: float, positives: int, negatives: int, level: float) 
         variance_by_a = z * z * (1 - a) * spread / (positives * negatives)
         return a - variance_by_a if value <= 0 else (value - a) ** 2 - a * variance_by_a
 
-    return 1.0 if value >= 1 else root(distance, value, 1.0)
+    return 1.0 if value >= 1 else find_root(distance, value, 1.0)
 
 
 @lru_cache(maxsize=64)
-def _kolmogorov(level: float) -> float:
+def _kolmogorov_quantile(level: float) -> float:
     return float(scipy.special.kolmogi(1 - level))

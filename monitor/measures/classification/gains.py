@@ -5,19 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
-from monitor.core.typing import Floats, Ints, Singles
-from monitor.measures.classification.discrimination import logit, without_a_class
-from monitor.measures.options import Result
-from monitor.measures.statistics.corners import corners
-from monitor.measures.statistics.intervals import clopper_pearson, normal
-from monitor.measures.statistics.ranked import (
+from monitor.core.array_types import Floats, Ints, Singles
+from monitor.core.measurement import LEVEL, DetailTable, Interval, Measurement, Reason
+from monitor.measures.classification.discrimination import logit_interval, without_a_class
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.statistics.curve_corners import find_corners
+from monitor.measures.statistics.intervals import clopper_pearson, normal_interval
+from monitor.measures.statistics.ranked_scores import (
     EXACT,
-    Ranked,
-    Resamples,
-    Spread,
+    RankedScores,
+    ResampleSpread,
+    ScoreResamples,
     at_least_tiny,
-    curve,
+    curve_table,
 )
 
 FEW = 50  # positives, below which the delta method's variance of an average precision is too small
@@ -28,7 +28,7 @@ _DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift",
 _PROFIT_CURVE = ("threshold", "profit", "predicted_rate")
 
 
-def average_precision(ranked: Ranked, at: Ints | None = None, level: float = LEVEL) -> Measurement:
+def average_precision(ranked: RankedScores, at: Ints | None = None, level: float = LEVEL) -> Measurement:
     """Mean of the precision over the positives: Σ (recall_k - recall_k-1) precision_k over descending scores.
 
     Equal scores, and scores of one cell, are one step, as in scikit-learn [1]_. The interval is the delta
@@ -60,12 +60,12 @@ def average_precision(ranked: Ranked, at: Ints | None = None, level: float = LEV
     best = ranked.true / np.maximum(ranked.both - ranked.negative, 1)
     worst = (ranked.true - positive + 1) / (ranked.both - positive + 1)
     off = max(float(positive @ (best - precision)), float(positive @ (precision - worst)))
-    table = None if at is None else curve(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
+    table = None if at is None else curve_table(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
     interval = _precision_interval(ranked, precision, value, level)
     return Measurement(value, ranked.n, None, interval, off / p, table)
 
 
-def found_at(ranked: Ranked, shares: Floats) -> tuple[Floats, Floats]:
+def found_at(ranked: RankedScores, shares: Floats) -> tuple[Floats, Floats]:
     """Positives among shares of the records of the highest scores, and the bounds of their errors.
 
     A cell across the border is split proportionally. Of its records there are at least as many positives
@@ -80,7 +80,9 @@ def found_at(ranked: Ranked, shares: Floats) -> tuple[Floats, Floats]:
     return ranked.true[at] - positive + inside, np.maximum(0.0, off)
 
 
-def top_results(ranked: Ranked, tops: Sequence[float], spreads: Mapping[str, Spread]) -> Iterator[Result]:
+def top_results(
+    ranked: RankedScores, tops: Sequence[float], spreads: Mapping[str, ResampleSpread]
+) -> Iterator[MeasureResult]:
     """Precision and recall of shares of the highest scores, and gain and lift of the highest decile."""
     shares = _with_decile(tops)
     nothing = np.zeros(len(shares)), np.zeros(len(shares))
@@ -88,13 +90,15 @@ def top_results(ranked: Ranked, tops: Sequence[float], spreads: Mapping[str, Spr
     for share, positives, lost in zip(shares, hits.tolist(), off.tolist(), strict=True):
         missing = None if ranked.two else without_a_class(ranked.n)
         if ranked.two and share * ranked.n < 1:
-            missing = Measurement.absent(Reason.TOO_FEW, n=ranked.n)
+            missing = Measurement.without_value(Reason.TOO_FEW, n=ranked.n)
         if share in tops:
             subject = subject_of(share)
             for name, whole in (("precision_at_top", share * ranked.n), ("recall_at_top", ranked.positives)):
                 spread = spreads.get(f"{name} {subject}")
-                yield Result(
-                    name, subject, missing or _share(ranked.n, positives / whole, lost / whole, spread)
+                yield MeasureResult(
+                    name,
+                    subject,
+                    missing or _share_measurement(ranked.n, positives / whole, lost / whole, spread),
                 )
         if share == _DECILE:
             yield from _decile_results(ranked, positives, lost, spreads, missing)
@@ -109,7 +113,7 @@ def subject_of(share: float) -> str:
     return f"top:{100 * share:g}%"
 
 
-def deciles(ranked: Ranked) -> Detail:
+def decile_table(ranked: RankedScores) -> DetailTable:
     """Gain and lift by decile of descending score; a cell across a border is split proportionally.
 
     Gain is the share of all positives that a decile holds; lift is that over its share of all records.
@@ -120,21 +124,21 @@ def deciles(ranked: Ranked) -> Detail:
     gain = np.diff(cumulative)
     records = np.full(10, ranked.n / 10)
     columns = records, np.diff(hits), gain, cumulative[1:], 10 * gain, cumulative[1:] / _TENTHS[1:]
-    return curve(_DECILES, np.arange(1.0, 11.0), *columns)
+    return curve_table(_DECILES, np.arange(1.0, 11.0), *columns)
 
 
-def statistics(resamples: Resamples, tops: Sequence[float]) -> dict[str, Singles]:
+def gain_statistics(resamples: ScoreResamples, tops: Sequence[float]) -> dict[str, Singles]:
     """Statistics of the counts and of each resample; both classes must be there."""
     shares = _with_decile(tops)
     widths = np.asarray(shares, dtype=np.float32)[:, None]
-    p, hits = resamples.true[-1], _hits(resamples, widths)
+    p, hits = resamples.true[-1], _hit_shares(resamples, widths)
     subjects = [subject_of(share) for share in shares]
     drawn = {f"precision_at_top {name}": row for name, row in zip(subjects, hits / widths, strict=True)}
     drawn |= {f"recall_at_top {name}": row for name, row in zip(subjects, hits / p, strict=True)}
     return drawn
 
 
-def _precision_interval(ranked: Ranked, precision: Floats, value: float, level: float) -> Interval:
+def _precision_interval(ranked: RankedScores, precision: Floats, value: float, level: float) -> Interval:
     """Interval of an average precision by what one more record of each cell would change."""
     p = ranked.positives
     if value >= 1:
@@ -143,14 +147,14 @@ def _precision_interval(ranked: Ranked, precision: Floats, value: float, level: 
     gained, lost = (np.cumsum((side * rate)[::-1])[::-1] for side in (ranked.false, ranked.true))
     changes = ranked.positive @ (precision - value + gained) ** 2 + ranked.negative @ lost**2
     variance, least = float(changes) / p**2, value * (1 - value) / p
-    return logit(value, max(variance, least) if p < FEW else variance, level)
+    return logit_interval(value, max(variance, least) if p < FEW else variance, level)
 
 
 def _with_decile(tops: Sequence[float]) -> tuple[float, ...]:
     return (*tops, *(() if _DECILE in tops else (_DECILE,)))
 
 
-def _hits(resamples: Resamples, widths: Singles) -> Singles:
+def _hit_shares(resamples: ScoreResamples, widths: Singles) -> Singles:
     """Shares of all records that are positive and among the highest scores, shape (tops, resamples).
 
     Parameters
@@ -166,25 +170,29 @@ def _hits(resamples: Resamples, widths: Singles) -> Singles:
     return hits
 
 
-def _share(n: int, value: float, off: float, spread: Spread | None) -> Measurement:
+def _share_measurement(n: int, value: float, off: float, spread: ResampleSpread | None) -> Measurement:
     value = min(1.0, value)
-    return Measurement(value, n, None, spread.percentile(value) if spread else None, off)
+    return Measurement(value, n, None, spread.percentile_interval(value) if spread else None, off)
 
 
 def _decile_results(
-    ranked: Ranked, hits: float, lost: float, spreads: Mapping[str, Spread], missing: Measurement | None
-) -> Iterator[Result]:
+    ranked: RankedScores,
+    hits: float,
+    lost: float,
+    spreads: Mapping[str, ResampleSpread],
+    missing: Measurement | None,
+) -> Iterator[MeasureResult]:
     if missing is not None:
-        yield from (Result(f"{name}_top_decile", "", missing) for name in ("gain", "lift"))
+        yield from (MeasureResult(f"{name}_top_decile", "", missing) for name in ("gain", "lift"))
         return
     p, spread = ranked.positives, spreads.get(f"recall_at_top {subject_of(_DECILE)}")
-    gain = _share(ranked.n, hits / p, lost / p, spread)
-    yield Result("gain_top_decile", "", gain)
+    gain = _share_measurement(ranked.n, hits / p, lost / p, spread)
+    yield MeasureResult("gain_top_decile", "", gain)
     bounds, interval = gain.interval, None
     if bounds is not None:
         interval = Interval(bounds.lower / _DECILE, bounds.upper / _DECILE, bounds.level)
-    lift = Measurement(hits / p / _DECILE, ranked.n, None, interval, lost / p / _DECILE, deciles(ranked))
-    yield Result("lift_top_decile", "", lift)
+    lift = Measurement(hits / p / _DECILE, ranked.n, None, interval, lost / p / _DECILE, decile_table(ranked))
+    yield MeasureResult("lift_top_decile", "", lift)
 
 
 def amounts_of(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
@@ -192,7 +200,7 @@ def amounts_of(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]
     return np.asarray([[profit.get((actual, said), 0.0) for said in classes] for actual in classes])
 
 
-def profits(ranked: Ranked, amounts: Floats) -> Floats:
+def profit_curve(ranked: RankedScores, amounts: Floats) -> Floats:
     """Profit by threshold, shape (1 + cells,): no record is positive, then each cell and all above it are."""
     (quiet, false), (miss, true) = amounts.tolist()
     start = miss * ranked.positives + quiet * ranked.negatives
@@ -219,22 +227,22 @@ def least_profit(amounts: Floats) -> float:
     return float(least)
 
 
-def whole_precision_curve(ranked: Ranked, said: int) -> Detail:
+def whole_precision_curve(ranked: RankedScores, said: int) -> DetailTable:
     """Precision by recall by its corners, the end of the first `said` cells among them."""
     precision = ranked.true / ranked.both
-    at = corners(ranked.recall, precision, must=[max(said - 1, 0)], least=EXACT)
-    return curve(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
+    at = find_corners(ranked.recall, precision, must=[max(said - 1, 0)], least=EXACT)
+    return curve_table(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
 
 
-def whole_profit_curve(ranked: Ranked, amounts: Floats, said: int) -> Detail:
+def whole_profit_curve(ranked: RankedScores, amounts: Floats, said: int) -> DetailTable:
     """Profit by threshold by its corners, the largest one and the threshold that decides among them."""
-    worth, rate = profits(ranked, amounts), np.concatenate([[0.0], ranked.both / ranked.n])
-    at = corners(rate, worth, must=[int(np.argmax(worth)), said], least=EXACT)
+    worth, rate = profit_curve(ranked, amounts), np.concatenate([[0.0], ranked.both / ranked.n])
+    at = find_corners(rate, worth, must=[int(np.argmax(worth)), said], least=EXACT)
     threshold = np.concatenate([[math.inf], ranked.lower])
-    return curve(_PROFIT_CURVE, threshold[at], worth[at], rate[at])
+    return curve_table(_PROFIT_CURVE, threshold[at], worth[at], rate[at])
 
 
-def best_threshold(ranked: Ranked, amounts: Floats) -> float | None:
+def best_threshold(ranked: RankedScores, amounts: Floats) -> float | None:
     """Threshold of the largest profit: a record is positive from it on; of several the highest.
 
     Parameters
@@ -250,11 +258,11 @@ def best_threshold(ranked: Ranked, amounts: Floats) -> float | None:
     """
     if ranked.n == 0:
         return None
-    at = int(np.argmax(profits(ranked, amounts)))
+    at = int(np.argmax(profit_curve(ranked, amounts)))
     return float(ranked.lower[at - 1]) if at else math.inf
 
 
-def profit_at(ranked: Ranked, threshold: float, amounts: Floats, level: float = LEVEL) -> Measurement:
+def profit_at(ranked: RankedScores, threshold: float, amounts: Floats, level: float = LEVEL) -> Measurement:
     """Profit if the records whose score is at least the threshold were positive, with a normal interval.
 
     Exact where the threshold is an edge of the cells; else the records of its cell count as negative, and
@@ -262,7 +270,7 @@ def profit_at(ranked: Ranked, threshold: float, amounts: Floats, level: float = 
     """
     n = ranked.n
     if n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     said = ranked.lower >= threshold
     (quiet, false), (miss, true) = amounts.tolist()
     of_positive, of_negative = np.where(said, true, miss), np.where(said, false, quiet)
@@ -272,11 +280,11 @@ def profit_at(ranked: Ranked, threshold: float, amounts: Floats, level: float = 
     off = abs(true - miss) * int(ranked.positive[split].sum()) + abs(false - quiet) * int(
         ranked.negative[split].sum()
     )
-    interval = normal(value, square - value * value / n, level)
+    interval = normal_interval(value, square - value * value / n, level)
     return Measurement(value, n, None, interval, float(off))
 
 
-def profit_statistics(resamples: Resamples, n: int, amounts: Floats) -> dict[str, Singles]:
+def profit_statistics(resamples: ScoreResamples, n: int, amounts: Floats) -> dict[str, Singles]:
     """Largest profit of the counts and of each resample; both classes must be there."""
     (quiet, false), (miss, true) = (amounts * n).tolist()
     positives = resamples.true[-1]
@@ -285,21 +293,23 @@ def profit_statistics(resamples: Resamples, n: int, amounts: Floats) -> dict[str
     return {"best_profit": start + np.maximum(gained.max(axis=0), 0)}
 
 
-def profit_results(ranked: Ranked, amounts: Floats, spread: Spread | None, at: Ints) -> Iterator[Result]:
+def profit_results(
+    ranked: RankedScores, amounts: Floats, spread: ResampleSpread | None, at: Ints
+) -> Iterator[MeasureResult]:
     """Largest profit of any threshold, with the profit curve at the given cells, and that threshold."""
     if not ranked.two:
-        yield Result("best_profit", "", without_a_class(ranked.n))
-        yield Result("best_profit_threshold", "", without_a_class(ranked.n))
+        yield MeasureResult("best_profit", "", without_a_class(ranked.n))
+        yield MeasureResult("best_profit_threshold", "", without_a_class(ranked.n))
         return
-    by_threshold, n = profits(ranked, amounts), ranked.n
+    by_threshold, n = profit_curve(ranked, amounts), ranked.n
     best = int(np.argmax(by_threshold))
     value, threshold = float(by_threshold[best]), float(ranked.lower[best - 1]) if best else math.inf
     rates = [0.0, *(ranked.both[at] / n).tolist()]
     columns = [math.inf, *ranked.lower[at].tolist()], [by_threshold[0], *by_threshold[1:][at]], rates
-    table = curve(_PROFIT_CURVE, *map(np.asarray, columns))
-    interval = spread.basic(value, lowest=n * least_profit(amounts)) if spread else None
-    yield Result("best_profit", "", Measurement(value, n, None, interval, 0.0, table))
-    chosen = Measurement.absent(Reason.UNDEFINED, n=n)
+    table = curve_table(_PROFIT_CURVE, *map(np.asarray, columns))
+    interval = spread.basic_interval(value, lowest=n * least_profit(amounts)) if spread else None
+    yield MeasureResult("best_profit", "", Measurement(value, n, None, interval, 0.0, table))
+    chosen = Measurement.without_value(Reason.UNDEFINED, n=n)
     if math.isfinite(threshold):
         chosen = Measurement(threshold, n)
-    yield Result("best_profit_threshold", "", chosen)
+    yield MeasureResult("best_profit_threshold", "", chosen)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monitor.core.array_types import Floats
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats
-from monitor.measures.options import Result
-from monitor.measures.statistics.intervals import normal
-from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.statistics.intervals import normal_interval
+from monitor.measures.statistics.ranked_scores import RankedScores
 
 _STEPS = 30
 _NEAR = 1e-4  # Newton's steps converge quadratically: the next one is of its square
@@ -18,7 +18,7 @@ _CLIP = 2.0**-12  # the middle of the outermost cells of 2,048
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class LogisticFit:
     """Maximum-likelihood fit of logit P(positive) = intercept + slope · _logit(score)."""
 
     coefficients: tuple[float, float]  # (intercept, slope)
@@ -27,42 +27,44 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Maximum:
+class _LikelihoodMaximum:
     coefficients: tuple[float, float]
     chance: Floats
     covariance: Floats
 
 
-def recalibration(ranked: Ranked) -> Fit | None:
+def fit_recalibration(ranked: RankedScores) -> LogisticFit | None:
     """Fit by Newton's method on the cells' middles; None where there is no finite maximum.
 
     Scores are clipped to [2⁻¹², 1 - 2⁻¹²].
     """
-    if _separated(ranked):
+    if _is_separated(ranked):
         return None
-    x, lower, upper = _logits(ranked)
+    x, lower, upper = _cell_logits(ranked)
     reach = np.maximum(x - lower, upper - x)
     for start in ((0.0, 1.0), (math.log(ranked.positives / ranked.negatives), 0.0)):
-        maximum = _newton(x, ranked.positive, ranked.records, start)
+        maximum = _newton_maximum(x, ranked.positive, ranked.records, start)
         if maximum is not None:
-            return Fit(maximum.coefficients, maximum.covariance, _off(ranked, x, reach, maximum))
+            return LogisticFit(
+                maximum.coefficients, maximum.covariance, _resolution_bound(ranked, x, reach, maximum)
+            )
     return None
 
 
-def fit_results(ranked: Ranked, level: float) -> Iterator[Result]:
+def fit_results(ranked: RankedScores, level: float) -> Iterator[MeasureResult]:
     """Slope and intercept, with normal intervals."""
-    fit = recalibration(ranked)
+    fit = fit_recalibration(ranked)
     for at, name in ((1, "calibration_slope"), (0, "calibration_intercept")):
         if fit is None:
             reason = Reason.UNDEFINED if ranked.two else Reason.ONE_CLASS if ranked.n else Reason.NO_LABELS
-            yield Result(name, "", Measurement.absent(reason, n=ranked.n))
+            yield MeasureResult(name, "", Measurement.without_value(reason, n=ranked.n))
             continue
         value = fit.coefficients[at]
-        interval = normal(value, float(fit.covariance[at, at]), level)
-        yield Result(name, "", Measurement(value, ranked.n, None, interval, fit.off[at]))
+        interval = normal_interval(value, float(fit.covariance[at, at]), level)
+        yield MeasureResult(name, "", Measurement(value, ranked.n, None, interval, fit.off[at]))
 
 
-def _separated(ranked: Ranked) -> bool:
+def _is_separated(ranked: RankedScores) -> bool:
     """Whether a threshold separates the classes but for equal scores, or a class is missing."""
     if not ranked.two:
         return True
@@ -74,7 +76,9 @@ def _separated(ranked: Ranked) -> bool:
     return last <= first_negative or last_negative <= first
 
 
-def _newton(x: Floats, positive: Floats, records: Floats, start: tuple[float, float]) -> _Maximum | None:
+def _newton_maximum(
+    x: Floats, positive: Floats, records: Floats, start: tuple[float, float]
+) -> _LikelihoodMaximum | None:
     """Maximum of the likelihood; None where the steps do not converge."""
     a, b = start
     for _ in range(_STEPS):
@@ -92,7 +96,7 @@ def _newton(x: Floats, positive: Floats, records: Floats, start: tuple[float, fl
         da, db = (wxx * r - wx * rx) / determinant, (w * rx - wx * r) / determinant
         a, b = a + da, b + db
         if abs(da) <= _NEAR * (1 + abs(a)) and abs(db) <= _NEAR * (1 + abs(b)):
-            return _Maximum((a, b), chance, np.asarray([[wxx, -wx], [-wx, w]]) / determinant)
+            return _LikelihoodMaximum((a, b), chance, np.asarray([[wxx, -wx], [-wx, w]]) / determinant)
     return None
 
 
@@ -105,7 +109,7 @@ def _expit(values: Floats) -> Floats:
     return scaled
 
 
-def _logits(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
+def _cell_logits(ranked: RankedScores) -> tuple[Floats, Floats, Floats]:
     """Logits of the cells' middles and of their bounds."""
     chance = np.stack([(ranked.lower + ranked.upper) / 2, ranked.lower, ranked.upper])
     chance = np.clip(chance, _CLIP, 1 - _CLIP)
@@ -113,7 +117,9 @@ def _logits(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
     return middle, lower, upper
 
 
-def _off(ranked: Ranked, x: Floats, reach: Floats, maximum: _Maximum) -> tuple[float, float]:
+def _resolution_bound(
+    ranked: RankedScores, x: Floats, reach: Floats, maximum: _LikelihoodMaximum
+) -> tuple[float, float]:
     """Bound of what moving each score's logit by its reach changes, to first order.
 
     A record's gradient (y - p) (1, x) moves by (-p (1 - p) slope (1, x) + (y - p) (0, 1)) dx.

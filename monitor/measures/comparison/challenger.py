@@ -6,18 +6,18 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 
+from monitor.core.array_types import Ints
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
-from monitor.core.typing import Ints
-from monitor.measures.catalogue.comparison import FEW_PAIRS
+from monitor.measures.catalogue.comparison_measures import FEW_PAIRS
 from monitor.measures.classification.discrimination import FEW, without_a_class
-from monitor.measures.comparison.sequential import p_value
-from monitor.measures.options import Result
-from monitor.measures.statistics.intervals import normal, normal_quantile
-from monitor.states.pairs import Agreement, PairedLosses, PairedScores
+from monitor.measures.comparison.sequential_tests import p_value
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.statistics.intervals import normal_interval, normal_quantile
+from monitor.states.pairs import PairedAgreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
 
-def accuracy_difference(agreement: Agreement, level: float = LEVEL) -> Measurement:
+def accuracy_difference(agreement: PairedAgreement, level: float = LEVEL) -> Measurement:
     """(c - b) / n with Bonett and Price's interval, Wald's on two more records [1]_.
 
     References
@@ -27,7 +27,7 @@ def accuracy_difference(agreement: Agreement, level: float = LEVEL) -> Measureme
     """
     n, b, c = agreement.n, agreement.champion_only, agreement.challenger_only
     if n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     value = (c - b) / n
     p, q = (c + 1) / (n + 2), (b + 1) / (n + 2)
     half = normal_quantile(level) * math.sqrt((p + q - (p - q) ** 2) / (n + 2))
@@ -35,22 +35,22 @@ def accuracy_difference(agreement: Agreement, level: float = LEVEL) -> Measureme
     return Measurement(value=value, n=n, interval=Interval(min(lower, value), max(upper, value), level))
 
 
-def sign_test(agreement: Agreement) -> Measurement:
+def sign_test(agreement: PairedAgreement) -> Measurement:
     """Two-sided exact p-value that b and c are equally likely; 1 where nobody was right alone.
 
     >>> sign_test(Agreement(5, 0, 2, 3)).value
     0.5
     """
     if agreement.n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     b, c = agreement.champion_only, agreement.challenger_only
     return Measurement(value=min(1.0, 2 * float(scipy.special.bdtr(min(b, c), b + c, 0.5))), n=agreement.n)
 
 
-def sign_test_one_sided(agreement: Agreement) -> Measurement:
+def sign_test_one_sided(agreement: PairedAgreement) -> Measurement:
     """Exact probability of c or more of b + c, if both are equally likely."""
     if agreement.n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     b, c = agreement.champion_only, agreement.challenger_only
     return Measurement(value=float(scipy.special.bdtr(b, b + c, 0.5)), n=agreement.n)
 
@@ -78,10 +78,14 @@ def auc_difference(scores: PairedScores, level: float = LEVEL) -> Measurement:
     n, p = int(scores.champion.negative.sum()), int(scores.champion.positive.sum())
     if n == 0 or p == 0:
         return without_a_class(n + p)
-    (first, lost), (second, lost_too) = (_area(table) for table in (scores.champion, scores.challenger))
+    (first, lost), (second, lost_too) = (
+        _area_and_ties(table) for table in (scores.champion, scores.challenger)
+    )
     interval = None
     if min(n, p) >= FEW:
-        interval = normal(second - first, _variance(scores.joint), level, lowest=-1.0, highest=1.0)
+        interval = normal_interval(
+            second - first, _delong_variance(scores.joint), level, lowest=-1.0, highest=1.0
+        )
     return Measurement(value=second - first, n=n + p, interval=interval, resolution=lost + lost_too)
 
 
@@ -94,7 +98,7 @@ def signed_rank(losses: PairedLosses) -> Measurement:
     n = int(sizes.sum())
     if n < FEW_PAIRS:
         reason = Reason.TOO_FEW if n + losses.zero else Reason.NO_LABELS
-        return Measurement.absent(reason, n=n + losses.zero)
+        return Measurement.without_value(reason, n=n + losses.zero)
     ranks = np.cumsum(sizes) - (sizes - 1) / 2
     ties = float((sizes.astype(np.float64) ** 3 - sizes).sum())
     spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24 - ties / 48)
@@ -107,20 +111,20 @@ def signed_rank(losses: PairedLosses) -> Measurement:
     return Measurement(value=value, n=n + losses.zero, resolution=max(highest - value, value - lowest, 0.0))
 
 
-def results(
-    agreement: Agreement, scores: PairedScores | None, losses: PairedLosses | None, level: float
-) -> Iterator[Result]:
+def challenger_results(
+    agreement: PairedAgreement, scores: PairedScores | None, losses: PairedLosses | None, level: float
+) -> Iterator[MeasureResult]:
     """All measures of a window."""
-    yield Result("challenger_accuracy_difference", "", accuracy_difference(agreement, level))
-    yield Result("sign_test_p_value", "", sign_test(agreement))
-    yield Result("sign_test_p_value_one_sided", "", sign_test_one_sided(agreement))
+    yield MeasureResult("challenger_accuracy_difference", "", accuracy_difference(agreement, level))
+    yield MeasureResult("sign_test_p_value", "", sign_test(agreement))
+    yield MeasureResult("sign_test_p_value_one_sided", "", sign_test_one_sided(agreement))
     if scores is not None:
-        yield Result("challenger_auc_difference", "", auc_difference(scores, level))
+        yield MeasureResult("challenger_auc_difference", "", auc_difference(scores, level))
     if losses is not None:
-        yield Result("signed_rank_p_value", "", signed_rank(losses))
+        yield MeasureResult("signed_rank_p_value", "", signed_rank(losses))
 
 
-def evidence_results(agreement: Agreement, most: float) -> Iterator[Result]:
+def evidence_results(agreement: PairedAgreement, most: float) -> Iterator[MeasureResult]:
     """All measures of everything that has entered so far.
 
     Parameters
@@ -128,15 +132,15 @@ def evidence_results(agreement: Agreement, most: float) -> Iterator[Result]:
     most
         logarithm of the most evidence that there was at any look.
     """
-    compared = Measurement.absent(Reason.NO_LABELS, n=0)
+    compared = Measurement.without_value(Reason.NO_LABELS, n=0)
     if agreement.n:
         evidence = discordant_evidence(agreement.champion_only, agreement.challenger_only)
         compared = Measurement(value=evidence, n=agreement.n)
-    yield Result("challenger_log_evidence", "", compared)
-    yield Result("challenger_p_value_always_valid", "", p_value(compared, most))
+    yield MeasureResult("challenger_log_evidence", "", compared)
+    yield MeasureResult("challenger_p_value_always_valid", "", p_value(compared, most))
 
 
-def _area(table: ScoreTable) -> tuple[float, float]:
+def _area_and_ties(table: ScoreTable) -> tuple[float, float]:
     """Area, and half the share of the pairs that share a cell."""
     negative, positive = table.negative, table.positive
     pairs = int(negative.sum()) * int(positive.sum())
@@ -145,7 +149,7 @@ def _area(table: ScoreTable) -> tuple[float, float]:
     return (2 * int(positive @ below) + tied) / (2 * pairs), tied / (2 * pairs)
 
 
-def _variance(joint: Ints) -> float:
+def _delong_variance(joint: Ints) -> float:
     """DeLong's variance of the difference, from (class, champion's cell, challenger's cell)."""
     negative, positive = joint
     total = 0.0

@@ -7,10 +7,17 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
+from monitor.core.array_types import Floats
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats
-from monitor.measures.options import Result
-from monitor.measures.shift.cells import SIMULATIONS, Expected, Steps, samples, seeded, two_digits
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.shift.shift_cells import (
+    SIMULATIONS,
+    CumulativeSteps,
+    ExpectedCells,
+    seeded_generator,
+    simulate_counts,
+    two_digits,
+)
 from monitor.states.grids import NumericGrid
 
 _DRAWN = (
@@ -26,9 +33,13 @@ _WASSERSTEIN = ("wasserstein_distance", "wasserstein_distance_critical")
 KS_NAMES = ("ks_distance", "ks_p_value")
 
 
-def results(
-    expected: Expected, current: Floats, steps: Steps, reasons: Sequence[Reason | None], level: float
-) -> Iterator[Result]:
+def distance_results(
+    expected: ExpectedCells,
+    current: Floats,
+    steps: CumulativeSteps,
+    reasons: Sequence[Reason | None],
+    level: float,
+) -> Iterator[MeasureResult]:
     """All distances of every subject, and their critical values.
 
     Parameters
@@ -47,22 +58,22 @@ def results(
             yield from absent_results(subject.name, reason, n)
             continue
         for name, column in zip(_OF_CELLS, values, strict=True):
-            yield Result(name, subject.name, Measurement(value=float(column[row]), n=n))
+            yield MeasureResult(name, subject.name, Measurement(value=float(column[row]), n=n))
         for name, limit in critical_values(expected, row, n, level).items():
-            yield Result(name, subject.name, Measurement(value=limit, n=n))
+            yield MeasureResult(name, subject.name, Measurement(value=limit, n=n))
     for at, row in enumerate(expected.numeric):
-        both = wasserstein(expected, steps, at, reasons[row], level)
+        both = wasserstein_distance(expected, steps, at, reasons[row], level)
         for name, measured in zip(_WASSERSTEIN, both, strict=True):
-            yield Result(name, expected.subjects[row].name, measured)
+            yield MeasureResult(name, expected.subjects[row].name, measured)
 
 
-def absent_results(subject: str, reason: Reason, n: int, *, numeric: bool = False) -> Iterator[Result]:
+def absent_results(subject: str, reason: Reason, n: int, *, numeric: bool = False) -> Iterator[MeasureResult]:
     """Give the names of the distances of cells, and of numbers where it is one, all absent for one reason."""
     for name in (*_OF_CELLS, *_LIMITS, *(_WASSERSTEIN if numeric else ())):
-        yield Result(name, subject, Measurement.absent(reason, n=n))
+        yield MeasureResult(name, subject, Measurement.without_value(reason, n=n))
 
 
-def critical_values(expected: Expected, row: int, n: int, level: float) -> dict[str, float]:
+def critical_values(expected: ExpectedCells, row: int, n: int, level: float) -> dict[str, float]:
     """Critical values of a subject's distances, exceeded with probability 1 - level if nothing has shifted.
 
     Simulated for both sizes rounded to two digits, then scaled to the sizes that they are: roots of sums of
@@ -70,7 +81,7 @@ def critical_values(expected: Expected, row: int, n: int, level: float) -> dict[
     """
     m = float(expected.m[row])
     sizes = two_digits(n), two_digits(m)
-    *limits, statistic = simulated_distances(*sizes, expected.shares(row), level)
+    *limits, statistic = simulated_distances(*sizes, expected.cell_shares(row), level)
     scale = math.sqrt((1 / n + 1 / m) / (1 / sizes[0] + 1 / sizes[1]))
     scaled = [min(scale * value, 1.0) for value in limits]
     return dict(zip(_LIMITS, (*scaled, statistic, math.sqrt(statistic / (n + m))), strict=True))
@@ -80,7 +91,8 @@ def critical_values(expected: Expected, row: int, n: int, level: float) -> dict[
 def simulated_distances(n: int, m: int, shares: tuple[float, ...], level: float) -> tuple[float, ...]:
     """Quantiles of the distances of samples of n and m records drawn from one distribution; of V none."""
     drawn = share_distances(
-        samples(m, shares, "reference").astype(np.float64), samples(n, shares, "current").astype(np.float64)
+        simulate_counts(m, shares, "reference").astype(np.float64),
+        simulate_counts(n, shares, "current").astype(np.float64),
     )
     limits = np.quantile(np.stack(drawn[: len(_DRAWN)]), level, axis=1, method="higher")
     return tuple(limits.tolist())
@@ -114,8 +126,8 @@ def share_distances(reference: Floats, current: Floats) -> tuple[Floats, ...]:
     )
 
 
-def wasserstein(
-    expected: Expected, steps: Steps, at: int, reason: Reason | None, level: float
+def wasserstein_distance(
+    expected: ExpectedCells, steps: CumulativeSteps, at: int, reason: Reason | None, level: float
 ) -> tuple[Measurement, Measurement]:
     """Area between the cumulative shares of a number / the reference's deviation, and its critical value.
 
@@ -127,18 +139,18 @@ def wasserstein(
     grid, spread = subject.grid, expected.spread_of(subject.name)
     reason = reason or (None if min(m, n) else Reason.NO_RECORDS if m else Reason.NO_REFERENCE)
     if reason is not None or not spread > 0 or not isinstance(grid, NumericGrid):
-        absent = Measurement.absent(reason or Reason.UNDEFINED, n=n)
+        absent = Measurement.without_value(reason or Reason.UNDEFINED, n=n)
         return absent, absent
     bounds = np.asarray([grid.lower, *grid.edges, grid.upper])
     cells = slice(int(steps.now.starts[at]), int(steps.now.starts[at]) + grid.regular)
     upper, most = steps.difference[cells], np.maximum(steps.p[cells], steps.q[cells])
     ends = np.isinf(bounds[:-1]) | np.isinf(bounds[1:])
     if (ends & (most > 0)).any():
-        absent = Measurement.absent(Reason.OUT_OF_RANGE, n=n)
+        absent = Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
         return absent, absent
     width = np.where(ends, 0.0, np.diff(np.where(np.isinf(bounds), 0.0, bounds)))
-    area, unit = float(_of_edges(width) @ np.abs(upper)), math.sqrt(1 / n + 1 / m)
-    limit = _bridged(steps.q[cells].tobytes(), width.tobytes(), level) * unit
+    area, unit = float(_edge_widths(width) @ np.abs(upper)), math.sqrt(1 / n + 1 / m)
+    limit = _bridge_quantile(steps.q[cells].tobytes(), width.tobytes(), level) * unit
     return (
         Measurement(value=area / spread, n=n, resolution=1.5 * float(width @ most) / spread),
         Measurement(value=limit / spread, n=n),
@@ -146,23 +158,25 @@ def wasserstein(
 
 
 @lru_cache(maxsize=256)
-def _bridged(shares: bytes, width: bytes, level: float) -> float:
+def _bridge_quantile(shares: bytes, width: bytes, level: float) -> float:
     """Quantile of the area below the absolute value of a Brownian bridge over shares of cells so wide."""
     q = np.frombuffer(shares)
-    bridges = np.cumsum(seeded(shares, width).standard_normal((SIMULATIONS, len(q))) * np.sqrt(q), axis=1)
+    bridges = np.cumsum(
+        seeded_generator(shares, width).standard_normal((SIMULATIONS, len(q))) * np.sqrt(q), axis=1
+    )
     bridges -= bridges[:, -1:] * np.cumsum(q)
-    areas = np.abs(bridges) @ _of_edges(np.frombuffer(width))
+    areas = np.abs(bridges) @ _edge_widths(np.frombuffer(width))
     return float(np.quantile(areas, level, method="higher"))
 
 
-def _of_edges(width: Floats) -> Floats:
+def _edge_widths(width: Floats) -> Floats:
     """What the upper edge of each cell adds to an area: half of the widths beside it."""
     halves: Floats = (width + np.append(width[1:], 0.0)) / 2
     return halves
 
 
 def kolmogorov_smirnov(
-    expected: Expected, steps: Steps, reasons: Sequence[Reason | None]
+    expected: ExpectedCells, steps: CumulativeSteps, reasons: Sequence[Reason | None]
 ) -> Iterator[tuple[int, tuple[Measurement, Measurement]]]:
     """Row of every subject that is a number, its `ks_distance` and `ks_p_value`.
 
@@ -178,8 +192,10 @@ def kolmogorov_smirnov(
         why a subject can not be compared at all.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        largest = steps.now.greatest(np.abs(steps.difference))
-        bound = steps.now.greatest(np.maximum(steps.difference + steps.q, steps.p - steps.difference))
+        largest = steps.now.greatest_by_subject(np.abs(steps.difference))
+        bound = steps.now.greatest_by_subject(
+            np.maximum(steps.difference + steps.q, steps.p - steps.difference)
+        )
         p_values = scipy.special.kolmogorov(largest * np.sqrt(steps.n * steps.m / (steps.n + steps.m)))
     columns = zip(*(column.tolist() for column in (steps.m, steps.n, largest, bound, p_values)), strict=True)
     for row, (m, n, distance, most, p_value) in zip(expected.numeric, columns, strict=True):
@@ -187,7 +203,7 @@ def kolmogorov_smirnov(
         if reason is None and min(m, n) == 0:
             reason = Reason.NO_REFERENCE if m == 0 else Reason.NO_RECORDS
         if reason is not None:
-            absent = Measurement.absent(reason, n=size)
+            absent = Measurement.without_value(reason, n=size)
             yield row, (absent, absent)
             continue
         value = Measurement(value=distance, n=size, resolution=max(0.0, most - distance))

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from monitor.core.array_types import Counts, Ints
 from monitor.core.measurement import Reason
-from monitor.core.typing import Counts, Ints
-from monitor.measures.options import LABEL, Options, Result
+from monitor.measures.measure_options import LABEL, MeasureOptions, MeasureResult
 from monitor.measures.shift import stability_index as shift
-from monitor.measures.shift.cells import Expected, Subject, mixed_cells
-from monitor.states.views import Histogram
+from monitor.measures.shift.shift_cells import ExpectedCells, ShiftSubject, mixed_cells
+from monitor.states.views import CellHistogram
 
 
-def expected_labels(references: Sequence[tuple[float, Histogram]]) -> Expected:
+def expected_labels(references: Sequence[tuple[float, CellHistogram]]) -> ExpectedCells:
     """What the labels of references lead one to expect: made once, used often.
 
     Parameters
@@ -21,12 +21,14 @@ def expected_labels(references: Sequence[tuple[float, Histogram]]) -> Expected:
         (share of a window's records that is compared with it, its labels); the shares add up to 1.
     """
     shares = np.asarray([share for share, _ in references])
-    counted = np.stack([_counts(labels) for _, labels in references])
+    counted = np.stack([_label_counts(labels) for _, labels in references])
     counts: Counts = counted[0] if len(counted) == 1 else mixed_cells(shares, counted)
-    return Expected((Subject(LABEL, references[0][1].grid, 0),), counts)
+    return ExpectedCells((ShiftSubject(LABEL, references[0][1].grid, 0),), counts)
 
 
-def results(expected: Expected | None, labels: Histogram, options: Options) -> Iterator[Result]:
+def label_shift_results(
+    expected: ExpectedCells | None, labels: CellHistogram, options: MeasureOptions
+) -> Iterator[MeasureResult]:
     """All measures of the labels' shift; records without a label are no part of it.
 
     Parameters
@@ -34,14 +36,14 @@ def results(expected: Expected | None, labels: Histogram, options: Options) -> I
     expected
         None: there is no reference.
     """
-    counted = _counts(labels)
+    counted = _label_counts(labels)
     if expected is None:
         yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(counted.sum()), options)
         return
-    yield from shift.results(expected, np.arange(len(counted)), counted, options, Reason.NO_LABELS)
+    yield from shift.stability_results(expected, np.arange(len(counted)), counted, options, Reason.NO_LABELS)
 
 
-def _counts(labels: Histogram) -> Ints:
+def _label_counts(labels: CellHistogram) -> Ints:
     """Counts of the records that have a label, be it unseen or invalid."""
     counts = np.array(labels.counts, dtype=np.int64)
     counts[-2] = 0

@@ -8,12 +8,12 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures.catalogue.measure import Family
-from monitor.measures.options import Options, Result
+from monitor.core.array_types import Counts, Floats, Ints
+from monitor.core.measurement import DetailTable, Measurement, Reason
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.shift import distances
-from monitor.measures.shift.cells import Expected, Steps, samples, two_digits
+from monitor.measures.shift.shift_cells import CumulativeSteps, ExpectedCells, simulate_counts, two_digits
 from monitor.states.grids import Grid, NumericGrid
 
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
@@ -23,30 +23,36 @@ NAMES = ("stability_index", "stability_index_critical", "stability_index_bias")
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class StabilityCounts:
     """Counts of both sides in the cells of the stability index."""
 
-    expected: Expected
+    expected: ExpectedCells
     current: Floats  # float64, shape (subjects, width): the window's counts
     n: Ints  # int64: records of the window
     absent: Reason = Reason.NO_RECORDS  # why a subject without any has none
 
     @classmethod
-    def of(cls, expected: Expected, index: Ints, value: Counts, absent: Reason) -> "Sides":
+    def from_counts(
+        cls, expected: ExpectedCells, index: Ints, value: Counts, absent: Reason
+    ) -> "StabilityCounts":
         """Sides of counts at positions of a vector."""
-        current = expected.tabled(index, value)
+        current = expected.tabulate_counts(index, value)
         return cls(expected, current, current.sum(axis=1).astype(np.int64), absent)
 
-    def reason(self, row: int) -> Reason | None:
+    def why_incomparable(self, row: int) -> Reason | None:
         """Why a subject can not be compared."""
         if self.expected.m[row] == 0:
             return Reason.NO_REFERENCE
         return self.absent if self.n[row] == 0 else None
 
 
-def results(
-    expected: Expected, index: Ints, value: Counts, options: Options, absent: Reason = Reason.NO_RECORDS
-) -> Iterator[Result]:
+def stability_results(
+    expected: ExpectedCells,
+    index: Ints,
+    value: Counts,
+    options: MeasureOptions,
+    absent: Reason = Reason.NO_RECORDS,
+) -> Iterator[MeasureResult]:
     """All measures of the shift of every subject; K-S for numbers only.
 
     Parameters
@@ -56,31 +62,33 @@ def results(
     absent
         reason of a subject without a record.
     """
-    sides = Sides.of(expected, index, value, absent)
+    sides = StabilityCounts.from_counts(expected, index, value, absent)
     columns = [stability_indices(sides, options), critical_indices(sides, options), index_biases(sides)]
-    reasons = [sides.reason(row) for row in range(len(sides.n))]
-    further = options.whole and Family.DISTANCES in options.families
-    steps = Steps.of(expected, index, value) if further or expected.numeric else None
+    reasons = [sides.why_incomparable(row) for row in range(len(sides.n))]
+    further = options.whole and MeasureFamily.DISTANCES in options.families
+    steps = CumulativeSteps.from_counts(expected, index, value) if further or expected.numeric else None
     by_row = {} if steps is None else dict(distances.kolmogorov_smirnov(expected, steps, reasons))
     for row, subject in enumerate(expected.subjects):
         for name, column in zip(NAMES, columns, strict=True):
-            yield Result(name, subject.name, column[row])
+            yield MeasureResult(name, subject.name, column[row])
         for name, measurement in zip(distances.KS_NAMES, by_row.get(row, ()), strict=False):
-            yield Result(name, subject.name, measurement)
+            yield MeasureResult(name, subject.name, measurement)
     if further and steps is not None:
-        yield from distances.results(expected, sides.current, steps, reasons, options.level)
+        yield from distances.distance_results(expected, sides.current, steps, reasons, options.level)
 
 
-def absent_results(subject: str, grid: Grid, reason: Reason, n: int, options: Options) -> Iterator[Result]:
+def absent_results(
+    subject: str, grid: Grid, reason: Reason, n: int, options: MeasureOptions
+) -> Iterator[MeasureResult]:
     """Give the same names, all absent for one reason."""
     numeric = isinstance(grid, NumericGrid)
     for name in (*NAMES, *distances.KS_NAMES) if numeric else NAMES:
-        yield Result(name, subject, Measurement.absent(reason, n=n))
-    if options.whole and Family.DISTANCES in options.families:
+        yield MeasureResult(name, subject, Measurement.without_value(reason, n=n))
+    if options.whole and MeasureFamily.DISTANCES in options.families:
         yield from distances.absent_results(subject, reason, n, numeric=numeric)
 
 
-def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
+def stability_indices(sides: StabilityCounts, options: MeasureOptions) -> list[Measurement]:
     """Σ (p - q)·ln(p / q), q and p the shares of the reference and the window [1]_, of each subject.
 
     Cells: the reference's deciles, or its 19 most frequent levels and the rest; unseen, missing, invalid.
@@ -103,35 +111,35 @@ def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
     .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley.
     """
     expected = sides.expected
-    terms = _terms(expected.table, sides.current, options.pseudocount)
+    terms = _stability_terms(expected.table, sides.current, options.pseudocount)
     values = terms.sum(axis=1).tolist()
     used = ((expected.table + sides.current) > 0).sum(axis=1)
     few = (sides.n < options.min_per_cell * used).tolist()
     most = terms.shape[1] if options.detailed else MOVED
     order = np.argsort(-terms, axis=1, kind="stable")[:, :most].tolist() if options.whole else None
-    before, now = _shares(expected.table, expected.m), _shares(sides.current, sides.n)
+    before, now = _record_shares(expected.table, expected.m), _record_shares(sides.current, sides.n)
     indices = []
     for row, value in enumerate(values):
-        n, reason = int(sides.n[row]), sides.reason(row)
+        n, reason = int(sides.n[row]), sides.why_incomparable(row)
         reason = reason or (Reason.TOO_FEW if few[row] else None)
         reason = reason or (None if math.isfinite(value) else Reason.UNDEFINED)
         if reason is not None:
-            indices.append(Measurement.absent(reason, n=n))
+            indices.append(Measurement.without_value(reason, n=n))
             continue
         columns = (before[row], now[row], terms[row])
-        detail = None if order is None else _moved(expected, row, order[row], columns)
+        detail = None if order is None else _moved_cells(expected, row, order[row], columns)
         indices.append(Measurement(value=value, n=n, detail=detail))
     return indices
 
 
-def index_biases(sides: Sides) -> list[Measurement]:
+def index_biases(sides: StabilityCounts) -> list[Measurement]:
     """Index to expect where nothing has shifted: (B - 1)·(1/n + 1/m), B the cells with reference records."""
     with np.errstate(divide="ignore", invalid="ignore"):
         values = ((sides.expected.held - 1) * (1 / sides.n + 1 / sides.expected.m)).tolist()
-    return [_unless(sides, row, value) for row, value in enumerate(values)]
+    return [_row_measurement(sides, row, value) for row, value in enumerate(values)]
 
 
-def critical_indices(sides: Sides, options: Options) -> list[Measurement]:
+def critical_indices(sides: StabilityCounts, options: MeasureOptions) -> list[Measurement]:
     """Quantile of the index where nothing has shifted: (1/n + 1/m)·χ²(B - 1) [1]_, of each subject.
 
     Where a cell expects fewer than 50 records, 1,000 pairs of samples are drawn from the reference's shares,
@@ -154,11 +162,13 @@ def critical_indices(sides: Sides, options: Options) -> list[Measurement]:
         limits = [_chi_squared(held - 1, options.level) for held in expected.held.tolist()]
         values = (both * np.asarray(limits)).tolist()
     for row in np.flatnonzero(~enough).tolist():
-        if sides.reason(row) is None:
+        if sides.why_incomparable(row) is None:
             sizes = two_digits(sides.n[row]), two_digits(expected.m[row])
-            values[row] = simulated_critical(*sizes, expected.shares(row), options.pseudocount, options.level)
-    details = [Detail(_COMPARED_WITH, ((m,),)) if options.whole else None for m in expected.m.tolist()]
-    return [_unless(sides, row, value, details[row]) for row, value in enumerate(values)]
+            values[row] = simulated_critical(
+                *sizes, expected.cell_shares(row), options.pseudocount, options.level
+            )
+    details = [DetailTable(_COMPARED_WITH, ((m,),)) if options.whole else None for m in expected.m.tolist()]
+    return [_row_measurement(sides, row, value, details[row]) for row, value in enumerate(values)]
 
 
 @lru_cache(maxsize=4096)
@@ -167,17 +177,19 @@ def simulated_critical(n: int, m: int, shares: tuple[float, ...], pseudocount: f
 
     Seeded by its arguments: a pure function of them. Cost: 1,000 binomials a cell and side, once.
     """
-    draws = index_of(samples(m, shares, "reference"), samples(n, shares, "current"), pseudocount)
+    draws = index_of(
+        simulate_counts(m, shares, "reference"), simulate_counts(n, shares, "current"), pseudocount
+    )
     return float(np.quantile(draws, level, method="higher"))
 
 
 def index_of(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     """Index of each row of counts (last axis: cells); inf where a cell is empty on one side alone."""
-    total: Floats = _terms(reference, current, pseudocount).sum(axis=-1)
+    total: Floats = _stability_terms(reference, current, pseudocount).sum(axis=-1)
     return total
 
 
-def _terms(reference: Counts, current: Counts, pseudocount: float) -> Floats:
+def _stability_terms(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     """Terms of the index; cells empty on both sides have the term 0."""
     used = (reference + current) > 0
     added = used * pseudocount
@@ -188,15 +200,15 @@ def _terms(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     return np.where(used, terms, 0.0)
 
 
-def _shares(counts: Floats, totals: Counts) -> Floats:
+def _record_shares(counts: Floats, totals: Counts) -> Floats:
     """Shares of the records as they are, without pseudocounts; 0 without records."""
     shares: Floats = counts / np.maximum(totals, 1)[:, None]
     return shares
 
 
-def _moved(
-    expected: Expected, row: int, order: list[int], columns: tuple[Floats, Floats, Floats]
-) -> Detail | None:
+def _moved_cells(
+    expected: ExpectedCells, row: int, order: list[int], columns: tuple[Floats, Floats, Floats]
+) -> DetailTable | None:
     """Cells by falling contribution: share of the reference, of the window, contribution."""
     before, now, terms = (column[order].round(6).tolist() for column in columns)
     rows = [
@@ -204,13 +216,19 @@ def _moved(
         for slot, *figures in zip(order, before, now, terms, strict=True)
         if figures[-1] > 0 or (len(order) > MOVED and max(figures) > 0)
     ]
-    return Detail(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None
+    return DetailTable(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None
 
 
-def _unless(sides: Sides, row: int, value: float, detail: Detail | None = None) -> Measurement:
-    reason = sides.reason(row) or (None if math.isfinite(value) else Reason.UNDEFINED)
+def _row_measurement(
+    sides: StabilityCounts, row: int, value: float, detail: DetailTable | None = None
+) -> Measurement:
+    reason = sides.why_incomparable(row) or (None if math.isfinite(value) else Reason.UNDEFINED)
     n = int(sides.n[row])
-    return Measurement(value=value, n=n, detail=detail) if reason is None else Measurement.absent(reason, n=n)
+    return (
+        Measurement(value=value, n=n, detail=detail)
+        if reason is None
+        else Measurement.without_value(reason, n=n)
+    )
 
 
 @lru_cache(maxsize=256)

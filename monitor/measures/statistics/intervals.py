@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
+from monitor.core.array_types import Floats, Singles
 from monitor.core.measurement import LEVEL, Interval, Measurement, RateMethod, Reason, difference_interval
-from monitor.core.typing import Floats, Singles
 from monitor.states.sums import HALF
-from monitor.states.views import Sums
+from monitor.states.views import ExactSums
 
 RateInterval: TypeAlias = Callable[[int, int, float], Interval]
 _STEPS = 2**40
@@ -25,7 +25,7 @@ def normal_quantile(level: float) -> float:
     return float(scipy.special.ndtri(0.5 + level / 2))
 
 
-def wilson(successes: int, n: int, level: float = LEVEL) -> Interval:
+def wilson_interval(successes: int, n: int, level: float = LEVEL) -> Interval:
     """Wilson's score interval of a rate [1]_.
 
     Parameters
@@ -78,15 +78,18 @@ def clopper_pearson(successes: int, n: int, level: float = LEVEL) -> Interval:
     return Interval(lower, upper, level)
 
 
-RATE_INTERVALS: dict[RateMethod, RateInterval] = {"wilson": wilson, "clopper-pearson": clopper_pearson}
+RATE_INTERVALS: dict[RateMethod, RateInterval] = {
+    "wilson": wilson_interval,
+    "clopper-pearson": clopper_pearson,
+}
 
 
-def rate(
-    successes: int, n: int, level: float, otherwise: Reason, bounds: RateInterval = wilson
+def rate_measurement(
+    successes: int, n: int, level: float, otherwise: Reason, bounds: RateInterval = wilson_interval
 ) -> Measurement:
     """Share with its interval, Wilson's unless another is asked for, or a reason where n is 0."""
     if n == 0:
-        return Measurement.absent(otherwise, n=0)
+        return Measurement.without_value(otherwise, n=0)
     return Measurement(value=successes / n, n=n, interval=bounds(successes, n, level))
 
 
@@ -110,11 +113,13 @@ def newcombe_difference(
     (0.2, 0.0524, 0.3339)
     """
     p1, p2 = first[0] / first[1], second[0] / second[1]
-    interval = difference_interval((p1, wilson(*first, level)), (p2, wilson(*second, level)))
+    interval = difference_interval(
+        (p1, wilson_interval(*first, level)), (p2, wilson_interval(*second, level))
+    )
     return p1 - p2, Interval(max(-1.0, interval.lower), min(1.0, interval.upper), level)
 
 
-def normal(
+def normal_interval(
     value: float,
     variance: float,
     level: float,
@@ -129,7 +134,7 @@ def normal(
     return Interval(max(lowest, value - half), min(highest, value + half), level)
 
 
-def student(value: float, variance: float, freedom: float, level: float) -> Interval | None:
+def student_interval(value: float, variance: float, freedom: float, level: float) -> Interval | None:
     """Student's t interval of an estimate of estimated variance; None without variance."""
     if not (0 < variance < math.inf and freedom > 0):
         return None
@@ -137,7 +142,7 @@ def student(value: float, variance: float, freedom: float, level: float) -> Inte
     return Interval(value - half, value + half, level)
 
 
-def welch(
+def welch_interval(
     first: tuple[float, float, float], second: tuple[float, float, float], level: float = LEVEL
 ) -> Interval | None:
     """Welch's interval of a difference of means, first - second [1]_.
@@ -155,10 +160,10 @@ def welch(
     if of_first + of_second <= 0:
         return None
     freedom = (of_first + of_second) ** 2 / (of_first**2 / (first[2] - 1) + of_second**2 / (second[2] - 1))
-    return student(first[0] - second[0], of_first + of_second, freedom, level)
+    return student_interval(first[0] - second[0], of_first + of_second, freedom, level)
 
 
-def percentiles(draws: Floats, level: float) -> list[Interval | None]:
+def percentile_intervals(draws: Floats, level: float) -> list[Interval | None]:
     """Percentile intervals of bootstrap draws, one a row; None where half of a row or more is NaN.
 
     Quantiles are interpolated as NumPy does. Cost: one sort of all rows.
@@ -170,16 +175,18 @@ def percentiles(draws: Floats, level: float) -> list[Interval | None]:
     """
     ordered = np.sort(draws, axis=1)  # NaN last
     shares = 0.5 - level / 2, 0.5 + level / 2
-    lower, upper = (quantiles(ordered, share) for share in shares)
+    lower, upper = (row_quantiles(ordered, share) for share in shares)
     bounds: list[tuple[float, float] | None] = list(zip(lower, upper, strict=True))
     for row in np.flatnonzero(np.isnan(ordered[:, -1])).tolist():
         finite = ordered[row : row + 1, : np.count_nonzero(~np.isnan(ordered[row]))]
         enough = 2 * finite.shape[1] > ordered.shape[1]
-        bounds[row] = (quantiles(finite, shares[0])[0], quantiles(finite, shares[1])[0]) if enough else None
+        bounds[row] = (
+            (row_quantiles(finite, shares[0])[0], row_quantiles(finite, shares[1])[0]) if enough else None
+        )
     return [None if pair is None else Interval(*pair, level) for pair in bounds]
 
 
-def quantiles(ordered: Floats | Singles, share: float) -> list[float]:
+def row_quantiles(ordered: Floats | Singles, share: float) -> list[float]:
     """Quantile of each ordered row, as NumPy interpolates it, in the rows' own precision."""
     at = share * (ordered.shape[1] - 1)
     below = int(at)
@@ -188,7 +195,7 @@ def quantiles(ordered: Floats | Singles, share: float) -> list[float]:
     return interpolated
 
 
-def root(function: Callable[[float], float], start: float, end: float) -> float:
+def find_root(function: Callable[[float], float], start: float, end: float) -> float:
     """Where a continuous function is zero, between two places where it has other signs. Cost: 41 calls.
 
     Found by halving, to a 2**40th of the way: 1e-12.
@@ -208,22 +215,24 @@ def root(function: Callable[[float], float], start: float, end: float) -> float:
     return place(bisect_left(range(_STEPS), True, key=beyond))
 
 
-def mean(sums: Sums, term: str, square: str, level: float, *, lowest: float = 0.0) -> Measurement:
+def mean_measurement(
+    sums: ExactSums, term: str, square: str, level: float, *, lowest: float = 0.0
+) -> Measurement:
     """Mean of a term that is `lowest` at least, with the normal interval that the mean of its square gives.
 
     The scale of the square is that of the term, squared. In integers, divided once: as exact as fractions,
     at a tenth of their cost.
     """
-    n = sums.n(term)
+    n = sums.count_of(term)
     if n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
+        return Measurement.without_value(Reason.NO_LABELS, n=0)
     if sums.out_of_range(term):
-        return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
-    first, second, scale = sums.units(term), sums.units(square), sums.scale(term)
+        return Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
+    first, second, scale = sums.units_of(term), sums.units_of(square), sums.scale_of(term)
     value, interval = first / (n * HALF) * scale, None
     if n > 1 and not sums.out_of_range(square):
         variance = sample_variance(first, second, n)
-        interval = normal(value, variance * scale * scale / n, level, lowest=lowest)
+        interval = normal_interval(value, variance * scale * scale / n, level, lowest=lowest)
     return Measurement(value=value, n=n, interval=interval)
 
 
@@ -233,7 +242,7 @@ def sample_variance(first: int, second: int, n: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class SampleMoments:
     """Mean and sample variance of n numbers, in units of the grid's scale from its centre."""
 
     n: float
@@ -242,18 +251,18 @@ class Moments:
     reason: Reason | None = None  # why there are none
 
 
-def moments_of(sums: Sums, name: str) -> Moments:
+def moments_of(sums: ExactSums, name: str) -> SampleMoments:
     """Moments of one number of the records."""
-    n = sums.n(name)
+    n = sums.count_of(name)
     if n == 0 or sums.out_of_range(name):
-        return Moments(n, reason=Reason.OUT_OF_RANGE if n else Reason.NO_RECORDS)
-    first, second = sums.units(name), sums.units(f"{name}²")
+        return SampleMoments(n, reason=Reason.OUT_OF_RANGE if n else Reason.NO_RECORDS)
+    first, second = sums.units_of(name), sums.units_of(f"{name}²")
     if n == 1 or sums.out_of_range(f"{name}²"):
-        return Moments(n, first / (n * HALF), math.nan)
-    return Moments(n, first / (n * HALF), sample_variance(first, second, n))
+        return SampleMoments(n, first / (n * HALF), math.nan)
+    return SampleMoments(n, first / (n * HALF), sample_variance(first, second, n))
 
 
-def mixed(parts: Sequence[tuple[float, Moments]]) -> Moments:
+def mix_moments(parts: Sequence[tuple[float, SampleMoments]]) -> SampleMoments:
     """Moments to expect of several references in given shares; as sure as records worth as much.
 
     Parameters
@@ -262,7 +271,7 @@ def mixed(parts: Sequence[tuple[float, Moments]]) -> Moments:
         (share, moments); the shares add up to 1.
     """
     if any(moments.reason is not None or not moments.n for _, moments in parts):
-        return Moments(0, reason=Reason.NO_REFERENCE)
+        return SampleMoments(0, reason=Reason.NO_REFERENCE)
     mean = math.fsum(share * moments.mean for share, moments in parts)
     spread = math.fsum(share * (moments.variance + (moments.mean - mean) ** 2) for share, moments in parts)
-    return Moments(1 / math.fsum(share**2 / moments.n for share, moments in parts), mean, spread)
+    return SampleMoments(1 / math.fsum(share**2 / moments.n for share, moments in parts), mean, spread)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import scipy
 
-from monitor.core.typing import Floats, Ints
+from monitor.core.array_types import Floats, Ints
 
 _SLACK = 1e-7  # relative: tables that are as likely as the one that was seen, but for rounding
 

@@ -4,22 +4,22 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.charts.marks import Mark, Path, RuleLine
+from monitor.charts.marks import LinePath, Mark, RuleLine
 from monitor.charts.plot import Plot
-from monitor.charts.scales import Axis, linear
+from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY, to_iso
-from monitor.measures.rows import Revision, newest
-from monitor.measures.worded import SIZES, value_of
-from monitor.pages.asked import Asked, PageData, Placed
-from monitor.pages.figures import critical_of, percent
-from monitor.pages.fleet import main_of
-from monitor.pages.model import RANGES, Link, links_of, of_season, spec_of
-from monitor.pages.moments import called, time_axis
-from monitor.sentences.inputs import INDEX
-from monitor.sentences.known import FEATURE
-from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Drawn
-from monitor.windows.ends import Window
+from monitor.measures.measurement_row import Revision, newest_revisions
+from monitor.measures.value_words import SIZES, value_of
+from monitor.pages.figures import critical_of, percent_tick
+from monitor.pages.fleet_page import main_of
+from monitor.pages.model_page import RANGES, PageLink, links_of, season_words, spec_of
+from monitor.pages.page_request import ModelPlace, PageData, PageRequest
+from monitor.pages.period_words import period_words, time_axis
+from monitor.sentences.input_sentences import INDEX
+from monitor.sentences.known_measurements import FEATURE
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window
 
 SORTS = ("now", "largest", "lasting", "began", "name")
 MEASURES = ("stability_index", "missing_rate", "unseen_rate", "invalid_rate", "ks_distance")
@@ -44,7 +44,7 @@ class HeatRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Features:
+class FeaturesPage:
     """Page of the features of a model; `legend`: (class, what it means, features in it now).
 
     `limit`: share of the features that a rule allows to have moved, in words; empty: there is none. `season`:
@@ -53,10 +53,10 @@ class Features:
 
     model: str
     measure: str
-    windows: tuple[Link, ...]
-    ranges: tuple[Link, ...]
-    sorts: tuple[Link, ...]
-    measures: tuple[Link, ...]
+    windows: tuple[PageLink, ...]
+    ranges: tuple[PageLink, ...]
+    sorts: tuple[PageLink, ...]
+    measures: tuple[PageLink, ...]
     legend: tuple[tuple[str, str, int], ...]
     rows: tuple[HeatRow, ...]
     moved: Plot | None
@@ -66,69 +66,71 @@ class Features:
     newest: str
 
 
-def features(data: PageData, asked: Asked, name: str) -> Features:
+def features_page(data: PageData, asked: PageRequest, name: str) -> FeaturesPage:
     """Page of the features of a model."""
-    asked.only("window", "range", "sort", "by")
+    asked.refuse_unknown_parameters("window", "range", "sort", "by")
     spec = spec_of(data, name)
-    seen = data.placed(name, asked.as_of)
+    seen = data.read_place(name, asked.as_of)
     names = [each.name for each in spec.windows]
-    window = main_of(spec, asked.choice("window", names, seen.window))
-    by = asked.choice("by", MEASURES, INDEX)
-    sort = asked.choice("sort", SORTS, "now")
-    span = asked.choice(
+    window = main_of(spec, asked.parse_choice("window", names, seen.window))
+    by = asked.parse_choice("by", MEASURES, INDEX)
+    sort = asked.parse_choice("sort", SORTS, "now")
+    span = asked.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    ends, values, limits = _values(data, spec, seen, window, by, RANGES[span])
-    rows = _ordered(
+    ends, values, limits = _read_values(data, spec, seen, window, by, RANGES[span])
+    rows = _order_rows(
         [
-            _row(by, one, _href(asked, name, one, window, ends), ends, values[one], limits.get(one, {}))
+            _heat_row(
+                by, one, _feature_link(asked, name, one, window, ends), ends, values[one], limits.get(one, {})
+            )
             for one in values
         ],
         sort,
     )
-    axis = _columns(window, ends)
+    axis = _column_axis(window, ends)
     moved, limit = None, share_rule(spec, window) if by == INDEX else None
     if axis is not None and by == INDEX:
-        moved = _moved(axis, [row.looks for row, _ in rows], limit)
-    return Features(
+        moved = _moved_share_plot(axis, [row.looks for row, _ in rows], limit)
+    return FeaturesPage(
         model=name,
         measure=by,
         windows=links_of(asked, "window", names, window.name),
         ranges=links_of(asked, "range", list(RANGES), span),
         sorts=links_of(asked, "sort", SORTS, sort),
         measures=links_of(asked, "by", MEASURES, by),
-        legend=_legend(by, rows),
+        legend=_heat_legend(by, rows),
         rows=tuple(row for row, _ in rows),
         moved=moved,
-        limit="" if limit is None else percent(limit),
-        season=of_season(spec),
+        limit="" if limit is None else percent_tick(limit),
+        season=season_words(spec),
         axis=None if axis is None else Plot(x=axis, y=Axis(0.0, 1.0), marks=(), label="windows", height=1),
-        newest=called(window, ends[-1]) if ends else "",
+        newest=period_words(window, ends[-1]) if ends else "",
     )
 
 
-def features_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
+def features_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
     """Kept rows behind the page, the newest revision of each."""
-    asked.only("window", "range", "sort", "by")
+    asked.refuse_unknown_parameters("window", "range", "sort", "by")
     spec = spec_of(data, name)
-    seen = data.placed(name, asked.as_of)
-    window = main_of(spec, asked.choice("window", [each.name for each in spec.windows], seen.window))
-    by = asked.choice("by", MEASURES, INDEX)
-    span = asked.choice(
+    seen = data.read_place(name, asked.as_of)
+    window = main_of(spec, asked.parse_choice("window", [each.name for each in spec.windows], seen.window))
+    by = asked.parse_choice("by", MEASURES, INDEX)
+    span = asked.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    rows = newest(data.rows(spec.name, _drawn(seen, window, by, RANGES[span])))
+    rows = newest_revisions(data.read_revisions(spec.name, _charted_rows(seen, window, by, RANGES[span])))
     return [(kept, row) for kept, row in rows if row.subject.startswith(FEATURE) and not row.against]
 
 
 Values = Mapping[str, Mapping[int, float | None]]
 
 
-def _drawn(seen: Placed, window: Window, by: str, span: int) -> Drawn:
+def _charted_rows(seen: ModelPlace, window: Window, by: str, span: int) -> ChartedRows:
     """What is asked of the store."""
     until = seen.as_of or 0
     critical = critical_of(by)
-    return Drawn(
+    return ChartedRows(
         window=window.name,
         after=until - span if span else 0,
         until=until,
@@ -137,14 +139,16 @@ def _drawn(seen: Placed, window: Window, by: str, span: int) -> Drawn:
     )
 
 
-def _values(
-    data: PageData, spec: ModelSpec, seen: Placed, window: Window, by: str, span: int
+def _read_values(
+    data: PageData, spec: ModelSpec, seen: ModelPlace, window: Window, by: str, span: int
 ) -> tuple[list[int], Values, Values]:
     """Ends of windows; value and critical value by feature and end."""
     values: dict[str, Mapping[int, float | None]] = {}
     limits: dict[str, Mapping[int, float | None]] = {}
     ends: set[int] = set()
-    for (measure, subject), by_end in data.values(spec.name, _drawn(seen, window, by, span)).items():
+    for (measure, subject), by_end in data.read_values(
+        spec.name, _charted_rows(seen, window, by, span)
+    ).items():
         if subject.startswith(FEATURE):
             ends.update(by_end)
             into = values if measure == by else limits
@@ -177,7 +181,7 @@ def class_of(by: str, value: float | None, limit: float | None) -> str | None:
     return _LOOKS[bisect_right(_RATES, value)]
 
 
-def _row(
+def _heat_row(
     by: str,
     name: str,
     href: str,
@@ -198,12 +202,12 @@ def _row(
     return row, (now or 0.0, largest or 0.0, lasting, began)
 
 
-def _href(asked: Asked, model: str, feature: str, window: Window, ends: Sequence[int]) -> str:
+def _feature_link(asked: PageRequest, model: str, feature: str, window: Window, ends: Sequence[int]) -> str:
     end = to_iso(ends[-1]) if ends else None
-    return asked.link("models", model, "feature", name=feature, window=window.name, end=end)
+    return asked.link_to("models", model, "feature", name=feature, window=window.name, end=end)
 
 
-def _ordered(
+def _order_rows(
     rows: Sequence[tuple[HeatRow, tuple[float, float, int, int]]], sort: str
 ) -> list[tuple[HeatRow, tuple[float, float, int, int]]]:
     if sort == "name":
@@ -214,7 +218,7 @@ def _ordered(
     return sorted(rows, key=lambda pair: (sign * pair[1][order], -pair[1][0], pair[0].name))
 
 
-def _legend(by: str, rows: Sequence[tuple[HeatRow, object]]) -> tuple[tuple[str, str, int], ...]:
+def _heat_legend(by: str, rows: Sequence[tuple[HeatRow, object]]) -> tuple[tuple[str, str, int], ...]:
     words = _OF_INDEX if by == INDEX else _OF_RATES
     return tuple(
         (look, word, sum(row.look == look for row, _ in rows))
@@ -222,28 +226,28 @@ def _legend(by: str, rows: Sequence[tuple[HeatRow, object]]) -> tuple[tuple[str,
     )
 
 
-def _columns(window: Window, ends: Sequence[int]) -> Axis | None:
+def _column_axis(window: Window, ends: Sequence[int]) -> Axis | None:
     """Axis of columns of equal width, a tick where a month, a week, … begins; None: there is no window."""
     if not ends:
         return None
-    starts = [window.start(end) for end in ends]
+    starts = [window.start_of(end) for end in ends]
     time = time_axis(starts[0], max(ends[-1], starts[0] + DAY), window.zone)
     ticks = [replace(tick, at=float(bisect_left(starts, tick.at))) for tick in time.ticks]
     return Axis(0.0, float(len(ends)), tuple(ticks))
 
 
-def _moved(axis: Axis, rows: Sequence[Sequence[str | None]], limit: float | None) -> Plot:
+def _moved_share_plot(axis: Axis, rows: Sequence[Sequence[str | None]], limit: float | None) -> Plot:
     """Share of the features that moved beyond chance and by 0.1 or more, and the limit of the rule."""
     points: list[tuple[float, float | None]] = []
     for at, looks in enumerate(zip(*rows, strict=True)):
         known = len(looks) - looks.count(None)
         large = sum(map(looks.count, _LARGE))
         points.append((at + 0.5, large / known if known else None))
-    marks: list[Mark] = [Path(points)]
+    marks: list[Mark] = [LinePath(points)]
     if limit is not None:
         marks.append(RuleLine(limit, "y", "limit"))
     shares = [share for _, share in points if share is not None]
-    y = linear([*shares, *([] if limit is None else [limit])], zero=True, most=3, label=percent)
+    y = linear_axis([*shares, *([] if limit is None else [limit])], zero=True, most=3, label=percent_tick)
     return Plot(
         x=replace(axis, ticks=()), y=y, marks=marks, label="share of the features that moved", height=56
     )

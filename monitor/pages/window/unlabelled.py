@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from monitor.measures.catalogue.estimates import ESTIMATED
-from monitor.measures.rows import Revision
-from monitor.measures.worded import bounds_of, value_of
-from monitor.pages.asked import CountedWindow
-from monitor.pages.features import drawings
+from monitor.measures.catalogue.estimate_measures import ESTIMATED
+from monitor.measures.measurement_row import Revision
+from monitor.measures.value_words import bounds_of, value_of
+from monitor.pages.features import feature_charts
 from monitor.pages.figures import FigureGroup
-from monitor.pages.window.classes import MOST, ClassRow, rate_of
-from monitor.pages.window.tiles import Tile
-from monitor.sentences.reasons import why_absent
-from monitor.specs.model import ModelSpec
+from monitor.pages.page_request import CountedWindow
+from monitor.pages.window.class_charts import MOST, ClassRow, rate_cells
+from monitor.pages.window.headline_tiles import HeadlineTile
+from monitor.sentences.reason_words import why_absent
+from monitor.specs.model_spec import ModelSpec
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import Stratum
@@ -26,15 +26,15 @@ ESTIMATED_RATES = {  # of a class, and how they are headed
 }
 
 
-def estimate_tiles(kept: Mapping[str, Revision]) -> tuple[Tile, ...]:
+def estimate_tiles(kept: Mapping[str, Revision]) -> tuple[HeadlineTile, ...]:
     """Estimates of a window, each with its reason where it has no value; none where all lack one."""
     known = {name: kept[name][1].measurement for name in ESTIMATED if name in kept}
     if all(one.value is None for one in known.values()):
         return ()
     return tuple(
-        Tile(name, value_of(name, one.value), bounds_of(name, one.interval))
+        HeadlineTile(name, value_of(name, one.value), bounds_of(name, one.interval))
         if one.value is not None
-        else Tile(name, f"({one.reason})", why_absent(one))
+        else HeadlineTile(name, f"({one.reason})", why_absent(one))
         for name, one in known.items()
     )
 
@@ -56,13 +56,13 @@ def output_groups(spec: ModelSpec, counted: CountedWindow, slice_: Stratum) -> I
     both, subject = _both(counted, slice_), "score" if spec.reading.has_score else "prediction"
     if both is None:
         return
-    now, then = (counted.counting.histogram(counters, subject) for counters in both)
+    now, then = (counted.counting.histogram_view(counters, subject) for counters in both)
     if not isinstance(now.grid, NumericGrid):
         return
     name = "largest probability" if counted.counting.probable else subject
-    compared = drawings.Compared.of(name, now.grid, now.regular, then.regular, "model")
+    compared = feature_charts.ComparedCells.from_counts(name, now.grid, now.regular, then.regular, "model")
     if compared is not None:
-        figure = replace(drawings.distribution(compared), title=f"{subject.capitalize()}s")
+        figure = replace(feature_charts.draw_distribution(compared), title=f"{subject.capitalize()}s")
         yield FigureGroup("What comes out?", "two", (figure,))
 
 
@@ -74,7 +74,7 @@ def predicted_rows(counted: CountedWindow, slice_: Stratum, rows: Sequence[Revis
     both = _both(counted, slice_)
     sides = [counters] if both is None else list(both)
     counts = [
-        counted.counting.histogram(side, "prediction").regular[: len(classes)].astype(np.int64)
+        counted.counting.histogram_view(side, "prediction").regular[: len(classes)].astype(np.int64)
         for side in sides
     ]
     shares = [(side / max(int(side.sum()), 1)).tolist() for side in counts]
@@ -88,7 +88,7 @@ def predicted_rows(counted: CountedWindow, slice_: Stratum, rows: Sequence[Revis
             reference=shares[1][at] if both else None,
             words=", reference ".join(value_of("base_rate", side[at]) for side in shares),
             rates=tuple(
-                rate_of(measure, result)
+                rate_cells(measure, result)
                 for measure in ESTIMATED_RATES
                 if (result := known.get((measure, f"class:{classes[at]}"))) is not None
             ),

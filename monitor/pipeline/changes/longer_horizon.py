@@ -4,23 +4,23 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import pairwise
 
-from monitor.pipeline.changes.dirty import Changes, changed_rows, oldest_of
-from monitor.pipeline.model import Model
-from monitor.pipeline.panes import Panes
-from monitor.records.pane import Part
-from monitor.specs.rows import WaitingPane
+from monitor.pipeline.changes.dirty_panes import ChangedPanes, changed_rows, oldest_of
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.model_panes import ModelPanes
+from monitor.records.pane import PaneHalf
+from monitor.specs.stored_rows import WaitingPane
 
 _FIRST = -(2**62)
 
 
-def drop_other_widths(model: Model, *, token: int | None = None) -> None:
+def drop_other_widths(model: CycleModel, *, token: int | None = None) -> None:
     """Drop stored panes that may be of another width than the configured one: see `reach_back`.
 
     Those of another layout and the same width stay until they are counted again.
     """
-    facts = model.store.facts(model.name, _FIRST)
+    facts = model.store.read_pane_facts(model.name, _FIRST)
     counting = model.counting
-    current = {counting.stored_as(counting.layout(part)) for part in Part}
+    current = {counting.stored_as(counting.layout_of(part)) for part in PaneHalf}
     if not facts or current & {fact.layout for fact in facts}:
         return
     if not _are_of_width({fact.start for fact in facts}, counting.reading.pane):
@@ -36,7 +36,7 @@ def _are_of_width(starts: Collection[int], pane: int) -> bool:
     return min(distances, default=None) == pane and not any(start % pane for start in starts)
 
 
-def reach_back(model: Model, panes: Panes, changes: Changes, as_of: int) -> Changes:
+def reach_back(model: CycleModel, panes: ModelPanes, changes: ChangedPanes, as_of: int) -> ChangedPanes:
     """Changes with the panes between the horizon's cut and all that was ever counted, where the log has rows.
 
     The first cycle of a process asks for them. Cost: two columns of that range, which is empty as long as
@@ -50,7 +50,7 @@ def reach_back(model: Model, panes: Panes, changes: Changes, as_of: int) -> Chan
         return changes  # nothing, or what has just been logged
     # As if the history began now, with this horizon.
     state = replace(changes.state, oldest=oldest_of(model, rows.oldest, cut, as_of), first_as_of=as_of)
-    waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in sorted(rows.changed)]
+    waiting = [WaitingPane(start=start, part=PaneHalf.RECORDS, since=as_of) for start in sorted(rows.changed)]
     return replace(
         changes,
         state=state,
@@ -60,9 +60,9 @@ def reach_back(model: Model, panes: Panes, changes: Changes, as_of: int) -> Chan
     )
 
 
-def _counted_from(model: Model, panes: Panes, changes: Changes, as_of: int) -> int | None:
+def _counted_from(model: CycleModel, panes: ModelPanes, changes: ChangedPanes, as_of: int) -> int | None:
     """Start of the oldest pane that was counted or waits, else the log's end; before the first cycle None."""
-    starts = {*panes.facts(Part.RECORDS)}
-    starts.update(pane.start for pane in model.store.waiting(model.name))
+    starts = {*panes.facts_of(PaneHalf.RECORDS)}
+    starts.update(pane.start for pane in model.store.read_waiting_panes(model.name))
     nothing = None if changes.state.as_of is None else as_of + model.reading.tolerance + 1
     return min(starts, default=nothing)

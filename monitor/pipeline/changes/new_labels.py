@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.typing import Bools
-from monitor.records.reading import Reading, Task
-from monitor.records.rows import Batches, times
-from monitor.records.values import categories, numbers
+from monitor.core.array_types import Bools
+from monitor.records.column_values import parse_categories, parse_numbers
+from monitor.records.reading import ModelTask, ReadingOptions
+from monitor.records.winning_rows import Batches, parse_role_times
 from monitor.specs.protocols import NewLabels
 
 _NAMED_FROM = 10  # labels that hold a word before it is named: rarer ones may be ids or names
@@ -21,7 +21,7 @@ _NAMED = 3
 class LabelWords:
     """Counts labels as they are read; nothing is read for it."""
 
-    reading: Reading
+    reading: ReadingOptions
     cursor: int | None  # newest report that the search before saw; None: nothing tells which labels are new
     _all: Counter[bool] = field(default_factory=Counter)  # by whether a label is known
     _new: Counter[bool] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class LabelWords:
         """What was counted so far: of the new ones, or of all where none is new."""
         counted = self._new if self._new.total() else self._all
         words = tuple(word for word, n in self._words.most_common(_NAMED) if n >= _NAMED_FROM)
-        regression = self.reading.task is Task.REGRESSION
+        regression = self.reading.task is ModelTask.REGRESSION
         return NewLabels(counted.total(), counted[False], words, numbers=regression)
 
     def _add(self, table: pa.Table) -> None:
@@ -48,15 +48,15 @@ class LabelWords:
             or "reported_at" not in table.column_names
         ):
             return
-        reported = times(table, "reported_at", self.reading)
+        reported = parse_role_times(table, "reported_at", self.reading)
         new = reported.known & (reported.us > self.cursor)
-        if self.reading.task is Task.REGRESSION:
-            value = numbers(table["label"])
+        if self.reading.task is ModelTask.REGRESSION:
+            value = parse_numbers(table["label"])
             there, known = ~value.missing, value.finite
         else:
-            words = categories(table["label"])
+            words = parse_categories(table["label"])
             there = words.codes >= 0
-            known = words.positions(self.reading.classes, -1) >= 0
+            known = words.level_positions(self.reading.classes, -1) >= 0
             counts = np.bincount(words.codes[there & ~known], minlength=len(words.levels))
             self._words.update({words.levels[at]: int(counts[at]) for at in np.flatnonzero(counts)})
         for counter, chosen in ((self._all, there), (self._new, there & new)):

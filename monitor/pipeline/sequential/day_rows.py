@@ -4,16 +4,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from monitor.core.change import Change, NotJudged
-from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
+from monitor.core.measurement import BECAUSE, DetailTable, Measurement, Reason
 from monitor.evidence.day_record import NO_CHANGE, DayRecord
 from monitor.evidence.describing import OngoingChange, SubjectVerdict
 from monitor.evidence.watch import SubjectGroup, Watch
-from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, DETECTABLE, EVIDENCE, FEWEST_DAYS
-from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.records.pane import Part
+from monitor.measures.catalogue.daily_measures import (
+    ALERTS,
+    BUDGET,
+    CHANGE,
+    DETECTABLE,
+    EVIDENCE,
+    FEWEST_DAYS,
+)
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import NEW_VERSION
-from monitor.sentences.known import few
-from monitor.specs.rows import Day
+from monitor.sentences.known_measurements import few_names
+from monitor.specs.stored_rows import KeptDay
 
 PERFORMANCE = SubjectGroup.PERFORMANCE.value
 _SOME_EVIDENCE = 0.1
@@ -40,17 +47,17 @@ def is_of_labels(row_subject: str) -> bool:
     return watched_subject(row_subject) in _LABEL_GROUPS
 
 
-def learning_row(part: Part, end: int, days: int) -> MeasurementRow:
+def learning_row(part: PaneHalf, end: int, days: int) -> MeasurementRow:
     """That nothing is judged of a part yet."""
     because = f"learning: {days} of {FEWEST_DAYS} days"
-    if part is Part.LABELS and not days:
+    if part is PaneHalf.LABELS and not days:
         because = (
             "learning: the age at which labels are taken is not known yet; "
             "if most come later than two thirds of the horizon, give settle_after"
         )
-    detail = Detail(BECAUSE, ((because,),))
+    detail = DetailTable(BECAUSE, ((because,),))
     result = Measurement(value=None, n=days, reason=Reason.LEARNING, detail=detail)
-    return _row(EVIDENCE, "" if part is Part.LABELS else "records", end, result)
+    return _day_row(EVIDENCE, "" if part is PaneHalf.LABELS else "records", end, result)
 
 
 def subject_rows(
@@ -63,24 +70,24 @@ def subject_rows(
     # Faults are judged, and may be a change that stands, whatever the series.
     judged = reason is None or verdict.stands
     change = _with_versions(verdict.change, ongoing)
-    evidence = _result(verdict.evidence if judged else None, n, reason)
-    yield _row(EVIDENCE, subject, end, replace(evidence, change=change), segment)
+    evidence = _value_or_reason(verdict.evidence if judged else None, n, reason)
+    yield _day_row(EVIDENCE, subject, end, replace(evidence, change=change), segment)
     size = change.size if judged and change.kind else None
-    yield _row(CHANGE, subject, end, _result(size, n, reason), segment)
+    yield _day_row(CHANGE, subject, end, _value_or_reason(size, n, reason), segment)
     if verdict.detectable is not None:
         why = {None: None, True: _DRIFTS, False: _FEW_RECORDS}[verdict.drifts]
-        detail = None if why is None else Detail(BECAUSE, ((why,),))
+        detail = None if why is None else DetailTable(BECAUSE, ((why,),))
         result = Measurement(value=verdict.detectable, n=n, detail=detail)
-        yield _row(DETECTABLE, subject, end, result, segment)
+        yield _day_row(DETECTABLE, subject, end, result, segment)
 
 
 def budget_rows(end: int, allowed: float, alerts: int) -> Iterator[MeasurementRow]:
     """What the budget allows in 30 days, and how many changes were told in the last 30."""
-    yield _row(BUDGET, "", end, Measurement(value=allowed, n=0))
-    yield _row(ALERTS, "", end, Measurement(value=float(alerts), n=0))
+    yield _day_row(BUDGET, "", end, Measurement(value=allowed, n=0))
+    yield _day_row(ALERTS, "", end, Measurement(value=float(alerts), n=0))
 
 
-def recent_alerts(days: Iterable[Day], records: Sequence[DayRecord], after: int) -> int:
+def recent_alerts(days: Iterable[KeptDay], records: Sequence[DayRecord], after: int) -> int:
     """Changes told in the 30 days up to the newest record's.
 
     Days due by `after` were learned from alone: the first day that came later told all that stood.
@@ -108,21 +115,21 @@ def rows_with_evidence(rows: Sequence[MeasurementRow], watch: Watch, last: DayRe
 def _with_versions(change: Change, ongoing: OngoingChange | None) -> Change:
     if ongoing is None or change.kind != NEW_VERSION:
         return change
-    return replace(change, category=few(ongoing.versions))
+    return replace(change, category=few_names(ongoing.versions))
 
 
-def _result(value: float | None, n: int, reason: Reason | None) -> Measurement:
+def _value_or_reason(value: float | None, n: int, reason: Reason | None) -> Measurement:
     absent = None if value is not None else reason or Reason.UNDEFINED
     return Measurement(value=value, n=n, reason=absent)
 
 
-def _row(
+def _day_row(
     measure: str, subject: str, end: int, result: Measurement, segment: str | None = None
 ) -> MeasurementRow:
     return MeasurementRow(
         window=CUMULATIVE,
         window_end=end,
-        truth=Truth.NONE,
+        truth=LabelTruth.NONE,
         version=None,
         segment=segment,
         measure=measure,

@@ -11,18 +11,18 @@ from itertools import takewhile
 
 import numpy as np
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY, SECOND
-from monitor.core.typing import Floats, Ints
-from monitor.pipeline.count import MOST_ROWS, chunks
-from monitor.pipeline.model import Model
-from monitor.pipeline.panes import Panes
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.model_panes import ModelPanes
+from monitor.pipeline.pane_counting import MOST_ROWS, chunk_starts
 from monitor.records.counting import DELAY_EDGES
-from monitor.records.pane import PanePart, Part
-from monitor.specs.reads import counted_ranges
-from monitor.specs.rows import ModelState
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.specs.read_ranges import counted_ranges
+from monitor.specs.stored_rows import ModelState
 from monitor.states.strata import WHOLE, Strata
-from monitor.windows.days import days_from, due, label_age, zone_of_days
-from monitor.windows.fold import fold
+from monitor.windows.day_moments import days_from, due_moment, label_age, zone_of_days
+from monitor.windows.strata_folding import fold_strata
 
 _EDGES: Floats = np.asarray(DELAY_EDGES)
 
@@ -32,7 +32,7 @@ class DueDay:
     """A part of a day that is due."""
 
     at: int  # when it is judged, microseconds: at its due moment or, of labels, when their age was learnt
-    part: Part
+    part: PaneHalf
     start: int
     end: int
     due: int  # as of which it is counted
@@ -51,7 +51,9 @@ class JudgedUntil:
     age: int | None = None
 
 
-def due_days(model: Model, panes: Panes, state: ModelState, judged: JudgedUntil, as_of: int) -> list[DueDay]:
+def due_days(
+    model: CycleModel, panes: ModelPanes, state: ModelState, judged: JudgedUntil, as_of: int
+) -> list[DueDay]:
     """Days that have become due since the last ones that were judged, in the order in which they are judged.
 
     Days that have left the horizon before they were judged never are.
@@ -61,26 +63,26 @@ def due_days(model: Model, panes: Panes, state: ModelState, judged: JudgedUntil,
     spec, zone = model.spec, zone_of_days(model.reading.zone, model.reading.pane)
     first = max(model.oldest_pane(as_of), model.first_counted(state))
 
-    def days(part: Part, judged_until: int | None, age: int, learnt: int = 0) -> Iterator[DueDay]:
+    def days(part: PaneHalf, judged_until: int | None, age: int, learnt: int = 0) -> Iterator[DueDay]:
         for start, end in days_from(max(first, judged_until or 0), zone):
-            moment = due(end, spec.ready_after, spec.every, age * DAY)
+            moment = due_moment(end, spec.ready_after, spec.every, age * DAY)
             yield DueDay(max(moment, learnt), part, start, end, moment, age)
 
     def until_now(many: Iterator[DueDay]) -> list[DueDay]:
         return list(takewhile(lambda day: day.at <= as_of, many))
 
-    records = until_now(days(Part.RECORDS, judged.records, 0))
+    records = until_now(days(PaneHalf.RECORDS, judged.records, 0))
     if not model.reading.labelled:
         return records
     age, learnt = judged.age, 0
     if age is None:
         age, learnt = _learnt_label_age(model, panes, first, records)
-    labels = [] if age is None else until_now(days(Part.LABELS, judged.labels, age, learnt))
+    labels = [] if age is None else until_now(days(PaneHalf.LABELS, judged.labels, age, learnt))
     return sorted([*records, *labels])
 
 
 def _learnt_label_age(
-    model: Model, panes: Panes, first: int, records: list[DueDay]
+    model: CycleModel, panes: ModelPanes, first: int, records: list[DueDay]
 ) -> tuple[int | None, int]:
     """Age at which labels are taken, and the moment at which it was learnt: that of a day of records."""
     if model.spec.settle_after is not None:
@@ -103,12 +105,12 @@ def _learnt_label_age(
     return None, 0
 
 
-def _cumulative_delays(panes: Panes, span: tuple[int, int]) -> Ints:
+def _cumulative_delays(panes: ModelPanes, span: tuple[int, int]) -> Ints:
     """Labels of a day's records by the cells of delays that lie wholly below each edge: cumulative counts."""
-    whole = panes.window(Part.LABELS, *span, strata=False, kept=False).get(WHOLE)
+    whole = panes.sum_window(PaneHalf.LABELS, *span, strata=False, kept=False).get(WHOLE)
     if whole is None:
         return np.zeros(len(_EDGES) + 2, dtype=np.int64)
-    cells = whole.block("delays").sum(axis=0)
+    cells = whole.dense_block("delays").sum(axis=0)
     return np.concatenate([[0], np.cumsum(cells)])
 
 
@@ -116,27 +118,29 @@ def _cumulative_delays(panes: Panes, span: tuple[int, int]) -> Ints:
 class DayReader:
     """What days held at their due moments, from the panes of a cycle or, where these changed, the source."""
 
-    model: Model
-    panes: Panes
+    model: CycleModel
+    panes: ModelPanes
     as_of: int
     uncounted: frozenset[int]  # starts of panes that wait, or lack a part
 
-    def strata(self, day: DueDay) -> Strata:
+    def read_strata(self, day: DueDay) -> Strata:
         """What a day, or some that lie together, held. Cost: none, or a read of its rows."""
         if self._panes_show(day):
-            return self.panes.window(day.part, day.start, day.end, kept=False)
-        model, facts = self.model, self.panes.facts(day.part)
+            return self.panes.sum_window(day.part, day.start, day.end, kept=False)
+        model, facts = self.model, self.panes.facts_of(day.part)
         starts = list(range(day.start, day.end, model.reading.pane))
         # Panes without facts had no row so far, unless they wait to be counted.
         unknown = dict.fromkeys(self.uncounted, MOST_ROWS)
         rows = {start: facts[start].rows if start in facts else unknown.get(start, 0) for start in starts}
-        pieces = (self._counted(day, chunk) for chunk in chunks(starts, rows, model.at_once))
-        return fold(model.counting.layout(day.part), (part.strata for parts in pieces for part in parts))
+        pieces = (self._count_from_source(day, chunk) for chunk in chunk_starts(starts, rows, model.at_once))
+        return fold_strata(
+            model.counting.layout_of(day.part), (part.strata for parts in pieces for part in parts)
+        )
 
-    def _counted(self, day: DueDay, starts: list[int]) -> Sequence[PanePart]:
+    def _count_from_source(self, day: DueDay, starts: list[int]) -> Sequence[PanePart]:
         model, panes = self.model, np.asarray(starts, dtype=np.int64)
         ranges = counted_ranges(starts, model.reading, day.due)
-        counted = model.source.counted(
+        counted = model.source.count_panes(
             model.spec, day.part, ranges, model.counting, panes=panes, as_of=day.due
         )
         return counted.parts
@@ -148,6 +152,8 @@ class DayReader:
             return False
         if day.due == self.as_of:
             return True
-        parts = (Part.RECORDS,) if day.part is Part.RECORDS else Part  # labels change nothing of records
-        facts = [self.panes.facts(part).get(start) for part in parts for start in starts]
+        parts = (
+            (PaneHalf.RECORDS,) if day.part is PaneHalf.RECORDS else PaneHalf
+        )  # labels change nothing of records
+        facts = [self.panes.facts_of(part).get(start) for part in parts for start in starts]
         return all(fact is None or fact.newest is None or fact.newest <= day.due for fact in facts)

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.alerts.rules import Acceptance
+from monitor.alerts.alert_rules import Acceptance
 from monitor.core.clock import DAY, LAST
 from monitor.core.text import content_hash
 from monitor.evidence.day_record import NO_CHANGE, DayRecord, DayValues, pack_day, unpack_day
 from monitor.evidence.day_values import day_values, new_versions
 from monitor.evidence.describing import ColumnMean, DayContext, OngoingChange, describe_subjects
 from monitor.evidence.judging import AlertBudget, JudgedDay, accept_changes, judge_day, with_acceptances
-from monitor.evidence.segments import ChangeCounts, find_holding_segment, without_repeats_of_whole
+from monitor.evidence.segment_attribution import ChangeCounts, find_holding_segment, without_repeats_of_whole
 from monitor.evidence.watch import (
     DailyStatistic,
     SubjectGroup,
@@ -27,11 +27,11 @@ from monitor.evidence.watch import (
     make_segment_watch,
     make_watch,
 )
-from monitor.measures.catalogue.daily import EVIDENCE, FEWEST_DAYS, REMEMBERED_DAYS
-from monitor.measures.rows import MeasurementRow
-from monitor.pipeline.count import renew
-from monitor.pipeline.model import CountedModel, Model
-from monitor.pipeline.panes import Panes
+from monitor.measures.catalogue.daily_measures import EVIDENCE, FEWEST_DAYS, REMEMBERED_DAYS
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.pipeline.cycle_model import CountedModel, CycleModel
+from monitor.pipeline.model_panes import ModelPanes
+from monitor.pipeline.pane_counting import renew_lease
 from monitor.pipeline.sequential.day_rows import (
     budget_rows,
     learning_row,
@@ -41,17 +41,17 @@ from monitor.pipeline.sequential.day_rows import (
     watched_subject,
 )
 from monitor.pipeline.sequential.due_days import DayReader, DueDay, JudgedUntil, due_days
-from monitor.records.codec import decode, encode
+from monitor.records.codec import decode_strata, encode_parts
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart, Part
-from monitor.specs.model import BudgetSpec
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.specs.model_spec import BudgetSpec
 from monitor.specs.protocols import Lease, Store
-from monitor.specs.rows import Day, ModelState
+from monitor.specs.stored_rows import KeptDay, ModelState
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import WHOLE, Strata, segments_of
-from monitor.windows.days import zone_of_days
-from monitor.windows.fold import fold
-from monitor.windows.units import number_of
+from monitor.windows.calendar_units import number_of
+from monitor.windows.day_moments import zone_of_days
+from monitor.windows.strata_folding import fold_strata
 
 _WEEK = 7
 
@@ -59,7 +59,7 @@ _WEEK = 7
 class PartKey(NamedTuple):
     """A part of a model, or the segments of it."""
 
-    part: Part
+    part: PaneHalf
     segmented: bool
 
 
@@ -67,7 +67,7 @@ class PartKey(NamedTuple):
 class WatchedPart:
     """One part of a model, or its segments, as far as its days have been judged."""
 
-    days: tuple[Day, ...] = ()  # those that were judged last, oldest first: as many as are remembered
+    days: tuple[KeptDay, ...] = ()  # those that were judged last, oldest first: as many as are remembered
     first_strata: tuple[Strata, ...] = ()  # counters of these days, until something is watched
     watch: Watch | None = None  # None: it is not yet known what
     history: tuple[DayRecord, ...] = ()  # records of the days before the newest one
@@ -93,7 +93,7 @@ class WatchedPart:
 class JudgedDays:
     """What a cycle adds."""
 
-    days: list[Day] = field(default_factory=list)  # to be kept
+    days: list[KeptDay] = field(default_factory=list)  # to be kept
     # (when it was due, rows) of each day that rules judge now.
     rounds: list[tuple[int, list[MeasurementRow]]] = field(default_factory=list)
     rows: list[MeasurementRow] = field(default_factory=list)  # of the newest days: what is shown
@@ -123,8 +123,8 @@ def newest_day_rows(
 
 
 def judge_days(
-    model: Model,
-    panes: Panes,
+    model: CycleModel,
+    panes: ModelPanes,
     watched: Mapping[PartKey, WatchedPart],
     state: ModelState,
     as_of: int,
@@ -159,13 +159,13 @@ def judge_days(
     parts = {key: _with_counts(reader, one) for key, one in watched.items()}
     judged = JudgedDays(watched=parts)
     for due in due_days(model, panes, state, _judged_until(parts), as_of):
-        renew(model, lease)
-        strata = reader.strata(due)
+        renew_lease(model, lease)
+        strata = reader.read_strata(due)
         earlier = [name for name, first in panes.versions.items() if first < due.start]
         rows_to_judge: list[MeasurementRow] = []
         for key in [key for key, one in parts.items() if key.part is due.part and one.until <= due.start]:
             entry = _DayEntry(model, key, due, strata, accepted, earlier)
-            part, days = entry.enter(parts[key], parts[PartKey(due.part, False)])
+            part, days = entry.enter_day(parts[key], parts[PartKey(due.part, False)])
             parts[key] = part = _with_counts(reader, part, strata)
             judged.days.extend(days)
             if due.at > told_after:
@@ -180,13 +180,13 @@ def judge_days(
 
 def watch_of_first_days(counting: Counting, key: PartKey, strata: Sequence[Strata]) -> Watch:
     """What is watched, made of the counters of the first days."""
-    pooled = fold(counting.layout(key.part), strata)
+    pooled = fold_strata(counting.layout_of(key.part), strata)
     return (make_segment_watch if key.segmented else make_watch)(counting, key.part, pooled)
 
 
 def first_days_key(counting: Counting, key: PartKey) -> str:
     """Key of the first days: what they are counted by, and whether they are segments."""
-    stored = counting.stored_as(counting.layout(key.part))
+    stored = counting.stored_as(counting.layout_of(key.part))
     return content_hash([stored, "segments"]) if key.segmented else stored
 
 
@@ -194,7 +194,7 @@ def _part_keys(model: CountedModel) -> list[PartKey]:
     """What is judged, the whole before the segments of it."""
     if model.spec.budget is None:
         return []
-    parts = tuple(Part) if model.reading.labelled else (Part.RECORDS,)
+    parts = tuple(PaneHalf) if model.reading.labelled else (PaneHalf.RECORDS,)
     return [
         PartKey(part, of) for part in parts for of in ((False, True) if model.counting.segments else (False,))
     ]
@@ -206,9 +206,9 @@ def _judged_until(parts: Mapping[PartKey, WatchedPart]) -> JudgedUntil:
         part: min(one.until for key, one in parts.items() if key.part is part) or None
         for part in {key.part for key in parts}
     }
-    days_of_labels = [day for key, one in parts.items() if key.part is Part.LABELS for day in one.days]
+    days_of_labels = [day for key, one in parts.items() if key.part is PaneHalf.LABELS for day in one.days]
     age = days_of_labels[0].age if days_of_labels else None
-    return JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
+    return JudgedUntil(until.get(PaneHalf.RECORDS), until.get(PaneHalf.LABELS), age)
 
 
 def _rows_of_part(
@@ -237,20 +237,20 @@ def _rows_of_part(
 
 
 def _read_part(model: CountedModel, store: Store, key: PartKey, due: int) -> WatchedPart:
-    layout = model.counting.layout(key.part)
+    layout = model.counting.layout_of(key.part)
     first_key = first_days_key(model.counting, key)
-    first = store.days(model.name, key.part, first_key, FEWEST_DAYS, due=due)
-    strata = tuple(decode(day.blob, layout) for day in first)
+    first = store.read_days(model.name, key.part, first_key, FEWEST_DAYS, due=due)
+    strata = tuple(decode_strata(day.blob, layout) for day in first)
     not_watched = WatchedPart(days=tuple(first), first_strata=strata)
     if len(first) < FEWEST_DAYS:
         return not_watched
     watch = watch_of_first_days(model.counting, key, strata)
-    days = store.days(model.name, key.part, watch.key, REMEMBERED_DAYS + 1, due=due)
+    days = store.read_days(model.name, key.part, watch.key, REMEMBERED_DAYS + 1, due=due)
     if not days:  # this version watches otherwise than the one that judged them
         return not_watched
     *before, last = with_acceptances(watch, [unpack_day(day.blob, watch) for day in days])
     values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
-    newest = replace(_judge(model, watch, before, values), record=last)
+    newest = replace(_judge_part(model, watch, before, values), record=last)
     return WatchedPart(days=tuple(days), watch=watch, history=tuple(before), newest=newest)
 
 
@@ -258,18 +258,18 @@ def _read_part(model: CountedModel, store: Store, key: PartKey, due: int) -> Wat
 class _DayEntry:
     """A due day of a part, and all that is needed to let it in."""
 
-    model: Model
+    model: CycleModel
     key: PartKey
     due: DueDay
     strata: Strata
     accepted: Iterable[Acceptance]
     earlier_versions: Collection[str]  # those that had records before it
 
-    def enter(self, one: WatchedPart, whole: WatchedPart) -> tuple[WatchedPart, list[Day]]:
+    def enter_day(self, one: WatchedPart, whole: WatchedPart) -> tuple[WatchedPart, list[KeptDay]]:
         """The part with one day more, and what is to be kept."""
         strata, due = self._own_strata(), self.due
         key = first_days_key(self.model.counting, self.key)
-        day = Day(key=key, part=due.part, start=due.start, end=due.end, due=due.due, age=due.age)
+        day = KeptDay(key=key, part=due.part, start=due.start, end=due.end, due=due.due, age=due.age)
         if one.watch is not None:
             entered = self._judged_after(one, whole, day, strata, self.earlier_versions)
             return entered, [entered.days[-1]]
@@ -278,7 +278,7 @@ class _DayEntry:
             made = self._made_of(one.days, one.first_strata)
             entered = self._judged_after(made, whole, day, strata, self.earlier_versions)
             return entered, [*made.days, entered.days[-1]]
-        day = replace(day, blob=encode([PanePart(due.start, strata)])[0])
+        day = replace(day, blob=encode_parts([PanePart(due.start, strata)])[0])
         days, first = (*one.days, day), (*one.first_strata, strata)
         if len(days) < FEWEST_DAYS:
             return WatchedPart(days=days, first_strata=first), [day]
@@ -292,7 +292,7 @@ class _DayEntry:
         chosen = segments_of(self.strata, self.model.counting.segments)
         return {stratum: each for stratum, each in self.strata.items() if stratum in chosen}
 
-    def _made_of(self, days: Sequence[Day], strata: Sequence[Strata]) -> WatchedPart:
+    def _made_of(self, days: Sequence[KeptDay], strata: Sequence[Strata]) -> WatchedPart:
         """What is watched, made of the first days, which are then judged one after the other."""
         one = WatchedPart(watch=watch_of_first_days(self.model.counting, self.key, strata))
         for day, counted in zip(days, strata, strict=True):
@@ -303,7 +303,7 @@ class _DayEntry:
         self,
         one: WatchedPart,
         whole: WatchedPart,
-        day: Day,
+        day: KeptDay,
         strata: Strata,
         earlier_versions: Collection[str] = (),
     ) -> WatchedPart:
@@ -317,7 +317,7 @@ class _DayEntry:
             )
         number = number_of(day.start, zone_of_days(model.reading.zone, model.reading.pane))
         values = day_values(watch, model.counting, strata, number, earlier_versions)
-        newest = _judge(model, watch, records, values)
+        newest = _judge_part(model, watch, records, values)
         of_whole = next((each for each in reversed(whole.records) if each.day == number), None)
         if watch.segmented and whole.watch is not None and of_whole is not None:
             record = without_repeats_of_whole(watch, newest.record, whole.watch, of_whole)
@@ -335,7 +335,9 @@ class _DayEntry:
         ]
 
 
-def _judge(model: CountedModel, watch: Watch, records: Sequence[DayRecord], values: DayValues) -> JudgedDay:
+def _judge_part(
+    model: CountedModel, watch: Watch, records: Sequence[DayRecord], values: DayValues
+) -> JudgedDay:
     spec = model.spec.budget or BudgetSpec()
     unusual = _is_unusual(spec, values.day)
     return judge_day(watch, records, values, budget=_alert_budget(spec), unusual=unusual)
@@ -362,10 +364,10 @@ def _with_counts(reader: DayReader, one: WatchedPart, strata: Strata | None = No
         return one
     last = one.days[-1]
     one = replace(one, ongoing=_ongoing_changes(reader, one, watch))
-    if one.means_until == last.end or last.part is Part.LABELS or watch.segmented:
+    if one.means_until == last.end or last.part is PaneHalf.LABELS or watch.segmented:
         return one
     newest = DueDay(last.due, last.part, last.start, last.end, last.due, last.age)
-    moments = _column_moments(reader.model, reader.strata(newest) if strata is None else strata)
+    moments = _column_moments(reader.model, reader.read_strata(newest) if strata is None else strata)
     return replace(one, day_means={name: mean for name, (mean, _) in moments.items()}, means_until=last.end)
 
 
@@ -396,8 +398,8 @@ def _ongoing_changes(reader: DayReader, one: WatchedPart, watch: Watch) -> dict[
         if spans is None:
             continue
         during, before = spans
-        strata_before = reader.strata(before)
-        strata_during = reader.strata(during) if is_log or by_segment else {}
+        strata_before = reader.read_strata(before)
+        strata_during = reader.read_strata(during) if is_log or by_segment else {}
         counts = ChangeCounts(
             by=int(record.found_by[subject]),
             sign=-1.0 if record.size[subject] < 0 else 1.0,
@@ -433,11 +435,11 @@ def _usual_mean(moments: tuple[float, float] | None, levels: np.ndarray) -> Colu
     return ColumnMean(*moments, float(known.mean())) if moments is not None and len(known) else None
 
 
-def _column_moments(model: Model, strata: Strata) -> dict[str, tuple[float, float]]:
+def _column_moments(model: CycleModel, strata: Strata) -> dict[str, tuple[float, float]]:
     """Mean and standard deviation of numbers, in the unit of their columns."""
     if WHOLE not in strata or "moments" not in strata[WHOLE].layout.by_name:
         return {}
-    moments = known_moments(model.counting, strata[WHOLE].opened())
+    moments = known_moments(model.counting, strata[WHOLE].make_dense())
     grids = {name: grid for name, grid in model.counting.outputs.items() if isinstance(grid, NumericGrid)}
     return {
         name: (grids[name].centre + mean * grids[name].scale, deviation * grids[name].scale)
@@ -447,7 +449,7 @@ def _column_moments(model: Model, strata: Strata) -> dict[str, tuple[float, floa
 
 
 def _days_of_change(
-    model: Model, days: Sequence[Day], since: int, found: int
+    model: CycleModel, days: Sequence[KeptDay], since: int, found: int
 ) -> tuple[DueDay, DueDay] | None:
     """The days of a change up to the one on which it was found, and the week before; None: not known."""
     zone = zone_of_days(model.reading.zone, model.reading.pane)

@@ -4,15 +4,17 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from monitor.core.measurement import Reason
-from monitor.measures.estimates import Learned
-from monitor.measures.evaluate import learned
+from monitor.measures.evaluate import learn_from_labels
+from monitor.measures.score_estimates import LearnedCalibration
 from monitor.records.counting import Counting
 from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
 
-CalibrationMaps: TypeAlias = Mapping[Stratum, Learned | Reason]
+CalibrationMaps: TypeAlias = Mapping[Stratum, LearnedCalibration | Reason]
 
 
 def calibration_maps(counting: Counting, labels: Strata) -> CalibrationMaps:
     """Maps of the whole, and of each segment: the whole's map does not know how they differ."""
     every = [WHOLE, *segments_of(labels, counting.segments)]
-    return {stratum: learned(counting, labels[stratum], whole=stratum == WHOLE) for stratum in every}
+    return {
+        stratum: learn_from_labels(counting, labels[stratum], whole=stratum == WHOLE) for stratum in every
+    }

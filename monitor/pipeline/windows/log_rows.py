@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from monitor.core.clock import SECOND, to_iso
-from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.changes.dirty import Changes
-from monitor.pipeline.model import Model
-from monitor.pipeline.panes import Panes
-from monitor.pipeline.windows.due import Truths
-from monitor.records.pane import Part
-from monitor.specs.rows import Event, ModelState, WaitingPane
+from monitor.core.measurement import BECAUSE, DetailTable, Measurement, Reason
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pipeline.changes.dirty_panes import ChangedPanes
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.model_panes import ModelPanes
+from monitor.pipeline.windows.due_windows import LabelTruths
+from monitor.records.pane import PaneHalf
+from monitor.specs.stored_rows import HistoryEvent, ModelState, WaitingPane
 from monitor.states.strata import NONE
-from monitor.windows.ends import Window
-from monitor.windows.fold import VERSIONS
-from monitor.windows.next_settling import Forecast
+from monitor.windows.next_settling import SettlingForecast
+from monitor.windows.strata_folding import VERSIONS
+from monitor.windows.window_ends import Window
 
 FIRST_SEEN = "version_first_seen"  # kind of event
 VERSION_SEEN = "version_first_seen_timestamp"
@@ -26,7 +26,9 @@ AGES = ("log_age", "label_age")
 SETTLING_AGE, NEXT_SETTLING = "settling_age", "next_settling"
 
 
-def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) -> tuple[MeasurementRow, ...]:
+def late_rows(
+    as_of: int, changes: ChangedPanes, before: Sequence[MeasurementRow]
+) -> tuple[MeasurementRow, ...]:
     """What became visible late; none of labels, or of rows, that have no such time.
 
     Parameters
@@ -49,7 +51,7 @@ def waiting_rows(as_of: int, waiting: list[WaitingPane], *, whole_labels: bool) 
 
 
 def newest_seen(
-    model: Model, panes: Panes, state: ModelState, *, oldest_needed: int
+    model: CycleModel, panes: ModelPanes, state: ModelState, *, oldest_needed: int
 ) -> dict[str, int | None]:
     """Moments that ages are counted from: of the newest row logged, of the newest label reported.
 
@@ -59,19 +61,19 @@ def newest_seen(
     Parameters
     ----------
     oldest_needed
-        start of the panes that are known: see `Model.oldest_needed`.
+        start of the panes that are known: see `CycleModel.oldest_needed`.
     """
     spec, seen = model.spec, {"log_age": state.logged_cursor}
-    if spec.predictions.column("logged_at") is None:
-        seen["log_age"] = _newest_event(panes, state, Part.RECORDS, oldest_needed)
+    if spec.predictions.column_of("logged_at") is None:
+        seen["log_age"] = _newest_event(panes, state, PaneHalf.RECORDS, oldest_needed)
     if spec.labels is not None and model.reading.labelled:
         seen["label_age"] = state.reported_cursor
-        if spec.labels.column("reported_at") is None or state.reported_cursor is None:
-            seen["label_age"] = _newest_event(panes, state, Part.LABELS, oldest_needed)
+        if spec.labels.column_of("reported_at") is None or state.reported_cursor is None:
+            seen["label_age"] = _newest_event(panes, state, PaneHalf.LABELS, oldest_needed)
     return seen
 
 
-def _newest_event(panes: Panes, state: ModelState, part: Part, oldest_needed: int) -> int | None:
+def _newest_event(panes: ModelPanes, state: ModelState, part: PaneHalf, oldest_needed: int) -> int | None:
     newest = panes.newest_event(part)
     if newest is None and state.oldest is not None:
         return max(state.oldest, oldest_needed)
@@ -80,33 +82,35 @@ def _newest_event(panes: Panes, state: ModelState, part: Part, oldest_needed: in
 
 def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]:
     """For how long nothing has been logged, and no label reported: see `newest_seen`."""
-    absent = Measurement.absent(Reason.NO_RECORDS, n=0)
+    absent = Measurement.without_value(Reason.NO_RECORDS, n=0)
     return [
         log_row(as_of, name, absent if at is None else Measurement(max(0, as_of - at) / SECOND, n=0))
         for name, at in seen.items()
     ]
 
 
-def settling_rows(model: Model, as_of: int, truth: Truths) -> list[MeasurementRow]:
+def settling_rows(model: CycleModel, as_of: int, truth: LabelTruths) -> list[MeasurementRow]:
     """Age from which windows settle; no row of models without labels."""
     if not model.reading.labelled:
         return []
-    measured = Measurement.absent(Reason.TOO_FEW, n=0)
+    measured = Measurement.without_value(Reason.TOO_FEW, n=0)
     if truth.age is not None:
         measured = Measurement(truth.age / SECOND, n=0)
     return [log_row(as_of, SETTLING_AGE, measured)]
 
 
-def next_settling_row(window: Window, newest: int, expected: Forecast) -> MeasurementRow:
+def next_settling_row(window: Window, newest: int, expected: SettlingForecast) -> MeasurementRow:
     """When the next window of a kind is expected to settle, beside the rows of the newest one."""
-    measured = Measurement.absent(Reason.NOT_SETTLED, n=0)
+    measured = Measurement.without_value(Reason.NOT_SETTLED, n=0)
     if expected.at is not None:
         measured = Measurement(expected.at / SECOND, n=0)
-    measured = replace(measured, detail=Detail(BECAUSE, ((expected.because,),)))
+    measured = replace(measured, detail=DetailTable(BECAUSE, ((expected.because,),)))
     return replace(log_row(newest, NEXT_SETTLING, measured), window=window.name)
 
 
-def newly_seen(model: Model, versions: Mapping[str, int], seen: Mapping[str, int], as_of: int) -> list[Event]:
+def newly_seen(
+    model: CycleModel, versions: Mapping[str, int], seen: Mapping[str, int], as_of: int
+) -> list[HistoryEvent]:
     """First sight of each version that was never counted before.
 
     Parameters
@@ -117,7 +121,7 @@ def newly_seen(model: Model, versions: Mapping[str, int], seen: Mapping[str, int
         those that were seen before.
     """
     return [
-        Event(
+        HistoryEvent(
             model=model.name,
             at=as_of,
             kind=FIRST_SEEN,
@@ -142,7 +146,7 @@ def log_row(as_of: int, name: str, measurement: Measurement) -> MeasurementRow:
     return MeasurementRow(
         window="",
         window_end=as_of,
-        truth=Truth.NONE,
+        truth=LabelTruth.NONE,
         version=None,
         segment=None,
         measure=name,

@@ -1,4 +1,4 @@
-"""Performance of a window by the labels so far, weighed: rows of the truth `nowcast`."""
+"""Performance of a window by the labels so far, weighed: rows of the truth `nowcast_spans`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,25 +6,32 @@ from itertools import pairwise
 
 import numpy as np
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY
 from monitor.core.measurement import Reason
-from monitor.core.typing import Floats, Ints
-from monitor.measures.nowcast import LEAST_RECORDS, LEAST_SHARE, absent, class_totals, results, weighed
-from monitor.measures.options import Result
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.windows.due import Truths
-from monitor.pipeline.windows.target import Target
-from monitor.pipeline.windows.weights import believed, covariance, shares_of
-from monitor.records.pane import Part
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.nowcast import (
+    LEAST_RECORDS,
+    LEAST_SHARE,
+    absent_nowcasts,
+    class_totals,
+    nowcast_results,
+    weight_labels,
+)
+from monitor.pipeline.windows.due_windows import LabelTruths
+from monitor.pipeline.windows.nowcast_weights import are_delays_reliable, shares_of, total_covariance
+from monitor.pipeline.windows.window_target import WindowTarget
+from monitor.records.pane import PaneHalf
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
-from monitor.windows.shares import COMPLETE, Shares
+from monitor.windows.label_shares import COMPLETE, LabelShares
 
 _ONE_WEIGHT = 0.01  # panes of a day whose shares differ by less, relatively, are merged first: a delay cell
 
 
 @dataclass(frozen=True, slots=True)
-class _Spans:
+class _SpanPanes:
     """Panes of some spans: their starts, when labels were last heard of, records, and labels that are in."""
 
     start: Ints
@@ -33,40 +40,42 @@ class _Spans:
     labelled: Ints
 
 
-def nowcast_rows(target: Target, truths: Truths) -> list[MeasurementRow]:
+def nowcast_rows(target: WindowTarget, truths: LabelTruths) -> list[MeasurementRow]:
     """Rows of a window of a model with labels; of the whole alone.
 
     Cost: the non-zero counters of the panes whose labels still come, and of the sums of days before them.
     """
     spans = [(target.start, target.end)]
-    panes = _panes(truths, spans)
-    measured = nowcast(target, truths, spans)
+    panes = _span_panes(truths, spans)
+    measured = nowcast_spans(target, truths, spans)
     records = int(panes.records.sum())
     coverage = int(panes.labelled.sum()) / records if records else None
-    return [target.row(result, Truth.NOWCAST, WHOLE, coverage) for result in measured]
+    return [target.result_row(result, LabelTruth.NOWCAST, WHOLE, coverage) for result in measured]
 
 
-def nowcast(target: Target, truths: Truths, spans: Sequence[tuple[int, int]]) -> list[Result]:
+def nowcast_spans(
+    target: WindowTarget, truths: LabelTruths, spans: Sequence[tuple[int, int]]
+) -> list[MeasureResult]:
     """Every nowcast of some spans of panes together.
 
     `too_early` where nothing tells how late labels are, or too few records remain: those of panes of which
     each class has at least a fifth of its labels.
     """
     counting, options = target.model.counting, target.options
-    panes = _panes(truths, spans)
+    panes = _span_panes(truths, spans)
     records, labels = int(panes.records.sum()), int(panes.labelled.sum())
     if records == 0:
-        return absent(counting, Reason.NO_LABELS, options, n=0)
-    if not believed(truths):
-        return absent(counting, Reason.TOO_EARLY, options, n=labels)
+        return absent_nowcasts(counting, Reason.NO_LABELS, options, n=0)
+    if not are_delays_reliable(truths):
+        return absent_nowcasts(counting, Reason.TOO_EARLY, options, n=labels)
     pane = counting.reading.pane
     shares = shares_of(truths.ages.curves, panes.heard, panes.start, pane)
     used = shares.are_in(LEAST_SHARE)
     if panes.records[used].sum() < LEAST_RECORDS * records:
-        return absent(counting, Reason.TOO_EARLY, options, n=labels)
-    start, kept = panes.start[used], Shares(shares.share[used], shares.variance[used])
-    pieces, merged = _pieces(target, truths, spans, start, kept)
-    spread = covariance(
+        return absent_nowcasts(counting, Reason.TOO_EARLY, options, n=labels)
+    start, kept = panes.start[used], LabelShares(shares.share[used], shares.variance[used])
+    pieces, merged = _weigh_pieces(target, truths, spans, start, kept)
+    spread = total_covariance(
         truths.ages.curves,
         target.caches.panes.delay_counts,
         merged,
@@ -74,21 +83,25 @@ def nowcast(target: Target, truths: Truths, spans: Sequence[tuple[int, int]]) ->
         heard=truths.spoken,
         window=(min(first for first, _ in spans), max(last for _, last in spans)),
     )
-    return list(results(weighed(counting, pieces, merged.share, spread), options))
+    return list(nowcast_results(weight_labels(counting, pieces, merged.share, spread), options))
 
 
-def _panes(truths: Truths, spans: Sequence[tuple[int, int]]) -> _Spans:
+def _span_panes(truths: LabelTruths, spans: Sequence[tuple[int, int]]) -> _SpanPanes:
     panes = truths.panes
     inside = np.zeros(len(panes.start), dtype=bool)
     for start, end in spans:
         inside |= (panes.start >= start) & (panes.start < end)
     heard = np.minimum(panes.counted_as_of[inside], truths.spoken)
-    return _Spans(panes.start[inside], heard, panes.records[inside], panes.labelled[inside])
+    return _SpanPanes(panes.start[inside], heard, panes.records[inside], panes.labelled[inside])
 
 
-def _pieces(
-    target: Target, truths: Truths, spans: Sequence[tuple[int, int]], start: Ints, shares: Shares
-) -> tuple[list[Counters], Shares]:
+def _weigh_pieces(
+    target: WindowTarget,
+    truths: LabelTruths,
+    spans: Sequence[tuple[int, int]],
+    start: Ints,
+    shares: LabelShares,
+) -> tuple[list[Counters], LabelShares]:
     """Panes by weight: complete days together, days of one weight, all other panes one by one."""
     panes = target.caches.panes
     day, first = np.unique(start // DAY, return_index=True)
@@ -102,7 +115,7 @@ def _pieces(
             at.append((shares.share[rows].mean(axis=0), shares.variance[rows].mean(axis=0)))
 
     runs: list[tuple[slice, int, int, bool]] = []
-    for days in _runs(day.tolist(), [shares.share[slice(*each)] for each in pairwise(bounds)], spans):
+    for days in _day_runs(day.tolist(), [shares.share[slice(*each)] for each in pairwise(bounds)], spans):
         rows = slice(bounds[days.start], bounds[days.stop])
         begin, end = int(day[days.start]) * DAY, (int(day[days.stop - 1]) + 1) * DAY
         share = shares.share[rows]
@@ -111,21 +124,21 @@ def _pieces(
         runs.append((rows, begin, end, bool(inside and alike)))
     apart = (start[rows].tolist() for rows, _, _, together in runs if not together)
     unread = [one for starts in apart for one in starts if one not in truths.read]
-    read = panes.each(Part.LABELS, unread)
+    read = panes.read_panes(PaneHalf.LABELS, unread)
     truths.read.update((one, strata.get(WHOLE)) for one, strata in zip(unread, read, strict=True))
     for rows, begin, end, together in runs:
         if together:
             kept = end - begin > DAY
-            weigh(panes.window(Part.LABELS, begin, end, strata=False, kept=kept).get(WHOLE), rows)
+            weigh(panes.sum_window(PaneHalf.LABELS, begin, end, strata=False, kept=kept).get(WHOLE), rows)
         else:
             for row, one in enumerate(start[rows].tolist(), rows.start):
                 weigh(truths.read[one], slice(row, row + 1))
     none = np.empty((0, shares.share.shape[1]))
     stacked = (np.stack([pair[side] for pair in at]) if at else none for side in (0, 1))
-    return pieces, Shares(*stacked)
+    return pieces, LabelShares(*stacked)
 
 
-def _runs(days: Sequence[int], shares: Sequence[Floats], spans: Sequence[tuple[int, int]]) -> list[range]:
+def _day_runs(days: Sequence[int], shares: Sequence[Floats], spans: Sequence[tuple[int, int]]) -> list[range]:
     """Positions of days, one by one; those that follow one another, complete and within a span, together."""
     runs: list[range] = []
     complete = [

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from monitor.measures.evaluate import expectation
-from monitor.measures.shift.cells import Expected, Mixture
-from monitor.pipeline.caches import Caches
-from monitor.pipeline.model import CountedModel
+from monitor.measures.evaluate import make_expected_cells
+from monitor.measures.shift.shift_cells import ExpectedCells, ReferenceMixture
+from monitor.pipeline.caches import ModelCaches
+from monitor.pipeline.cycle_model import CountedModel
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.states.counters import Counters
@@ -24,7 +24,7 @@ class WindowReferences:
     # (share of the window's serving records, reference), each reference once.
     shares: tuple[tuple[float, Reference], ...]
 
-    def of(self, stratum: Stratum) -> Counters | Mixture | None:
+    def pick_reference(self, stratum: Stratum) -> Counters | ReferenceMixture | None:
         """Reference of a stratum's records.
 
         A version's is its own or the default; a segment's the same segment of the reference, and none where
@@ -36,23 +36,25 @@ class WindowReferences:
         if len(self.shares) > 1:
             if self._is_segment(stratum):
                 return None
-            return Mixture(tuple((share, reference.records) for share, reference in self.shares))
+            return ReferenceMixture(tuple((share, reference.records) for share, reference in self.shares))
         reference = self.shares[0][1] if self.shares else self.default
         if reference is None:
             return None
         return reference.segments.get(stratum) if self._is_segment(stratum) else reference.records
 
-    def expected(self, stratum: Stratum, counting: Counting, caches: Caches) -> Expected | None:
+    def expected_cells(
+        self, stratum: Stratum, counting: Counting, caches: ModelCaches
+    ) -> ExpectedCells | None:
         """What the reference of a stratum leads one to expect; of single references made once."""
-        reference, features = self.of(stratum), stratum == WHOLE
+        reference, features = self.pick_reference(stratum), stratum == WHOLE
         if not isinstance(reference, Counters):
-            return None if reference is None else expectation(counting, reference, features=features)
-        return caches.once(
+            return None if reference is None else make_expected_cells(counting, reference, features=features)
+        return caches.made_once(
             ("expectation", reference, features),
-            lambda: expectation(counting, reference, features=features),
+            lambda: make_expected_cells(counting, reference, features=features),
         )
 
-    def warning(self, stratum: Stratum) -> str:
+    def missing_reference_warning(self, stratum: Stratum) -> str:
         """Of a version that has no reference of its own although others have."""
         lacks = stratum.version is not None and stratum.version not in self.versions
         return DEFAULT_REFERENCE if lacks and self.versions else ""
@@ -84,4 +86,4 @@ def window_references(model: CountedModel, folded: Strata) -> WindowReferences:
 def serving_records(counting: Counting, records: Counters) -> int:
     """Records of a stratum that serve."""
     block = "served" if "served" in counting.records.by_name else "volume"
-    return int(records.block(block)[0])
+    return int(records.dense_block(block)[0])

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.clock import SECOND
-from monitor.core.typing import Bools, Floats, Ints
-from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, checksum, mix
+from monitor.records.column_values import CategoryValues, NumberValues
 from monitor.records.count_records import by_dimension, by_stratum
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.labels.differences import NO_REPORT, Differences, differences_of
+from monitor.records.label_checksum import Bits, bits_of_numbers, bits_of_texts, mix_bits, pane_checksums
 from monitor.records.labels.error_terms import (
     WHOLE_ONLY,
     error_cells,
@@ -20,11 +20,19 @@ from monitor.records.labels.error_terms import (
     percentage_terms,
     prediction_sums,
 )
-from monitor.records.labels.pairing import PAIRED, Predicted, challenger_of, class_cells, paired_cells
-from monitor.records.labels.winning import NEVER, WinningLabels, no_labels, winning_labels
+from monitor.records.labels.label_differences import NO_REPORT, LabelDifferences, differences_of
+from monitor.records.labels.paired_scores import (
+    PAIRED,
+    PredictedScores,
+    challenger_of,
+    class_cells,
+    paired_cells,
+)
+from monitor.records.labels.winning_labels import NEVER, WinningLabels, no_labels, winning_labels
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import ClassProbabilities, loss_terms, probabilities_of, probability_terms
-from monitor.records.rows import (
+from monitor.records.tabulate import CountTable
+from monitor.records.winning_rows import (
     WinningRows,
     is_labelled,
     outputs_of,
@@ -33,10 +41,8 @@ from monitor.records.rows import (
     read_rows,
     score_of,
 )
-from monitor.records.tabulate import Table
-from monitor.records.values import Categories, Numbers
 from monitor.states.counters import Counters
-from monitor.states.grids import NumericGrid, lookup
+from monitor.states.grids import NumericGrid, cached_lookup
 from monitor.states.strata import Stratum
 
 _WHOLE_ONLY = frozenset({"delays", "delay_sums", "predicted", *WHOLE_ONLY, *PAIRED})
@@ -73,20 +79,20 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         int64 starts, ascending.
     """
     rows = labelled_rows(table, counting, panes, as_of)
-    labels, fill = _filled(table, rows, counting, np.full(len(panes), as_of))
+    labels, fill = _labels_and_filler(table, rows, counting, np.full(len(panes), as_of))
     strata = by_stratum(rows, counting, counting.labels, fill, _WHOLE_ONLY)
-    return _parts(rows, _facts(table, rows, labels), strata)
+    return _make_parts(rows, _pane_label_facts(table, rows, labels), strata)
 
 
 def labelled_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
     """Winning rows of the records that the labels part holds: those that labels come for."""
     rows = read_rows(table, counting, panes, as_of)
-    return rows.chosen(is_labelled(outputs_of(table, rows.rows), counting.reading))
+    return rows.filter_rows(is_labelled(outputs_of(table, rows.rows), counting.reading))
 
 
 def count_labels_twice(
     table: pa.Table, counting: Counting, *, panes: Ints, since: Ints, until: int, as_of: int
-) -> Differences:
+) -> LabelDifferences:
     """What the labels of some records of each pane add: with those known later, less with those known then.
 
     Its facts are how many labelled records more there are, by how much the checksum moves, the newest report.
@@ -103,12 +109,12 @@ def count_labels_twice(
     rows = labelled_rows(table, counting, panes, as_of)
     sides, facts = [], []
     for known, sign in (since, -1), (np.full_like(since, until), 1):
-        labels, fill = _filled(table, rows, counting, known)
+        labels, fill = _labels_and_filler(table, rows, counting, known)
         sides += [
             (names, key, sign * value)
             for names, key, value in by_dimension(rows, counting, counting.labels, fill, _WHOLE_ONLY)
         ]
-        facts.append(_facts(table, rows, labels))
+        facts.append(_pane_label_facts(table, rows, labels))
     before, after = facts
     moved = np.stack(
         [panes, after.labelled - before.labelled, after.checksum - before.checksum, after.newest]
@@ -116,9 +122,9 @@ def count_labels_twice(
     return differences_of(counting.labels.size, moved, sides, until)
 
 
-def _filled(
+def _labels_and_filler(
     table: pa.Table, rows: WinningRows, counting: Counting, until: Ints
-) -> tuple[WinningLabels, Callable[[Table], None]]:
+) -> tuple[WinningLabels, Callable[[CountTable], None]]:
     """The labels that were reported until a moment of each pane, and what adds them to a table."""
     labels, known, terms = (
         no_labels(len(rows.rows)),
@@ -128,8 +134,8 @@ def _filled(
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, until)
         known = np.flatnonzero(labels.known)
-        terms = label_terms(outputs_of(table, rows.rows[known]), labels.take(known), counting)
-    predicted = _predicted(table, rows, counting)
+        terms = label_terms(outputs_of(table, rows.rows[known]), labels.take_rows(known), counting)
+    predicted = _predicted_positions(table, rows, counting)
     clipped = np.zeros(len(rows.rows), dtype=bool)
     clipped[known] = terms.clipped
     tally: list[Ints | Bools] = [
@@ -141,15 +147,15 @@ def _filled(
     ]
     tally += [labels.stale, clipped, labels.known & (labels.delay < 0)]
 
-    def fill(tabulated: Table) -> None:
+    def fill(tabulated: CountTable) -> None:
         tabulated.add_tallies("tally", tally)
         if counting.label is not None:
-            tabulated.add("label", labels.cell)
+            tabulated.add_cells("label", labels.cell)
         if predicted is not None:
-            tabulated.add("predicted", labels.known * (len(counting.reading.classes) + 2) + predicted)
-        labelled = tabulated.chosen(known)
+            tabulated.add_cells("predicted", labels.known * (len(counting.reading.classes) + 2) + predicted)
+        labelled = tabulated.take_rows(known)
         for block, (cell, mask) in terms.cells.items():
-            labelled.add(block, cell, mask)
+            labelled.add_cells(block, cell, mask)
         for block, (cell, columns, mask) in terms.cell_sums.items():
             labelled.add_cell_sums(block, cell, columns, mask)
         for block, (columns, mask) in terms.sums.items():
@@ -164,7 +170,7 @@ def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int)
     labels = no_labels(len(rows.rows))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, np.full(len(panes), as_of))
-    return _parts(rows, _facts(table, rows, labels), [{} for _ in rows.panes])
+    return _make_parts(rows, _pane_label_facts(table, rows, labels), [{} for _ in rows.panes])
 
 
 def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> LabelTerms:
@@ -172,11 +178,11 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
     reading = counting.reading
     score = score_of(chosen, reading)
     prediction = prediction_of(chosen, reading, score)
-    cells = {"delays": _delays(labels, len(reading.classes))}
+    cells = {"delays": _delay_cells(labels, len(reading.classes))}
     sums: dict[str, _Terms] = {}
     cell_sums: dict[str, _CellTerms] = {}
     clipped = np.zeros(len(labels.known), dtype=bool)
-    if isinstance(prediction, Numbers) and labels.number is not None:
+    if isinstance(prediction, NumberValues) and labels.number is not None:
         pairs = prediction, labels.number, labels.known
         sums["errors"] = moment_terms(*pairs, counting.scale)
         sums["percentages"] = percentage_terms(*pairs)
@@ -186,21 +192,21 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
             cell_sums["prediction_errors"] = prediction_sums(
                 *pairs, counting.scale, counting.centre, counting.prediction
             )
-    if isinstance(prediction, Categories) and labels.number is None:
-        cells["confusion"] = _confusion(prediction, labels, reading.classes)
+    if isinstance(prediction, CategoryValues) and labels.number is None:
+        cells["confusion"] = _confusion_cells(prediction, labels, reading.classes)
     if counting.scored and counting.score is not None and score is not None:
-        cell = counting.score.cells(score.values, score.missing)
+        cell = counting.score.value_cells(score.values, score.missing)
         valid = labels.known & (labels.cell < 2) & (cell < counting.score.regular)
         cells["scores"] = (labels.cell * counting.score.regular + cell, valid)
         if counting.probabilistic:
-            (losses, _), clipped = _losses(score.values, labels.cell, valid)
+            (losses, _), clipped = _loss_terms(score.values, labels.cell, valid)
             cell_sums["losses"] = labels.cell, losses, valid
-    if isinstance(prediction, Categories):
-        cells |= _paired(chosen, score, prediction, labels, counting)
+    if isinstance(prediction, CategoryValues):
+        cells |= _paired_cells(chosen, score, prediction, labels, counting)
     found = probabilities_of(chosen, reading) if counting.probable else None
-    if found is not None and counting.score is not None and isinstance(prediction, Categories):
-        actual = _position(labels, found, reading.classes)
-        predicted = prediction.positions(found.names, -1)
+    if found is not None and counting.score is not None and isinstance(prediction, CategoryValues):
+        actual = _label_positions(labels, found, reading.classes)
+        predicted = prediction.level_positions(found.names, -1)
         held, (losses, used), clipped = probability_terms(
             found, actual, predicted, labels.known, counting.score
         )
@@ -211,8 +217,12 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
     return LabelTerms(cells, sums, clipped, cell_sums)
 
 
-def _paired(
-    chosen: pa.Table, score: Numbers | None, prediction: Categories, labels: WinningLabels, counting: Counting
+def _paired_cells(
+    chosen: pa.Table,
+    score: NumberValues | None,
+    prediction: CategoryValues,
+    labels: WinningLabels,
+    counting: Counting,
 ) -> dict[str, _Cells]:
     """Cells of the records that a challenger predicted too."""
     challenger, classes = counting.reading.challenger, counting.reading.classes
@@ -224,27 +234,27 @@ def _paired(
         return {"paired": class_cells(prediction, other_class, of_class, classes)}
     if counting.score is None or score is None or challenger.threshold is None:
         return {}
-    champion = Predicted(score, prediction.positions(classes, -1))
+    champion = PredictedScores(score, prediction.level_positions(classes, -1))
     other = challenger_of(chosen, challenger.threshold)
     return paired_cells(counting.score, champion, other, of_class, probabilistic=counting.probabilistic)
 
 
-def _delays(labels: WinningLabels, classes: int) -> _Cells:
+def _delay_cells(labels: WinningLabels, classes: int) -> _Cells:
     """Cells of the first labels' delays; the labels of a regression have one class."""
     kind = labels.cell if classes else np.zeros_like(labels.cell)
     reported = labels.known & (labels.delay != NEVER) & (kind < max(1, classes))
     cell = kind * (len(DELAY_EDGES) + 1)
-    cell[reported] += lookup(DELAY_EDGES)(labels.delay[reported] / SECOND)
+    cell[reported] += cached_lookup(DELAY_EDGES)(labels.delay[reported] / SECOND)
     return cell, reported
 
 
 def _delay_terms(
-    cell: Ints, reported: Bools, labels: WinningLabels, ranked: Numbers | None, grid: NumericGrid | None
+    cell: Ints, reported: Bools, labels: WinningLabels, ranked: NumberValues | None, grid: NumericGrid | None
 ) -> dict[str, _CellTerms]:
     """Logarithms of the delays and ranks of what they may depend on, by class: see `DELAY_SUMS`."""
     if grid is None or ranked is None:
         return {}
-    at = grid.cells(ranked.values, ranked.missing)
+    at = grid.value_cells(ranked.values, ranked.missing)
     has = reported & (at < grid.regular)
     delay = np.log(np.maximum(np.where(has, labels.delay, 0) / SECOND, 1.0))
     rank = np.where(has, at, 0) / grid.regular
@@ -252,32 +262,34 @@ def _delay_terms(
     return {"delay_sums": (cell // (len(DELAY_EDGES) + 1), terms, has)}
 
 
-def _predicted(table: pa.Table, rows: WinningRows, counting: Counting) -> Ints | None:
+def _predicted_positions(table: pa.Table, rows: WinningRows, counting: Counting) -> Ints | None:
     """Position of each record's predicted class; after all classes *unseen*, then *missing*."""
     if "predicted" not in counting.labels.by_name:
         return None
     chosen, classes = outputs_of(table, rows.rows), counting.reading.classes
     prediction = prediction_of(chosen, counting.reading, score_of(chosen, counting.reading))
-    if not isinstance(prediction, Categories):
+    if not isinstance(prediction, CategoryValues):
         return np.full(len(rows.rows), len(classes) + 1)
-    position = prediction.positions(classes, len(classes))
+    position = prediction.level_positions(classes, len(classes))
     return np.where(position < 0, len(classes) + 1, position)
 
 
-def _confusion(prediction: Categories, labels: WinningLabels, classes: tuple[str, ...]) -> _Cells:
+def _confusion_cells(prediction: CategoryValues, labels: WinningLabels, classes: tuple[str, ...]) -> _Cells:
     unseen = len(classes)
-    predicted = prediction.positions(classes, unseen)
+    predicted = prediction.level_positions(classes, unseen)
     return np.minimum(labels.cell, unseen) * (unseen + 1) + predicted, labels.known & (predicted >= 0)
 
 
-def _position(labels: WinningLabels, probabilities: ClassProbabilities, classes: tuple[str, ...]) -> Ints:
+def _label_positions(
+    labels: WinningLabels, probabilities: ClassProbabilities, classes: tuple[str, ...]
+) -> Ints:
     """Position of each label's class among those that have probabilities; -1: none."""
     place = {name: at for at, name in enumerate(probabilities.names)}
     of_class = np.asarray([*(place.get(name, -1) for name in classes), -1], dtype=np.int64)
     return of_class[np.minimum(labels.cell, len(classes))]
 
 
-def _losses(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
+def _loss_terms(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
     """Terms in the order of LOSSES, and where a probability was clipped."""
     p = np.where(mask, score, 0.5)
     right, wrong = np.where(actual == 1, (p, 1.0 - p), (1.0 - p, p))
@@ -285,7 +297,7 @@ def _losses(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Facts:
+class _PaneLabelFacts:
     """Of each pane: labelled records, checksum, newest report (`NO_REPORT`: none)."""
 
     labelled: Ints
@@ -293,15 +305,17 @@ class _Facts:
     newest: Ints
 
 
-def _facts(table: pa.Table, rows: WinningRows, labels: WinningLabels) -> _Facts:
+def _pane_label_facts(table: pa.Table, rows: WinningRows, labels: WinningLabels) -> _PaneLabelFacts:
     panes = len(rows.panes)
     newest = np.full(panes, NO_REPORT)
     np.maximum.at(newest, rows.pane, labels.newest)
     labelled = np.bincount(rows.pane[labels.known & rows.serves], minlength=panes)
-    return _Facts(labelled, _checksums(table, rows, labels), newest)
+    return _PaneLabelFacts(labelled, _label_checksums(table, rows, labels), newest)
 
 
-def _parts(rows: WinningRows, facts: _Facts, strata: list[dict[Stratum, Counters]]) -> list[PanePart]:
+def _make_parts(
+    rows: WinningRows, facts: _PaneLabelFacts, strata: list[dict[Stratum, Counters]]
+) -> list[PanePart]:
     panes = len(rows.panes)
     winners = np.bincount(rows.pane, minlength=panes).tolist()
     records = np.bincount(rows.pane[rows.serves], minlength=panes).tolist()
@@ -320,16 +334,16 @@ def _parts(rows: WinningRows, facts: _Facts, strata: list[dict[Stratum, Counters
     ]
 
 
-def _checksums(table: pa.Table, rows: WinningRows, labels: WinningLabels) -> Ints:
+def _label_checksums(table: pa.Table, rows: WinningRows, labels: WinningLabels) -> Ints:
     """Of each pane's records with a label, be it a value or not: the label, corrections, the first report."""
     at = np.flatnonzero(labels.known | labels.retracted | labels.invalid)
     members = bits_of_texts(table["id"].take(pa.array(rows.rows[at])))
-    reports = mix(labels.delay[at].view(np.uint64) + mix(labels.corrections[at].view(np.uint64)))
-    values = _values(labels)[at] ^ reports
-    return checksum(members, values, rows.event_time[at], rows.pane[at], len(rows.panes))
+    reports = mix_bits(labels.delay[at].view(np.uint64) + mix_bits(labels.corrections[at].view(np.uint64)))
+    values = _checksum_values(labels)[at] ^ reports
+    return pane_checksums(members, values, rows.event_time[at], rows.pane[at], len(rows.panes))
 
 
-def _values(labels: WinningLabels) -> Bits:
+def _checksum_values(labels: WinningLabels) -> Bits:
     """Cells of the labels, or numbers where they are numbers."""
     if labels.number is None:
         return labels.cell.astype(np.uint64)

@@ -9,12 +9,12 @@ of the predictions themselves.
 
 import numpy as np
 
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.text import content_hash
-from monitor.core.typing import Bools, Floats, Ints
+from monitor.records.column_values import NumberValues
 from monitor.records.probabilities import MaskedTerms
-from monitor.records.values import Numbers
 from monitor.states import grids
-from monitor.states.counters import Block
+from monitor.states.counters import CounterBlock
 from monitor.states.grids import Grid, NumericGrid
 
 ERRORS = {  # term: power of the scale
@@ -46,7 +46,7 @@ ERROR_EDGES = _signed_edges(_ERROR_RATIO)
 LABEL_EDGES = _signed_edges(_LABEL_RATIO)
 
 
-def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
+def error_blocks(scale: float, centre: float, prediction: Grid) -> list[CounterBlock]:
     """Blocks of the labels part, 13,759 counters of which a record fills at most 55, in 16 bytes each.
 
     Errors are counted by prediction only where a reference gives the prediction cells.
@@ -54,50 +54,52 @@ def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
     cells = [scale, _SMALLEST, _LARGEST]
     by_label = (4, 2 * (len(LABEL_EDGES) + 1))
     blocks = [
-        Block("errors", (4, len(ERRORS)), content_hash([scale, list(ERRORS)]), sums=True),
-        Block("percentages", (4, len(PERCENTAGES)), content_hash(PERCENTAGES), sums=True),
-        Block("error_cells", (len(ERROR_EDGES) + 1,), content_hash([*cells, _ERROR_RATIO])),
-        Block("label_cells", by_label, content_hash([*cells, _LABEL_RATIO, centre]), sums=True),
+        CounterBlock("errors", (4, len(ERRORS)), content_hash([scale, list(ERRORS)]), sums=True),
+        CounterBlock("percentages", (4, len(PERCENTAGES)), content_hash(PERCENTAGES), sums=True),
+        CounterBlock("error_cells", (len(ERROR_EDGES) + 1,), content_hash([*cells, _ERROR_RATIO])),
+        CounterBlock("label_cells", by_label, content_hash([*cells, _LABEL_RATIO, centre]), sums=True),
     ]
     if isinstance(prediction, NumericGrid) and prediction.edges:
         grid = content_hash([scale, centre, grids.to_json(prediction), PREDICTION_GROUPS, BY_PREDICTION])
         blocks.append(
-            Block("prediction_errors", (4, len(BY_PREDICTION) * PREDICTION_GROUPS), grid, sums=True)
+            CounterBlock("prediction_errors", (4, len(BY_PREDICTION) * PREDICTION_GROUPS), grid, sums=True)
         )
     return blocks
 
 
-def moment_terms(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> MaskedTerms:
+def moment_terms(prediction: NumberValues, label: NumberValues, known: Bools, scale: float) -> MaskedTerms:
     """Terms in the order of ERRORS, from products alone: they round alike on every machine."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         y = label.values / scale
         e = (prediction.values - label.values) / scale
         ee, yy = e * e, y * y
         columns = [e, np.abs(e), ee, ee * ee, y, yy, yy * y, yy * yy, ee * y, ee * yy]
-    return columns, _both(prediction, label, known)
+    return columns, _both_finite(prediction, label, known)
 
 
-def percentage_terms(prediction: Numbers, label: Numbers, known: Bools) -> MaskedTerms:
+def percentage_terms(prediction: NumberValues, label: NumberValues, known: Bools) -> MaskedTerms:
     """Terms in the order of PERCENTAGES, of the records whose label is not 0."""
-    mask = _both(prediction, label, known) & (label.values != 0)
+    mask = _both_finite(prediction, label, known) & (label.values != 0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         share = np.abs((prediction.values - label.values) / np.where(mask, label.values, 1.0))
         return [share, share * share], mask
 
 
-def error_cells(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> tuple[Ints, Bools]:
+def error_cells(
+    prediction: NumberValues, label: NumberValues, known: Bools, scale: float
+) -> tuple[Ints, Bools]:
     """Cell of each record's error."""
-    mask = _both(prediction, label, known)
+    mask = _both_finite(prediction, label, known)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         error = np.where(mask, prediction.values - label.values, 0.0) / scale
     return np.searchsorted(ERROR_EDGES, error, side="right"), mask
 
 
 def label_sums(
-    prediction: Numbers, label: Numbers, known: Bools, scale: float, centre: float
+    prediction: NumberValues, label: NumberValues, known: Bools, scale: float, centre: float
 ) -> tuple[Ints, list[Floats], Bools]:
     """Cell of each record's label, and what it adds there: label - centre, and the absolute error."""
-    mask = _both(prediction, label, known)
+    mask = _both_finite(prediction, label, known)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         y = np.where(mask, label.values - centre, 0.0) / scale
         error = np.where(mask, np.abs(prediction.values - label.values), 0.0) / scale
@@ -110,11 +112,16 @@ def prediction_groups(cells: int) -> Ints:
 
 
 def prediction_sums(
-    prediction: Numbers, label: Numbers, known: Bools, scale: float, centre: float, grid: NumericGrid
+    prediction: NumberValues,
+    label: NumberValues,
+    known: Bools,
+    scale: float,
+    centre: float,
+    grid: NumericGrid,
 ) -> tuple[Ints, list[Floats], Bools]:
     """Group of each record's prediction, and what it adds there: terms in the order of BY_PREDICTION."""
-    cell = grid.cells(prediction.values, prediction.missing)
-    mask = _both(prediction, label, known) & (cell < grid.regular)
+    cell = grid.value_cells(prediction.values, prediction.missing)
+    mask = _both_finite(prediction, label, known) & (cell < grid.regular)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         error = np.where(mask, prediction.values - label.values, 0.0) / scale
         away = np.where(mask, prediction.values - centre, 0.0) / scale
@@ -122,5 +129,5 @@ def prediction_sums(
     return prediction_groups(grid.regular)[np.where(mask, cell, 0)], terms, mask
 
 
-def _both(prediction: Numbers, label: Numbers, known: Bools) -> Bools:
+def _both_finite(prediction: NumberValues, label: NumberValues, known: Bools) -> Bools:
     return known & prediction.finite & label.finite

@@ -7,7 +7,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
-from monitor.sources.engines.columnar import Columnar
+from monitor.sources.engines.columnar import ColumnarEngine
 from monitor.sources.sql.statements import ColumnKind
 
 _EMBEDDED = "chdb"  # whose own cursor makes rows of text
@@ -16,10 +16,10 @@ _CASTS = {ColumnKind.TEXT: "toString", ColumnKind.NUMBER: "toFloat64", ColumnKin
 _LEAST = "-1.7976931348623157e+308"  # below all edges
 
 
-class Clickhouse(Columnar):
+class ClickhouseEngine(ColumnarEngine):
     """What several statements count is compared: see `one_snapshot`."""
 
-    def cast(self, ref: str, kind: ColumnKind) -> str:
+    def cast_sql(self, ref: str, kind: ColumnKind) -> str:
         """Functions that keep NULL."""
         return f"{_CASTS[kind]}({ref})"
 
@@ -27,12 +27,12 @@ class Clickhouse(Columnar):
         """Microseconds."""
         return f"toDateTime64({ref}, 6, 'UTC')"
 
-    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+    def session_settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
         """Times in UTC, and what is not there NULL, as it is everywhere else; long statements."""
         wanted = {"session_timezone": "'UTC'", "join_use_nulls": 1, "group_by_use_nulls": 1}
         return tuple(f"SET {name} = {value}" for name, value in (wanted | _LONGEST).items())
 
-    def arrow(self, connection: sa.Connection, sql: str) -> pa.Table | None:
+    def fetch_arrow(self, connection: sa.Connection, sql: str) -> pa.Table | None:
         """What runs in this process hands over a table; a server's driver rows."""
         if self.name != _EMBEDDED:
             return None
@@ -46,15 +46,15 @@ class Clickhouse(Columnar):
         """What runs in this process raises errors that its own dialect does not know."""
         return type(error).__module__.startswith(_EMBEDDED)
 
-    def micros(self, column: str) -> str:
+    def micros_sql(self, column: str) -> str:
         """Microseconds of a timestamp."""
         return f"toUnixTimestamp64Micro({column})"
 
-    def bigint(self, sql: str) -> str:
+    def bigint_sql(self, sql: str) -> str:
         """A plain cast looks at what lies behind a NULL, too."""
         return f"accurateCastOrNull({sql}, 'Int64')"
 
-    def cell(self, sql: str, edges: Sequence[str], first: int) -> str:
+    def cell_sql(self, sql: str, edges: Sequence[str], first: int) -> str:
         """A binary search of its own."""
         bounds = f"[{', '.join([_LEAST, *edges])}]"
         cells = ", ".join(str(first + at) for at in range(len(edges) + 1))

@@ -7,18 +7,18 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy import URL
 
-from monitor.sources.engines.columnar import Columnar
+from monitor.sources.engines.columnar import ColumnarEngine
 from monitor.sources.sql.statements import ColumnKind
 
 _CASTS = {ColumnKind.TEXT: "VARCHAR", ColumnKind.NUMBER: "DOUBLE", ColumnKind.EPOCH: "BIGINT"}
 
 
-class Duckdb(Columnar):
+class DuckdbEngine(ColumnarEngine):
     """A file; the transaction that SQLAlchemy begins is one snapshot."""
 
     one_snapshot: ClassVar[bool] = True
 
-    def cast(self, ref: str, kind: ColumnKind) -> str:
+    def cast_sql(self, ref: str, kind: ColumnKind) -> str:
         """Standard SQL."""
         return f"CAST({ref} AS {_CASTS[kind]})"
 
@@ -35,20 +35,20 @@ class Duckdb(Columnar):
         """Standard SQL."""
         return f"CAST({ref} AS {'TIMESTAMP' if kind is ColumnKind.NAIVE else 'TIMESTAMPTZ'})"
 
-    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+    def session_settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
         """Times in UTC; it has no limit of time."""
         return ("SET TimeZone = 'UTC'",)
 
-    def arguments(self, url: URL, limit: float) -> Mapping[str, Any]:  # noqa: ARG002
+    def driver_arguments(self, url: URL, limit: float) -> Mapping[str, Any]:  # noqa: ARG002
         """Nothing is written."""
         return {"read_only": True}
 
-    def arrow(self, connection: sa.Connection, sql: str) -> pa.Table:
+    def fetch_arrow(self, connection: sa.Connection, sql: str) -> pa.Table:
         """The driver's own way."""
         result = connection.exec_driver_sql(sql, execution_options={"no_parameters": True})
         cursor: Any = result.cursor
         return cursor.to_arrow_table()
 
-    def micros(self, column: str) -> str:
+    def micros_sql(self, column: str) -> str:
         """Microseconds of a timestamp."""
         return f"epoch_us({column})"

@@ -12,21 +12,25 @@ from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
-from monitor.core.errors import SourceError, Trouble
-from monitor.sources.sql.names import nearest, text
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want
-from monitor.sources.sql.time_ranges import Comparable, Interval
+from monitor.core.errors import DatabaseTrouble, SourceError
+from monitor.sources.sql.sql_names import suggest_name, text_literal
+from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
+from monitor.sources.sql.time_ranges import ComparableTime, Interval
 from monitor.sources.sql.time_shapes import TimeColumn, by_value
-from monitor.specs.model import Relation, SourceSpec
+from monitor.specs.model_spec import Relation, SourceSpec
 
 if TYPE_CHECKING:
-    from monitor.sources.address import Address
+    from monitor.sources.database_address import DatabaseAddress
 
 # SQLSTATEs: connection, resources, operator, system, account, no such database
 _UNREACHABLE = ("08", "53", "57", "58", "28", "3D000")
 _TIMEOUT = "57014"
 _CONFLICT = ("40001", "40P01")  # a standby's recovery cancels a statement; deadlock
-PLAIN_KINDS = {Want.TEXT: ColumnKind.TEXT, Want.NUMBER: ColumnKind.NUMBER, Want.VALUE: ColumnKind.VALUE}
+PLAIN_KINDS = {
+    WantedKind.TEXT: ColumnKind.TEXT,
+    WantedKind.NUMBER: ColumnKind.NUMBER,
+    WantedKind.VALUE: ColumnKind.VALUE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class DriverText:
     why: str
 
 
-class Reader(Protocol):
+class RowReader(Protocol):
     """A way to fetch rows."""
 
     @property
@@ -46,7 +50,7 @@ class Reader(Protocol):
         """The engine that is read."""
         ...
 
-    def session(self) -> AbstractContextManager[Session]:
+    def open_session(self) -> AbstractContextManager[ReadSession]:
         """Connect, begin; end the transaction in any case.
 
         Raises
@@ -111,29 +115,29 @@ class Engine(Protocol):
     def __init__(self, name: str, preparer: IdentifierPreparer) -> None:
         self.name, self.preparer = name, preparer
 
-    def quote(self, name: str) -> str:
+    def quote_name(self, name: str) -> str:
         """A name of one part, always quoted."""
         return str(self.preparer.quote_identifier(name))
 
-    def table(self, name: str) -> str:
+    def quote_table(self, name: str) -> str:
         """A table's name, split at dots."""
-        return ".".join(self.quote(part) for part in name.split("."))
+        return ".".join(self.quote_name(part) for part in name.split("."))
 
-    def relation(self, relation: Relation, alias: str) -> str:
+    def relation_sql(self, relation: Relation, alias: str) -> str:
         """A relation as an item of FROM; the owner's own SQL stands alone on its lines."""
         if relation.query is not None:
             item = f"(\n{relation.query.rstrip().rstrip(';')}\n)"
         else:
-            item = self.table(relation.table or "")
+            item = self.quote_table(relation.table or "")
         if relation.where is not None:
             item = f"(SELECT * FROM {item} AS t WHERE (\n{relation.where}\n))"
         return f"{item} AS {alias}"
 
-    def tables(self, session: Session) -> list[str]:  # noqa: ARG002 -- a catalogue that nobody knows
+    def list_tables(self, session: ReadSession) -> list[str]:  # noqa: ARG002 -- a catalogue that nobody knows
         """Names of the tables and views, as far as the database tells."""
         return []
 
-    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+    def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """The database's types by column, in the table's order; lower case, empty where there are none.
 
         Raises
@@ -141,17 +145,21 @@ class Engine(Protocol):
         SourceError
             if there is no such table.
         """
-        return dict.fromkeys(self.described(session, relation), "")
+        return dict.fromkeys(self.describe_relation(session, relation), "")
 
-    def described(self, session: Session, relation: Relation) -> dict[str, object]:
+    def describe_relation(self, session: ReadSession, relation: Relation) -> dict[str, object]:
         """Columns as the driver describes them: no planner touches a table for a condition that is false."""
-        return session.described(f"SELECT * FROM {self.relation(relation, 'q')} WHERE 1 = 0 LIMIT 0")
+        return session.describe_query(f"SELECT * FROM {self.relation_sql(relation, 'q')} WHERE 1 = 0 LIMIT 0")
 
-    def no_table(self, session: Session, name: str) -> SourceError:
+    def no_table(self, session: ReadSession, name: str) -> SourceError:
         """What is said of a table that is not there."""
-        return SourceError(f'there is no table or view "{name}"{nearest(name, self.tables(session))}')
+        return SourceError(
+            f'there is no table or view "{name}"{suggest_name(name, self.list_tables(session))}'
+        )
 
-    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:
+    def output_column(
+        self, want: WantedKind, name: str, ref: str, kind: str, unit: str | None = None
+    ) -> OutputColumn:
         """Column of a SELECT that reads a role.
 
         Parameters
@@ -174,21 +182,23 @@ class Engine(Protocol):
             plain = not any(part in kind for part in ("char", "clob", "text", "blob"))
         else:
             plain = "int" in kind
-        return Output(name, ref, column_kind, plain)
+        return OutputColumn(name, ref, column_kind, plain)
 
     def as_text(self, sql: str) -> str:
         """A value of which the text is looked at, as the driver hands it over."""
         return sql
 
-    def fetched(self, statement: Statement) -> str:
+    def fetched_sql(self, statement: Statement) -> str:
         """SQL of a statement whose rows are fetched by SQLAlchemy."""
-        return statement.text()
+        return statement.sql_text()
 
-    def arrow(self, connection: sa.Connection, sql: str) -> pa.Table | None:  # noqa: ARG002 -- most drivers hand over rows
+    def fetch_arrow(self, connection: sa.Connection, sql: str) -> pa.Table | None:  # noqa: ARG002 -- most drivers hand over rows
         """Result in Arrow, where the driver of SQLAlchemy hands it over at once."""
         return None
 
-    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
+    def comparable_time(
+        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+    ) -> ComparableTime:
         """Column of times as it can be compared; `time` is not yet."""
         return by_value(session, asked, time)
 
@@ -214,11 +224,11 @@ class Engine(Protocol):
         """What to group by: equal where the texts are, whatever a collation holds equal."""
         return ref
 
-    def mixes_ids(self, session: Session, item: str, ref: str, kind: str) -> bool:  # noqa: ARG002
+    def mixes_ids(self, session: ReadSession, item: str, ref: str, kind: str) -> bool:  # noqa: ARG002
         """Whether ids of a column may be unequal though their texts are equal, as in one without a type."""
         return False
 
-    def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+    def has_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether an index finds the rows of a condition, as the planner says.
 
         Parameters
@@ -228,7 +238,7 @@ class Engine(Protocol):
         """
         return False
 
-    def prunes(self, session: Session, item: str, narrow: str, wide: str) -> bool:  # noqa: ARG002
+    def prunes_partitions(self, session: ReadSession, item: str, narrow: str, wide: str) -> bool:  # noqa: ARG002
         """Whether a narrow condition reads fewer partitions than a wide one, as the planner says."""
         return False
 
@@ -240,19 +250,19 @@ class Engine(Protocol):
         """A row of a plan as people read it."""
         return str(row[0]) if len(row) == 1 else " | ".join("" if cell is None else str(cell) for cell in row)
 
-    def primary_key(self, session: Session, table: str) -> tuple[str, ...]:  # noqa: ARG002
+    def primary_key(self, session: ReadSession, table: str) -> tuple[str, ...]:  # noqa: ARG002
         """Columns of the declared key in its order, as far as the database tells."""
         return ()
 
-    def kind_of_table(self, session: Session, table: str) -> str:  # noqa: ARG002
+    def kind_of_table(self, session: ReadSession, table: str) -> str:  # noqa: ARG002
         """view, partitioned, or table."""
         return "table"
 
-    def largest_partition(self, session: Session, table: str, column: str) -> str | None:  # noqa: ARG002
+    def largest_partition(self, session: ReadSession, table: str, column: str) -> str | None:  # noqa: ARG002
         """Largest partition of a table that is partitioned by a column, as it stands in FROM."""
         return None
 
-    def prefixed(self, session: Session, table: str) -> set[str]:  # noqa: ARG002
+    def prefixed_columns(self, session: ReadSession, table: str) -> set[str]:  # noqa: ARG002
         """Columns of which an index holds a prefix only."""
         return set()
 
@@ -260,7 +270,7 @@ class Engine(Protocol):
         """What is created for a kind of table."""
         return "INDEX"
 
-    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+    def session_settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
         """Statements that begin a read-only transaction of one snapshot in UTC, with a limit of time."""
         return ()
 
@@ -272,11 +282,11 @@ class Engine(Protocol):
         """Why a URL is none of a source."""
         return None
 
-    def arguments(self, url: URL, limit: float) -> Mapping[str, Any]:  # noqa: ARG002
+    def driver_arguments(self, url: URL, limit: float) -> Mapping[str, Any]:  # noqa: ARG002
         """What the driver is told beside the URL; `limit`: seconds that an answer may take."""
         return {}
 
-    def created(self, address: "Address", connections: int, limit: float) -> sa.Engine:
+    def make_sqlalchemy_engine(self, address: "DatabaseAddress", connections: int, limit: float) -> sa.Engine:
         """SQLAlchemy's engine: connections are pooled, and asked whether they live."""
         url = address.url
         if self.driver is not None and url.drivername == url.get_backend_name():
@@ -287,27 +297,27 @@ class Engine(Protocol):
             max_overflow=0,
             pool_pre_ping=True,
             pool_timeout=600,
-            connect_args=dict(self.arguments(url, limit)),
+            connect_args=dict(self.driver_arguments(url, limit)),
         )
         if address.written:
             sa.event.listen(engine, "do_connect", address.connect)
         return engine
 
-    def connected(self, driver: str, named: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def connection_arguments(self, driver: str, named: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Arguments of a connection, as a driver takes them."""
         return named
 
-    def reader(self, spec: SourceSpec, address: "Address") -> Reader:  # noqa: ARG002
+    def make_reader(self, spec: SourceSpec, address: "DatabaseAddress") -> RowReader:  # noqa: ARG002
         """Its own way to fetch rows, if it has one: see `has_arrow`."""
         raise SourceError(f"{address.shown}: no driver hands over Arrow")
 
-    def trouble(self, error: DBAPIError) -> Trouble | None:
+    def trouble_of(self, error: DBAPIError) -> DatabaseTrouble | None:
         """Why the database does not answer; None: the statement is wrong."""
         state = getattr(error.orig, "sqlstate", None)
         if state is not None:
             return trouble_of_state(state)
         lost = error.connection_invalidated or isinstance(error, OperationalError)
-        return Trouble.NO_ANSWER if lost else None
+        return DatabaseTrouble.NO_ANSWER if lost else None
 
     def is_of_driver(self, error: Exception) -> bool:  # noqa: ARG002
         """Whether an error is one of the driver that SQLAlchemy does not know as such."""
@@ -317,20 +327,20 @@ class Engine(Protocol):
         """Whether a message of an error without a state may quote what stands in a row."""
         return False
 
-    def micros(self, column: str) -> str:
+    def micros_sql(self, column: str) -> str:
         """SQL of the microseconds of a timestamp."""
         return f"CAST(extract(epoch FROM {column}) * 1000000 AS BIGINT)"
 
-    def bigint(self, sql: str) -> str:
+    def bigint_sql(self, sql: str) -> str:
         """SQL of a whole number as an integer."""
         return f"CAST({sql} AS BIGINT)"
 
     def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """SQL of the value of a key of a column of a type that holds JSON objects, maybe as text."""
-        value = f"{ref}->>{text(key)}"
+        value = f"{ref}->>{text_literal(key)}"
         return f"CAST({value} AS double precision)" if is_number else value
 
-    def cell(self, sql: str, edges: Sequence[str], first: int) -> str | None:  # noqa: ARG002
+    def cell_sql(self, sql: str, edges: Sequence[str], first: int) -> str | None:  # noqa: ARG002
         """Position of a finite number among ascending edges, by a binary search; None: by comparisons.
 
         Parameters
@@ -343,20 +353,20 @@ class Engine(Protocol):
         return None
 
 
-def trouble_of_state(sqlstate: str | None) -> Trouble | None:
+def trouble_of_state(sqlstate: str | None) -> DatabaseTrouble | None:
     """What an SQLSTATE says of a database that cannot serve us now; None: it can, the statement is wrong."""
     match sqlstate:
         case None:
             return None
         case _ if sqlstate == _TIMEOUT:
-            return Trouble.TIMEOUT
+            return DatabaseTrouble.TIMEOUT
         case _ if sqlstate in _CONFLICT:
-            return Trouble.CONFLICT
+            return DatabaseTrouble.CONFLICT
         case _:
-            return Trouble.NO_ANSWER if sqlstate.startswith(_UNREACHABLE) else None
+            return DatabaseTrouble.NO_ANSWER if sqlstate.startswith(_UNREACHABLE) else None
 
 
-def refusal(want: Want, name: str, ref: str, kind: str) -> SourceError:
+def type_refusal(want: WantedKind, name: str, ref: str, kind: str) -> SourceError:
     """What is said of a column whose type is not read as what is wanted."""
     return SourceError(
         f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which is not read as a {want}: "

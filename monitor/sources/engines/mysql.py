@@ -11,15 +11,15 @@ import sqlalchemy as sa
 from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError
 
-from monitor.core.errors import Trouble
-from monitor.sources.address import Address
-from monitor.sources.engines.engine import PLAIN_KINDS, Engine, refusal
-from monitor.sources.sql.names import text
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Want
-from monitor.sources.sql.time_ranges import Comparable
-from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
+from monitor.core.errors import DatabaseTrouble
+from monitor.sources.database_address import DatabaseAddress
+from monitor.sources.engines.engine import PLAIN_KINDS, Engine, type_refusal
+from monitor.sources.sql.sql_names import text_literal
+from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, WantedKind
+from monitor.sources.sql.time_ranges import ComparableTime
+from monitor.sources.sql.time_shapes import TimeColumn, epoch_times, of_texts, texts_near, utc_times
 from monitor.specs.deadlines import CONNECTED
-from monitor.specs.model import Relation
+from monitor.specs.model_spec import Relation
 
 _TYPES = {  # of the wire protocol: the only ones that say what a query's columns are
     **dict.fromkeys((1, 2, 3, 8, 9), "integer"),
@@ -50,16 +50,16 @@ _DRIVERS = ("pymysql", "mysqldb", "MySQLdb")  # as URLs and as modules are calle
 _CLIENT = range(2000, 3000)
 _UNREACHABLE = (1021, 1037, 1040, 1041, 1044, 1045, 1049, 1053, 1129, 1130, 1135, 1152, 1205, 1213, 1226)
 _INTERRUPTED = (1317, 1698, 1927, 1969, 3024)
-_TROUBLES = {1969: Trouble.TIMEOUT, 3024: Trouble.TIMEOUT, 1213: Trouble.CONFLICT}
+_TROUBLES = {1969: DatabaseTrouble.TIMEOUT, 3024: DatabaseTrouble.TIMEOUT, 1213: DatabaseTrouble.CONFLICT}
 
 
-class Mysql(Engine):
+class MysqlEngine(Engine):
     """A server; a transaction is one snapshot of tables of InnoDB."""
 
     one_snapshot: ClassVar[bool] = True
     driver: ClassVar[str | None] = "pymysql"
 
-    def tables(self, session: Session) -> list[str]:
+    def list_tables(self, session: ReadSession) -> list[str]:
         """Names of the tables and views; those of other databases with the database."""
         schema = "IF(table_schema = DATABASE(), '', CONCAT(table_schema, '.'))"
         hidden = "'mysql', 'sys', 'information_schema', 'performance_schema'"
@@ -67,39 +67,43 @@ class Mysql(Engine):
             f"SELECT CONCAT({schema}, table_name) AS name FROM information_schema.tables "
             f"WHERE table_schema NOT IN ({hidden})"
         )
-        return sorted(str(row[0]) for row in session.rows(sql))
+        return sorted(str(row[0]) for row in session.read_rows(sql))
 
-    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+    def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types by a driver's description: (code, …, length, …)."""
         if relation.table is not None:
             sql = f"SELECT 1 AS one FROM information_schema.tables WHERE {_of_catalogue(relation.table)}"
-            if not session.rows(sql):
+            if not session.read_rows(sql):
                 raise self.no_table(session, relation.table)
-        columns = self.described(session, relation).items()
+        columns = self.describe_relation(session, relation).items()
         return {name: _type_of(*described) for name, described in columns if isinstance(described, tuple)}
 
-    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:
+    def output_column(
+        self, want: WantedKind, name: str, ref: str, kind: str, unit: str | None = None
+    ) -> OutputColumn:
         """As it is, but for what the driver hands over as bytes, or rounded."""
-        if kind == "geometry" or (want is Want.TIME and kind in _TIMELESS):
-            raise refusal(want, name, ref, kind)
-        if want is Want.TIME:
-            return Output(
+        if kind == "geometry" or (want is WantedKind.TIME and kind in _TIMELESS):
+            raise type_refusal(want, name, ref, kind)
+        if want is WantedKind.TIME:
+            return OutputColumn(
                 name, ref, _TIMES.get(kind, ColumnKind.MOMENT if unit is None else ColumnKind.EPOCH)
             )
         if kind == "bit":
             ref = f"{ref} + 0"
-        elif kind == "float" and want is not Want.TEXT:  # else rounded to six digits
+        elif kind == "float" and want is not WantedKind.TEXT:  # else rounded to six digits
             ref = f"{ref} + 0e0"
-        return Output(name, ref, PLAIN_KINDS[want])
+        return OutputColumn(name, ref, PLAIN_KINDS[want])
 
-    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
+    def comparable_time(
+        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+    ) -> ComparableTime:
         """By its type; texts by bytes, unless their collation orders times as bytes do."""
         if not asked.kind:
-            return super().comparable(session, asked, time)
+            return super().comparable_time(session, asked, time)
         if asked.kind in _TIMES:
-            return utc(time, zoned=asked.kind == "timestamp")
+            return utc_times(time, zoned=asked.kind == "timestamp")
         if asked.kind in _NUMBERS:
-            return epoch(asked, time)
+            return epoch_times(asked, time)
         if asked.unit is not None:
             return time
         if not _keeps_order(session, asked.item, time.sql):
@@ -122,31 +126,31 @@ class Mysql(Engine):
         """Bytes of what is no number."""
         return ref if kind in _NUMBERS else f"CAST({ref} AS BINARY)"
 
-    def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+    def has_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether the planner thinks of one, or has looked there and seen that nothing is."""
-        plan = str(session.rows(f"EXPLAIN FORMAT=JSON SELECT 1 FROM {item} WHERE {condition}")[0][0])
+        plan = str(session.read_rows(f"EXPLAIN FORMAT=JSON SELECT 1 FROM {item} WHERE {condition}")[0][0])
         return '"possible_keys"' in plan or "after reading const tables" in plan
 
-    def primary_key(self, session: Session, table: str) -> tuple[str, ...]:
+    def primary_key(self, session: ReadSession, table: str) -> tuple[str, ...]:
         """Columns of the declared key."""
         sql = (
             f"SELECT column_name FROM information_schema.key_column_usage WHERE {_of_catalogue(table)} "
             "AND constraint_name = 'PRIMARY' ORDER BY ordinal_position"
         )
-        return tuple(str(row[0]) for row in session.rows(sql))
+        return tuple(str(row[0]) for row in session.read_rows(sql))
 
-    def kind_of_table(self, session: Session, table: str) -> str:
+    def kind_of_table(self, session: ReadSession, table: str) -> str:
         """view, or table."""
         sql = f"SELECT count(*) AS n FROM information_schema.views WHERE {_of_catalogue(table)}"
-        return "view" if session.rows(sql)[0][0] else "table"
+        return "view" if session.read_rows(sql)[0][0] else "table"
 
-    def prefixed(self, session: Session, table: str) -> set[str]:
+    def prefixed_columns(self, session: ReadSession, table: str) -> set[str]:
         """Columns of long texts."""
         wanted = f"{_of_catalogue(table)} AND data_type LIKE '%text'"
-        rows = session.rows(f"SELECT column_name FROM information_schema.columns WHERE {wanted}")
+        rows = session.read_rows(f"SELECT column_name FROM information_schema.columns WHERE {wanted}")
         return {str(row[0]) for row in rows}
 
-    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:
+    def session_settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:
         """A transaction of one snapshot; the two servers name the limit differently."""
         limit = f"max_execution_time = {limit_ms}"
         if getattr(connection.dialect, "is_mariadb", False):
@@ -157,7 +161,7 @@ class Mysql(Engine):
             "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
         )
 
-    def arguments(self, url: URL, limit: float) -> Mapping[str, Any]:
+    def driver_arguments(self, url: URL, limit: float) -> Mapping[str, Any]:
         """How long the driver waits."""
         if url.get_driver_name() not in _DRIVERS:
             return {}
@@ -165,44 +169,44 @@ class Mysql(Engine):
         arguments = {"connect_timeout": round(CONNECTED), "read_timeout": waits, "write_timeout": waits}
         return {name: value for name, value in arguments.items() if name not in url.query}
 
-    def created(self, address: Address, connections: int, limit: float) -> sa.Engine:
+    def make_sqlalchemy_engine(self, address: DatabaseAddress, connections: int, limit: float) -> sa.Engine:
         """Connections of PyMySQL, which lets go of results that were lost."""
-        engine = super().created(address, connections, limit)
+        engine = super().make_sqlalchemy_engine(address, connections, limit)
         if engine.driver == self.driver:
             sa.event.listen(engine, "handle_error", _let_go)
             if not address.written:  # else it reconnects already
                 sa.event.listen(engine, "do_connect", address.connect)
         return engine
 
-    def connected(self, driver: str, named: dict[str, Any]) -> dict[str, Any]:
+    def connection_arguments(self, driver: str, named: dict[str, Any]) -> dict[str, Any]:
         """PyMySQL would send a password as Latin-1."""
         if driver != self.driver or "password" not in named:
             return named
         return {**named, "password": str(named["password"]).encode()}
 
-    def trouble(self, error: DBAPIError) -> Trouble | None:
+    def trouble_of(self, error: DBAPIError) -> DatabaseTrouble | None:
         """By the number of the error."""
         number = next(iter(getattr(error.orig, "args", ())), None)
         if type(error.orig).__module__.startswith(_DRIVERS) and isinstance(number, int):
             return trouble_of_number(number)
-        return super().trouble(error)
+        return super().trouble_of(error)
 
     def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """By a path: MariaDB has no type for JSON."""
         path = "$." + json.dumps(key, ensure_ascii=False)
-        value = f"json_value({ref}, {_literal(path)})"
+        value = f"json_value({ref}, {_mysql_literal(path)})"
         return f"CAST({value} AS double)" if is_number else value
 
 
-def _literal(value: str) -> str:
+def _mysql_literal(value: str) -> str:
     """A text of the data, in which a backslash escapes what follows it."""
-    return text(value.replace("\\", "\\\\"))
+    return text_literal(value.replace("\\", "\\\\"))
 
 
-def trouble_of_number(code: int) -> Trouble | None:
+def trouble_of_number(code: int) -> DatabaseTrouble | None:
     """What a number of MySQL's or MariaDB's errors says of a database that cannot serve us now."""
     unreachable = code in _CLIENT or code in _UNREACHABLE or code in _INTERRUPTED
-    return _TROUBLES.get(code, Trouble.NO_ANSWER if unreachable else None)
+    return _TROUBLES.get(code, DatabaseTrouble.NO_ANSWER if unreachable else None)
 
 
 def _type_of(code: object, _size: object, length: object, *_: object) -> str:
@@ -213,17 +217,20 @@ def _type_of(code: object, _size: object, length: object, *_: object) -> str:
 
 def _of_catalogue(table: str) -> str:
     schema, _, name = table.rpartition(".")
-    return f"table_schema = {text(schema) if schema else 'DATABASE()'} AND table_name = {text(name)}"
+    return (
+        f"table_schema = {text_literal(schema) if schema else 'DATABASE()'} AND table_name = "
+        f"{text_literal(name)}"
+    )
 
 
-def _keeps_order(session: Session, item: str, ref: str) -> bool:
+def _keeps_order(session: ReadSession, item: str, ref: str) -> bool:
     """Whether a column's collation orders ISO times, and bounds of days, as bytes do."""
     nulls = f"(SELECT 1) AS one LEFT JOIN {item} ON 1 = 0"
-    charset, collation = session.rows(f"SELECT CHARSET({ref}), COLLATION({ref}) FROM {nulls}")[0]
+    charset, collation = session.read_rows(f"SELECT CHARSET({ref}), COLLATION({ref}) FROM {nulls}")[0]
     texts = ("2013-03-01", "2013-03-01 10:00:00.5Z", "2013-03-01!", "2013-03-01T10:00", "2013-03-01T10:01")
     literals = [f"CONVERT('{moment}' USING {charset}) COLLATE {collation}" for moment in texts]
     ordered = " AND ".join(f"{low} < {high}" for low, high in pairwise(literals))
-    return bool(session.rows(f"SELECT {ordered} AS ordered")[0][0])
+    return bool(session.read_rows(f"SELECT {ordered} AS ordered")[0][0])
 
 
 def _let_go(context: sa.ExceptionContext) -> None:

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 from sqlalchemy import URL, Dialect
 
-from monitor.sources.engines.clickhouse import Clickhouse
-from monitor.sources.engines.duckdb import Duckdb
+from monitor.sources.engines.clickhouse import ClickhouseEngine
+from monitor.sources.engines.duckdb import DuckdbEngine
 from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.generic import GenericSql
-from monitor.sources.engines.mysql import Mysql
-from monitor.sources.engines.postgresql import Postgresql
-from monitor.sources.engines.spark import CLUSTER, Spark
-from monitor.sources.engines.sqlite import Sqlite
+from monitor.sources.engines.mysql import MysqlEngine
+from monitor.sources.engines.postgresql import PostgresqlEngine
+from monitor.sources.engines.spark import CLUSTER, SparkEngine
+from monitor.sources.engines.sqlite import SqliteEngine
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class UrlScheme:
     """What a URL's scheme says: the engine, the extra of monitor to install, another scheme that it means."""
 
     engine: type[Engine]
@@ -25,20 +25,20 @@ class Scheme:
 
 
 SCHEMES = {
-    "sqlite": Scheme(Sqlite),
-    "postgresql": Scheme(Postgresql),
-    "postgres": Scheme(Postgresql, means="postgresql"),
-    "mysql": Scheme(Mysql, "mariadb"),
-    "mariadb": Scheme(Mysql, "mariadb"),
-    "duckdb": Scheme(Duckdb, "duckdb"),
-    "chdb": Scheme(Clickhouse, "chdb"),
-    "clickhousedb": Scheme(Clickhouse, "clickhouse"),
-    **dict.fromkeys(("sc", "spark", "k8s", "yarn", "local"), Scheme(Spark, "spark")),
+    "sqlite": UrlScheme(SqliteEngine),
+    "postgresql": UrlScheme(PostgresqlEngine),
+    "postgres": UrlScheme(PostgresqlEngine, means="postgresql"),
+    "mysql": UrlScheme(MysqlEngine, "mariadb"),
+    "mariadb": UrlScheme(MysqlEngine, "mariadb"),
+    "duckdb": UrlScheme(DuckdbEngine, "duckdb"),
+    "chdb": UrlScheme(ClickhouseEngine, "chdb"),
+    "clickhousedb": UrlScheme(ClickhouseEngine, "clickhouse"),
+    **dict.fromkeys(("sc", "spark", "k8s", "yarn", "local"), UrlScheme(SparkEngine, "spark")),
 }
-_OTHER = Scheme(GenericSql)
+_OTHER = UrlScheme(GenericSql)
 
 
-def scheme_of(url: URL) -> Scheme:
+def scheme_of(url: URL) -> UrlScheme:
     """The row of a URL; any that SQLAlchemy knows has one."""
     return SCHEMES.get(url.get_backend_name(), _OTHER)
 
@@ -55,7 +55,7 @@ def engine_of(url: URL) -> Engine:
 
 def engine_of_cluster() -> Engine:
     """Spark, which quotes names as MySQL does."""
-    return Spark(CLUSTER, engine_of(URL.create("mysql")).preparer)
+    return SparkEngine(CLUSTER, engine_of(URL.create("mysql")).preparer)
 
 
 def with_arrow() -> list[str]:
@@ -64,6 +64,6 @@ def with_arrow() -> list[str]:
     return [scheme.engine.title for scheme in schemes if scheme.engine.has_arrow]
 
 
-def counting() -> list[str]:
+def counting_schemes() -> list[str]:
     """Schemes whose engines count panes by GROUP BY."""
     return [name for name, scheme in SCHEMES.items() if scheme.engine.counts and scheme.means is None]

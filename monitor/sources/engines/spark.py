@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from monitor.sources.engines.engine import Engine, refusal
-from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Output, Session, Want
-from monitor.sources.sql.time_ranges import FACTORS, Comparable
-from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
-from monitor.specs.model import Relation
+from monitor.sources.engines.engine import Engine, type_refusal
+from monitor.sources.sql.statements import INT64_MAX, ColumnKind, OutputColumn, ReadSession, WantedKind
+from monitor.sources.sql.time_ranges import FACTORS, ComparableTime
+from monitor.sources.sql.time_shapes import TimeColumn, epoch_times, of_texts, texts_near, utc_times
+from monitor.specs.model_spec import Relation
 
 CLUSTER = "spark"  # the source's `engine`, whose workers count
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -15,42 +15,55 @@ _TIMES = {"timestamp": ColumnKind.INSTANT, "timestamp_ntz": ColumnKind.NAIVE, "d
 _TEXTS = ("string", "char", "varchar")
 
 
-class Spark(Engine):
+class SparkEngine(Engine):
     """A cluster. Each statement lists its files anew: what several of them count is compared."""
 
     has_indexes: ClassVar[bool] = False
     skips_by_bounds: ClassVar[bool] = True
     integer: ClassVar[str] = "int"
 
-    def table(self, name: str) -> str:
+    def quote_table(self, name: str) -> str:
         """A table's name, split at dots, or the path of Parquet files."""
-        return f"parquet.{self.quote(name)}" if "/" in name else super().table(name)
+        return f"parquet.{self.quote_name(name)}" if "/" in name else super().quote_table(name)
 
-    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+    def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types of a session that knows no older files of a table."""
         if relation.table is not None and "/" not in relation.table:
-            session.settle(f"REFRESH TABLE {self.table(relation.table)}")  # else files of then are listed
-        return {name: str(kind) for name, kind in self.described(session, relation).items()}
+            session.run_setting(
+                f"REFRESH TABLE {self.quote_table(relation.table)}"
+            )  # else files of then are listed
+        return {name: str(kind) for name, kind in self.describe_relation(session, relation).items()}
 
-    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:  # noqa: ARG002
+    def output_column(
+        self,
+        want: WantedKind,
+        name: str,
+        ref: str,
+        kind: str,
+        unit: str | None = None,  # noqa: ARG002
+    ) -> OutputColumn:
         """Texts are parsed later: a cast that fails would end the query."""
-        base = plain(kind)
-        if want is Want.TIME:
-            return _time(name, ref, kind)
-        if (base in _NUMBERS and want is not Want.TEXT) or (base == "boolean" and want is Want.NUMBER):
-            return Output(name, f"CAST({ref} AS DOUBLE)", ColumnKind.NUMBER)
-        readable = _TEXTS if want is Want.NUMBER else (*_NUMBERS, *_TIMES, *_TEXTS, "boolean", "binary")
+        base = base_type(kind)
+        if want is WantedKind.TIME:
+            return _time_output(name, ref, kind)
+        if (base in _NUMBERS and want is not WantedKind.TEXT) or (
+            base == "boolean" and want is WantedKind.NUMBER
+        ):
+            return OutputColumn(name, f"CAST({ref} AS DOUBLE)", ColumnKind.NUMBER)
+        readable = _TEXTS if want is WantedKind.NUMBER else (*_NUMBERS, *_TIMES, *_TEXTS, "boolean", "binary")
         if base not in readable:
-            raise refusal(Want.TEXT if want is Want.VALUE else want, name, ref, kind)
-        return Output(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
+            raise type_refusal(WantedKind.TEXT if want is WantedKind.VALUE else want, name, ref, kind)
+        return OutputColumn(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
 
-    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
+    def comparable_time(
+        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+    ) -> ComparableTime:
         """By its type; the session is in UTC: so are timestamps."""
-        base = plain(asked.kind)
+        base = base_type(asked.kind)
         if base in _TIMES:
-            return utc(time, zoned=base == "timestamp")
+            return utc_times(time, zoned=base == "timestamp")
         if base in _NUMBERS:
-            return epoch(asked, time)
+            return epoch_times(asked, time)
         if asked.unit is not None or base not in _TEXTS:
             return time
         odd = f"{time.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
@@ -58,18 +71,18 @@ class Spark(Engine):
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """As they are where both are numbers, or texts; else as texts."""
-        kinds = {plain(left_kind), plain(right_kind)}
+        kinds = {base_type(left_kind), base_type(right_kind)}
         if left_kind == right_kind or kinds <= {*_NUMBERS} or kinds <= {*_TEXTS}:
             return f"{right} = {left}"
         return f"CAST({right} AS STRING) = CAST({left} AS STRING)"
 
 
-def plain(kind: str) -> str:
+def base_type(kind: str) -> str:
     """Type without its arguments: decimal of decimal(10,2)."""
     return kind.partition("(")[0].partition("<")[0]
 
 
-def micros(column: str, kind: ColumnKind, unit: str | None, zone: str) -> str | None:
+def micros_of_column(column: str, kind: ColumnKind, unit: str | None, zone: str) -> str | None:
     """SQL of the microseconds of a column of times; None where only parsing tells them."""
     if kind is ColumnKind.EPOCH and unit is not None:
         return f"try_multiply({column}, {FACTORS[unit]})"
@@ -78,16 +91,18 @@ def micros(column: str, kind: ColumnKind, unit: str | None, zone: str) -> str | 
     return None
 
 
-def _time(name: str, ref: str, kind: str) -> Output:
+def _time_output(name: str, ref: str, kind: str) -> OutputColumn:
     """Column of timestamps, of int64 or of texts."""
-    base = plain(kind)
+    base = base_type(kind)
     if base in _TIMES:
-        return Output(name, f"CAST({ref} AS TIMESTAMP_NTZ)" if kind == "date" else ref, _TIMES[base])
+        return OutputColumn(name, f"CAST({ref} AS TIMESTAMP_NTZ)" if kind == "date" else ref, _TIMES[base])
     if base in _WHOLE:
-        return Output(name, f"CAST({ref} AS BIGINT)", ColumnKind.EPOCH)
+        return OutputColumn(name, f"CAST({ref} AS BIGINT)", ColumnKind.EPOCH)
     if base in _NUMBERS:
         whole = f"WHEN abs({ref}) < 9.2e18D THEN CAST({ref} AS BIGINT)"
-        return Output(name, f"CASE {whole} WHEN {ref} IS NOT NULL THEN {INT64_MAX} END", ColumnKind.EPOCH)
+        return OutputColumn(
+            name, f"CASE {whole} WHEN {ref} IS NOT NULL THEN {INT64_MAX} END", ColumnKind.EPOCH
+        )
     if base in _TEXTS:
-        return Output(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
-    raise refusal(Want.TIME, name, ref, kind)
+        return OutputColumn(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
+    raise type_refusal(WantedKind.TIME, name, ref, kind)

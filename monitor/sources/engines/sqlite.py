@@ -12,17 +12,17 @@ import sqlalchemy as sa
 from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError
 
-from monitor.core.errors import SourceError, SourceUnavailable, Trouble
-from monitor.sources.address import Address
+from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable
+from monitor.sources.database_address import DatabaseAddress
+from monitor.sources.driver_failures import refused_error, unavailable_error
 from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.readers.adbc import AdbcSession
 from monitor.sources.engines.readers.sqlite_typing import text_of_time
-from monitor.sources.failures import refused, unavailable
-from monitor.sources.sql.names import text
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement
-from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
-from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, epoch, of_texts
-from monitor.specs.model import Relation, SourceSpec
+from monitor.sources.sql.sql_names import text_literal
+from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement
+from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape
+from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, epoch_times, of_texts
+from monitor.specs.model_spec import Relation, SourceSpec
 from monitor.specs.urls import sqlite_file
 
 _BUSY_TIMEOUT_MS = 10_000
@@ -30,7 +30,7 @@ _UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open
 _DATE = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*"
 
 
-class Sqlite(Engine):
+class SqliteEngine(Engine):
     """A file that other processes write; a read transaction holds one state of it."""
 
     title: ClassVar[str] = "SQLite files"
@@ -39,18 +39,18 @@ class Sqlite(Engine):
     paced: ClassVar[bool] = True
     explain: ClassVar[str] = "EXPLAIN QUERY PLAN"
 
-    def tables(self, session: Session) -> list[str]:
+    def list_tables(self, session: ReadSession) -> list[str]:
         """Names of the tables and views."""
         sql = "SELECT '' AS name UNION ALL SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
-        return sorted(str(row[0]) for row in session.rows(sql) if row[0])
+        return sorted(str(row[0]) for row in session.read_rows(sql) if row[0])
 
-    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+    def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types as declared; of a query none."""
         if relation.table is None:
-            return dict.fromkeys(self.described(session, relation), "")
+            return dict.fromkeys(self.describe_relation(session, relation), "")
         *schema, table = relation.table.split(".")
-        owner = "".join(f"{self.quote(part)}." for part in schema)
-        rows = session.rows(f"PRAGMA {owner}table_xinfo({self.quote(table)})")
+        owner = "".join(f"{self.quote_name(part)}." for part in schema)
+        rows = session.read_rows(f"PRAGMA {owner}table_xinfo({self.quote_name(table)})")
         if not rows:
             raise self.no_table(session, relation.table)
         return {str(row[1]): str(row[2] or "").lower() for row in rows if row[6] != 1}
@@ -59,29 +59,31 @@ class Sqlite(Engine):
         """A value of any type as text."""
         return f"CAST({sql} AS TEXT)"
 
-    def fetched(self, statement: Statement) -> str:
+    def fetched_sql(self, statement: Statement) -> str:
         """What shall be text is cast, so that numbers read as they do elsewhere; a blob is no time."""
-        selected = ", ".join(map(_fetched, statement.outputs))
+        selected = ", ".join(map(_fetched_output_sql, statement.outputs))
         return f"{statement.before}SELECT {selected} {statement.body}"
 
-    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
+    def comparable_time(
+        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+    ) -> ComparableTime:
         """By the types of some values; texts among epochs are cast, or sort behind all numbers."""
         ref = time.sql
-        rows = session.rows(
+        rows = session.read_rows(
             f"SELECT typeof({ref}) AS kind, CAST({ref} AS TEXT) AS value FROM {asked.item} "
             f"WHERE {ref} IS NOT NULL LIMIT {SAMPLES}"
         )
         kinds = {str(row[0]) for row in rows}
         if not rows:
-            return replace(time, shape=Shape.NOTHING)
+            return replace(time, shape=TimeShape.NOTHING)
         if asked.unit is not None:
             if kinds == {"text"} and not any(_is_number(str(value)) for _, value in rows):
                 return time  # as on other engines: parsing decides
             if "text" not in kinds:
-                return replace(time, shape=Shape.EPOCH, odd=f"{ref} >= ''")
-            return replace(time, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
+                return replace(time, shape=TimeShape.EPOCH, odd=f"{ref} >= ''")
+            return replace(time, shape=TimeShape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
         if kinds <= {"integer", "real"}:
-            epoch(asked, time)  # refuses them
+            epoch_times(asked, time)  # refuses them
         return of_texts(time, [str(value) for kind, value in rows if kind == "text"], _no_date(ref))
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
@@ -101,19 +103,19 @@ class Sqlite(Engine):
         """Text, by bytes."""
         return f"CAST({ref} AS TEXT) COLLATE BINARY"
 
-    def mixes_ids(self, session: Session, item: str, ref: str, kind: str) -> bool:
+    def mixes_ids(self, session: ReadSession, item: str, ref: str, kind: str) -> bool:
         """Whether values of several types are there, which differ though their texts may be equal.
 
         A column of a declared type holds no text that reads as one of its numbers.
         """
         kinds = (f"{ref} < ''", f"{ref} >= '' AND {ref} < x''", f"{ref} >= x''")
         asked = ", ".join(f"EXISTS (SELECT 1 FROM {item} WHERE {some})" for some in kinds)
-        number, of_text, blob = map(bool, session.rows(f"SELECT {asked}")[0])
+        number, of_text, blob = map(bool, session.read_rows(f"SELECT {asked}")[0])
         return (blob and (number or of_text)) or (number and of_text and kind in ("", "blob"))
 
-    def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+    def has_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether the plan searches, and skips no first column of an index."""
-        plan = session.rows(f"EXPLAIN QUERY PLAN SELECT 1 FROM {item} WHERE {condition}")
+        plan = session.read_rows(f"EXPLAIN QUERY PLAN SELECT 1 FROM {item} WHERE {condition}")
         return any(str(row[3]).startswith("SEARCH") and "(ANY(" not in str(row[3]) for row in plan)
 
     def off_index(self, sql: str) -> str:
@@ -124,19 +126,19 @@ class Sqlite(Engine):
         """What a step of a plan does."""
         return str(row[3])
 
-    def primary_key(self, session: Session, table: str) -> tuple[str, ...]:
+    def primary_key(self, session: ReadSession, table: str) -> tuple[str, ...]:
         """Columns of the declared key."""
-        name = text(table.rsplit(".", maxsplit=1)[-1])
+        name = text_literal(table.rsplit(".", maxsplit=1)[-1])
         sql = f"SELECT name FROM pragma_table_info({name}) WHERE pk > 0 ORDER BY pk"
-        return tuple(str(row[0]) for row in session.rows(sql))
+        return tuple(str(row[0]) for row in session.read_rows(sql))
 
-    def kind_of_table(self, session: Session, table: str) -> str:
+    def kind_of_table(self, session: ReadSession, table: str) -> str:
         """view, or table."""
-        name = text(table.rsplit(".", maxsplit=1)[-1])
+        name = text_literal(table.rsplit(".", maxsplit=1)[-1])
         sql = f"SELECT count(*) AS views FROM sqlite_master WHERE type = 'view' AND name = {name}"
-        return "view" if session.rows(sql)[0][0] else "table"
+        return "view" if session.read_rows(sql)[0][0] else "table"
 
-    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+    def session_settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
         """A read transaction from the first SELECT on; the file is opened read-only."""
         return ("BEGIN",)
 
@@ -152,36 +154,36 @@ class Sqlite(Engine):
             return None
         return "a source on SQLite is a file, as in sqlite:///predictions.db"
 
-    def created(self, address: Address, connections: int, limit: float) -> sa.Engine:  # noqa: ARG002
+    def make_sqlalchemy_engine(self, address: DatabaseAddress, connections: int, limit: float) -> sa.Engine:  # noqa: ARG002
         """A connection a session: nothing is kept open."""
-        file = f"file:{quote(str(_file(address)))}"
+        file = f"file:{quote(str(_database_file(address)))}"
         url = sa.URL.create(self.name, database=file, query={"mode": "ro", "uri": "true"})
         timeout = {"timeout": _BUSY_TIMEOUT_MS / 1_000}
         engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=timeout)
         sa.event.listen(engine, "connect", _decode_anything)
         return engine
 
-    def reader(self, spec: SourceSpec, address: Address) -> "SqliteReader":
+    def make_reader(self, spec: SourceSpec, address: DatabaseAddress) -> "SqliteReader":
         """Rows through ADBC."""
         return SqliteReader(spec, address)
 
-    def trouble(self, error: DBAPIError) -> Trouble | None:
+    def trouble_of(self, error: DBAPIError) -> DatabaseTrouble | None:
         """By SQLite's own code."""
         code = getattr(error.orig, "sqlite_errorcode", None)
         if code is None:
-            return super().trouble(error)
-        return Trouble.NO_ANSWER if code & 0xFF in _UNREACHABLE else None
+            return super().trouble_of(error)
+        return DatabaseTrouble.NO_ANSWER if code & 0xFF in _UNREACHABLE else None
 
 
 class SqliteReader:
     """A SQLite file, opened anew and read-only for every session."""
 
-    def __init__(self, spec: SourceSpec, address: Address) -> None:
+    def __init__(self, spec: SourceSpec, address: DatabaseAddress) -> None:
         self.engine: Engine = address.engine
-        self._file, self._address, self._batch_rows = _file(address), address, spec.batch_rows
+        self._file, self._address, self._batch_rows = _database_file(address), address, spec.batch_rows
 
     @contextmanager
-    def session(self) -> Iterator[AdbcSession]:
+    def open_session(self) -> Iterator[AdbcSession]:
         """Open the file; close it in any case."""
         if not self._file.is_file():
             raise SourceUnavailable(f"{self._address.shown}: there is no file {self._file}")
@@ -191,33 +193,33 @@ class SqliteReader:
             uri = f"file:{quote(str(self._file))}?mode=ro"
             connection = adbc_driver_sqlite.dbapi.connect(uri, autocommit=True)
         except adbc_driver_manager.Error as error:
-            raise unavailable(self._address, error) from error
+            raise unavailable_error(self._address, error) from error
         with connection:
-            session = AdbcSession(connection, self._batch_rows, _options, by_value=True)
+            session = AdbcSession(connection, self._batch_rows, _batch_options, by_value=True)
             try:
-                session.rows(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-                session.settle("BEGIN")
+                session.read_rows(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+                session.run_setting("BEGIN")
                 yield session
-                session.settle("COMMIT")
+                session.run_setting("COMMIT")
             except adbc_driver_manager.Error as error:
-                raise self._failure(session, error) from error
+                raise self._classify_error(session, error) from error
 
     def close(self) -> None:
         """Nothing is kept open."""
 
-    def _failure(self, session: AdbcSession, error: adbc_driver_manager.Error) -> SourceError:
+    def _classify_error(self, session: AdbcSession, error: adbc_driver_manager.Error) -> SourceError:
         """Locked, no database, or a statement that it refuses: asked of the file, not of the message."""
         with suppress(adbc_driver_manager.Error):
-            session.settle("ROLLBACK")
+            session.run_setting("ROLLBACK")
         try:
-            session.rows("PRAGMA busy_timeout = 0")
-            session.rows("SELECT count(*) AS tables FROM sqlite_master")
+            session.read_rows("PRAGMA busy_timeout = 0")
+            session.read_rows("SELECT count(*) AS tables FROM sqlite_master")
         except adbc_driver_manager.Error as again:
-            return unavailable(self._address, again)
-        return refused(self._address, error)
+            return unavailable_error(self._address, again)
+        return refused_error(self._address, error)
 
 
-def _fetched(output: Output) -> str:
+def _fetched_output_sql(output: OutputColumn) -> str:
     match output.kind:
         case ColumnKind.TEXT:
             return f"CAST({output.sql} AS TEXT)"
@@ -227,11 +229,11 @@ def _fetched(output: Output) -> str:
             return output.sql
 
 
-def _options(sql: str, rows: int) -> dict[str, str]:  # noqa: ARG001 -- PostgreSQL's depend on it
+def _batch_options(sql: str, rows: int) -> dict[str, str]:  # noqa: ARG001 -- PostgreSQL's depend on it
     return {"adbc.sqlite.query.batch_rows": str(rows)}
 
 
-def _file(address: Address) -> Path:
+def _database_file(address: DatabaseAddress) -> Path:
     assert address.file is not None  # see `fault_of`
     return address.file
 
@@ -250,7 +252,7 @@ def _decode_anything(connection: Any, _record: object) -> None:
 
 def _no_date(ref: str) -> str:
     """Condition of what does not begin as a time does: a blob neither, whatever its bytes say."""
-    return f"(typeof({ref}) = 'blob' OR {ref} NOT GLOB {text(_DATE)})"
+    return f"(typeof({ref}) = 'blob' OR {ref} NOT GLOB {text_literal(_DATE)})"
 
 
 def _is_number(value: str) -> bool:

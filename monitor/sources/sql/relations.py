@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from monitor.core.errors import SourceError
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.names import nearest, title_of
-from monitor.sources.sql.statements import Output, Session, Want
-from monitor.specs.model import Relation
+from monitor.sources.sql.sql_names import suggest_name, title_of
+from monitor.sources.sql.statements import OutputColumn, ReadSession, WantedKind
+from monitor.specs.model_spec import Relation
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SurveyedRelation:
     """A relation as it stands now."""
 
     alias: str  # by which a statement qualifies its columns; `item` is the relation in FROM
@@ -20,7 +20,7 @@ class Looked:
     types: Mapping[str, str]  # the database's types by column
     engine: Engine
 
-    def ref(self, column: str, role: str) -> str:
+    def qualified_ref(self, column: str, role: str) -> str:
         """Qualified column.
 
         Raises
@@ -29,10 +29,14 @@ class Looked:
             if it is not there; the message names the nearest one.
         """
         if column not in self.types:
-            raise SourceError(f'{self.title} has no column "{column}" ({role}){nearest(column, self.types)}')
-        return f"{self.alias}.{self.engine.quote(column)}"
+            raise SourceError(
+                f'{self.title} has no column "{column}" ({role}){suggest_name(column, self.types)}'
+            )
+        return f"{self.alias}.{self.engine.quote_name(column)}"
 
-    def output(self, want: Want, role: str, column: str, *, unit: str | None = None) -> Output:
+    def output_column(
+        self, want: WantedKind, role: str, column: str, *, unit: str | None = None
+    ) -> OutputColumn:
         """Column of a SELECT that reads a role.
 
         Parameters
@@ -45,10 +49,12 @@ class Looked:
         SourceError
             if it is not there, or its type cannot be read as what is wanted: names column and type.
         """
-        return self.engine.output(want, role, self.ref(column, role), self.types[column], unit)
+        return self.engine.output_column(
+            want, role, self.qualified_ref(column, role), self.types[column], unit
+        )
 
 
-def look(session: Session, engine: Engine, relation: Relation, alias: str) -> Looked:
+def survey_relation(session: ReadSession, engine: Engine, relation: Relation, alias: str) -> SurveyedRelation:
     """Look a relation up.
 
     Raises
@@ -56,25 +62,25 @@ def look(session: Session, engine: Engine, relation: Relation, alias: str) -> Lo
     SourceError
         if there is no such table, or its condition is refused.
     """
-    item, title = engine.relation(relation, alias), title_of(relation)
+    item, title = engine.relation_sql(relation, alias), title_of(relation)
     types = engine.types_of(session, Relation(table=relation.table, query=relation.query))
     if relation.where is not None:
         try:  # a relation that is sound without its condition: what is refused now is the condition
-            session.described(f"SELECT 1 AS one FROM {item} WHERE 1 = 0 LIMIT 0")
+            session.describe_query(f"SELECT 1 AS one FROM {item} WHERE 1 = 0 LIMIT 0")
         except Exception as error:
             error.add_note(f"the condition `where` of {title}")  # its session tells it in our words
             raise
-    return Looked(alias, item, title, types, engine)
+    return SurveyedRelation(alias, item, title, types, engine)
 
 
-def same_id(predictions: Relation, labels: Relation, there: Looked, here: Looked) -> str:
+def same_id(predictions: Relation, labels: Relation, there: SurveyedRelation, here: SurveyedRelation) -> str:
     """Condition of the join, column by column; ids of different types are compared as numbers or as text."""
     ours = predictions.id_columns
     theirs = labels.id_columns or ours
     pairs = [
         there.engine.same_id(
-            there.ref(name, role),
-            here.ref(other, f"{role} of the labels"),
+            there.qualified_ref(name, role),
+            here.qualified_ref(other, f"{role} of the labels"),
             there.types[name],
             here.types[other],
         )
@@ -83,6 +89,6 @@ def same_id(predictions: Relation, labels: Relation, there: Looked, here: Looked
     return " AND ".join(pairs)
 
 
-def exact(looked: Looked, column: str, role: str) -> str:
+def exact_text_sql(looked: SurveyedRelation, column: str, role: str) -> str:
     """What to group by: equal where the column's texts are, whatever its collation holds equal."""
-    return looked.engine.group_key(looked.ref(column, role), looked.types[column])
+    return looked.engine.group_key(looked.qualified_ref(column, role), looked.types[column])

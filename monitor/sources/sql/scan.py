@@ -5,15 +5,22 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from monitor.records.reading import Reading, Task
-from monitor.records.times import formats_of, in_format, main_format
-from monitor.records.values import with_one_id
+from monitor.records.column_values import with_one_id
+from monitor.records.parsed_times import formats_of, in_format, main_format
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.relations import Looked, look, same_id
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want, concat
+from monitor.sources.sql.relations import SurveyedRelation, same_id, survey_relation
+from monitor.sources.sql.statements import (
+    ColumnKind,
+    OutputColumn,
+    ReadSession,
+    Statement,
+    WantedKind,
+    concat_mixed_tables,
+)
 from monitor.sources.sql.time_columns import event_time, without_offsets
-from monitor.sources.sql.time_ranges import Comparable, Interval, Shape, coalesce
-from monitor.specs.model import ModelSpec, Relation
+from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape, coalesce_ranges
+from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import Range
 
 _MOST_RANGES = 400  # of a statement that finds them by an index
@@ -24,17 +31,17 @@ _AT_ONCE = 20_000  # texts that are looked at in Python's memory
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class RowScan:
     """Statements that together find some rows once, and the columns of each."""
 
-    outputs: tuple[Output, ...]
+    outputs: tuple[OutputColumn, ...]
     statements: tuple[Statement, ...]
     # that texts of times have near the rows, by role: see `main_format`.
     formats: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StatementPiece:
     """Part of a statement that picks rows by ranges: what comes before SELECT, after FROM and after WHERE."""
 
     before: str
@@ -42,44 +49,48 @@ class Piece:
     where: str = "1 = 1"
 
 
-def read_records(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+def read_records(session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
     """Rows with event times in the ranges (and some more): all but labels. A missing feature is left out."""
     return read_scan(session, record_scan(session, engine, model, ranges))
 
 
-def read_labelled(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+def read_labelled(
+    session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]
+) -> pa.Table:
     """The same rows without features, joined (outer) with their labels; with the challenger's output."""
     return read_scan(session, labelled_scan(session, engine, model, ranges))
 
 
-def record_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
+def record_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> RowScan:
     """What `read_records` reads."""
-    looked = look(session, engine, model.predictions, "p")
+    looked = survey_relation(session, engine, model.predictions, "p")
     outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
-    return _scan(session, looked, model, ranges, outputs, "")
+    return _scan_ranges(session, looked, model, ranges, outputs, "")
 
 
-def labelled_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
+def labelled_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> RowScan:
     """What `read_labelled` reads."""
-    looked = look(session, engine, model.predictions, "p")
+    looked = survey_relation(session, engine, model.predictions, "p")
     if model.labels is None:
-        return _scan(session, looked, model, ranges, labelled_outputs(looked, looked, model), "")
+        return _scan_ranges(session, looked, model, ranges, labelled_outputs(looked, looked, model), "")
     labels = look_labels(session, engine, model.labels, looked)
     join = ""
     if labels is not looked:
         join = f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
-    return _scan(session, looked, model, ranges, labelled_outputs(looked, labels, model), join)
+    return _scan_ranges(session, looked, model, ranges, labelled_outputs(looked, labels, model), join)
 
 
-def labelled_outputs(looked: Looked, labels: Looked, model: ModelSpec) -> tuple[Output, ...]:
+def labelled_outputs(
+    looked: SurveyedRelation, labels: SurveyedRelation, model: ModelSpec
+) -> tuple[OutputColumn, ...]:
     """What labels are counted by: the predictions, the challenger's output, the labels."""
     outputs = prediction_outputs(looked, model)
     if (challenger := model.reading.challenger) is not None:
-        outputs += (looked.output(of_challenger(model.reading), "challenger", challenger.column),)
+        outputs += (looked.output_column(of_challenger(model.reading), "challenger", challenger.column),)
     return outputs if model.labels is None else outputs + label_outputs(labels, model.labels, model.reading)
 
 
-def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
+def prediction_outputs(looked: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
     """Id, times, version, arm, serving, outputs of the model; segments whose columns are there.
 
     Raises
@@ -88,38 +99,50 @@ def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
         if one of their columns is missing.
     """
     reading, relation = model.reading, model.predictions
-    wanted = [(role, Want.TEXT) for role, _ in relation.id_columns]
-    wanted += [("event_time", Want.TIME), ("logged_at", Want.TIME)]
-    wanted += [("version", Want.TEXT)] if reading.versioned else []
-    wanted += [("score", Want.NUMBER), ("prediction", outcome(reading))]
-    wanted += [(f"probability:{name}", Want.NUMBER) for name in reading.probabilities]
-    columns = [(role, want, relation.column(role)) for role, want in wanted]
+    wanted = [(role, WantedKind.TEXT) for role, _ in relation.id_columns]
+    wanted += [("event_time", WantedKind.TIME), ("logged_at", WantedKind.TIME)]
+    wanted += [("version", WantedKind.TEXT)] if reading.versioned else []
+    wanted += [("score", WantedKind.NUMBER), ("prediction", wanted_outcome(reading))]
+    wanted += [(f"probability:{name}", WantedKind.NUMBER) for name in reading.probabilities]
+    columns = [(role, want, relation.column_of(role)) for role, want in wanted]
     if reading.arms is not None:
-        columns.append(("arm", Want.TEXT, relation.column("arm") or reading.arms.column))
+        columns.append(("arm", WantedKind.TEXT, relation.column_of("arm") or reading.arms.column))
     if reading.serving is not None:
-        columns.append(("serving", Want.TEXT, reading.serving.column))
-    columns += [(f"segment:{name}", Want.TEXT, name) for name in reading.segments if name in looked.types]
+        columns.append(("serving", WantedKind.TEXT, reading.serving.column))
+    columns += [
+        (f"segment:{name}", WantedKind.TEXT, name) for name in reading.segments if name in looked.types
+    ]
     return tuple(
-        looked.output(want, role, column, unit=reading.unit(role)) for role, want, column in columns if column
+        looked.output_column(want, role, column, unit=reading.unit_of(role))
+        for role, want, column in columns
+        if column
     )
 
 
-def label_outputs(looked: Looked, relation: Relation, reading: Reading) -> tuple[Output, ...]:
+def label_outputs(
+    looked: SurveyedRelation, relation: Relation, reading: ReadingOptions
+) -> tuple[OutputColumn, ...]:
     """Label, time of its report, revision."""
-    wanted = [("label", outcome(reading)), ("reported_at", Want.TIME), ("revision", Want.NUMBER)]
-    columns = [(role, want, relation.column(role)) for role, want in wanted]
+    wanted = [
+        ("label", wanted_outcome(reading)),
+        ("reported_at", WantedKind.TIME),
+        ("revision", WantedKind.NUMBER),
+    ]
+    columns = [(role, want, relation.column_of(role)) for role, want in wanted]
     return tuple(
-        looked.output(want, role, column, unit=reading.unit(role)) for role, want, column in columns if column
+        looked.output_column(want, role, column, unit=reading.unit_of(role))
+        for role, want, column in columns
+        if column
     )
 
 
-def feature_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
+def feature_outputs(looked: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
     """Features whose columns are there."""
-    wanted = [(name, Want.NUMBER) for name in model.reading.numeric]
-    wanted += [(name, Want.TEXT) for name in model.reading.categorical]
+    wanted = [(name, WantedKind.NUMBER) for name in model.reading.numeric]
+    wanted += [(name, WantedKind.TEXT) for name in model.reading.categorical]
     columns = [(name, want, feature_column(model, name)) for name, want in wanted]
     return tuple(
-        looked.output(want, f"feature:{name}", column)
+        looked.output_column(want, f"feature:{name}", column)
         for name, want, column in columns
         if column in looked.types
     )
@@ -127,22 +150,24 @@ def feature_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
 
 def feature_column(model: ModelSpec, name: str) -> str:
     """Column of a feature: its name, unless the relation says otherwise."""
-    return model.predictions.column(f"feature:{name}") or name
+    return model.predictions.column_of(f"feature:{name}") or name
 
 
-def outcome(reading: Reading) -> Want:
+def wanted_outcome(reading: ReadingOptions) -> WantedKind:
     """What predictions and labels are."""
-    return Want.NUMBER if reading.task is Task.REGRESSION else Want.TEXT
+    return WantedKind.NUMBER if reading.task is ModelTask.REGRESSION else WantedKind.TEXT
 
 
-def of_challenger(reading: Reading) -> Want:
+def of_challenger(reading: ReadingOptions) -> WantedKind:
     """What a challenger's column holds: scores of a binary model, classes of another."""
-    return Want.NUMBER if reading.task is Task.BINARY else Want.TEXT
+    return WantedKind.NUMBER if reading.task is ModelTask.BINARY else WantedKind.TEXT
 
 
-def look_labels(session: Session, engine: Engine, labels: Relation, predictions: Looked) -> Looked:
+def look_labels(
+    session: ReadSession, engine: Engine, labels: Relation, predictions: SurveyedRelation
+) -> SurveyedRelation:
     """The relation of the labels: their own, or that of the predictions."""
-    return look(session, engine, labels, "l") if has_own_table(labels) else predictions
+    return survey_relation(session, engine, labels, "l") if has_own_table(labels) else predictions
 
 
 def has_own_table(labels: Relation) -> bool:
@@ -150,53 +175,65 @@ def has_own_table(labels: Relation) -> bool:
     return labels.table is not None or labels.query is not None
 
 
-def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[Range]) -> Iterator[Piece]:
+def statement_pieces(
+    session: ReadSession, looked: SurveyedRelation, time: ComparableTime, ranges: Sequence[Range]
+) -> Iterator[StatementPiece]:
     """Parts of the statements that together pick every row of the ranges once."""
-    if time.shape is Shape.UNKNOWN:
-        yield Piece("", looked.item)
+    if time.shape is TimeShape.UNKNOWN:
+        yield StatementPiece("", looked.item)
         return
-    intervals = time.intervals(ranges)
+    intervals = time.interval_literals(ranges)
     if len(intervals) == 1:
-        yield Piece("", looked.item, time.within(intervals[0]))
+        yield StatementPiece("", looked.item, time.within_condition(intervals[0]))
     elif intervals and looked.engine.skips_by_bounds:
-        yield _any_of(looked, time, time.intervals(coalesce(ranges, MOST_FILTERS)))
-    elif intervals and not looked.engine.has_index(session, looked.item, _covering(time, intervals)):
-        intervals = time.intervals(coalesce(ranges, MOST_FILTERS))
-        chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined(time)})"
-        where = f"{_covering(time, intervals)} AND {chosen}"
-        yield Piece(_values(looked, intervals), looked.item, where)
+        yield _any_of(looked, time, time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS)))
+    elif intervals and not looked.engine.has_index(
+        session, looked.item, _covering_condition(time, intervals)
+    ):
+        intervals = time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS))
+        chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined_condition(time)})"
+        where = f"{_covering_condition(time, intervals)} AND {chosen}"
+        yield StatementPiece(_range_values(looked, intervals), looked.item, where)
     elif intervals:
         for first in range(0, len(intervals), _MOST_RANGES):
             yield _by_index(looked, time, intervals[first : first + _MOST_RANGES])
 
 
-def _covering(time: Comparable, intervals: Sequence[Interval]) -> str:
-    return time.within((intervals[0][0], intervals[-1][1]))
+def _covering_condition(time: ComparableTime, intervals: Sequence[Interval]) -> str:
+    return time.within_condition((intervals[0][0], intervals[-1][1]))
 
 
-def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
-    covering, condition = _covering(time, intervals), _joined(time)
+def _by_index(
+    looked: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]
+) -> StatementPiece:
+    covering, condition = _covering_condition(time, intervals), _joined_condition(time)
     joined = looked.engine.joined_ranges(looked.item, looked.alias, covering, condition)
-    return _any_of(looked, time, intervals) if joined is None else Piece(_values(looked, intervals), *joined)
+    return (
+        _any_of(looked, time, intervals)
+        if joined is None
+        else StatementPiece(_range_values(looked, intervals), *joined)
+    )
 
 
-def _any_of(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
-    return Piece("", looked.item, f"({time.any_of(intervals)})")
+def _any_of(looked: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]) -> StatementPiece:
+    return StatementPiece("", looked.item, f"({time.any_of(intervals)})")
 
 
-def _joined(time: Comparable) -> str:
-    return time.within(("r.lo", "r.hi"))
+def _joined_condition(time: ComparableTime) -> str:
+    return time.within_condition(("r.lo", "r.hi"))
 
 
-def _values(looked: Looked, intervals: Sequence[Interval]) -> str:
+def _range_values(looked: SurveyedRelation, intervals: Sequence[Interval]) -> str:
     return f"WITH r(lo, hi) AS ({looked.engine.range_rows(intervals)}) "
 
 
-def read_scan(session: Session, scan: Scan) -> pa.Table:
+def read_scan(session: ReadSession, scan: RowScan) -> pa.Table:
     """Role-named rows of all statements; what is in another format of times is marked."""
     if not scan.statements:
-        return with_one_id(Statement(scan.outputs, "").empty())
-    return in_formats(with_one_id(concat([session.read(some) for some in scan.statements])), scan.formats)
+        return with_one_id(Statement(scan.outputs, "").empty_table())
+    return in_formats(
+        with_one_id(concat_mixed_tables([session.read_table(some) for some in scan.statements])), scan.formats
+    )
 
 
 def in_formats(table: pa.Table, formats: Mapping[str, str]) -> pa.Table:
@@ -211,31 +248,31 @@ def in_formats(table: pa.Table, formats: Mapping[str, str]) -> pa.Table:
     return table
 
 
-def _scan(
-    session: Session,
-    looked: Looked,
+def _scan_ranges(
+    session: ReadSession,
+    looked: SurveyedRelation,
     model: ModelSpec,
     ranges: Sequence[Range],
-    outputs: tuple[Output, ...],
+    outputs: tuple[OutputColumn, ...],
     join: str,
-) -> Scan:
+) -> RowScan:
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else None
     time = event_time(session, looked, model, span)
     if span is not None:
         time = without_offsets(session, looked, time, *span)
     statements = (
         Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
-        for piece in pieces(session, looked, time, ranges)
+        for piece in statement_pieces(session, looked, time, ranges)
     )
-    return Scan(outputs, tuple(statements), formats_near(session, looked, outputs, join, time, span))
+    return RowScan(outputs, tuple(statements), formats_near(session, looked, outputs, join, time, span))
 
 
 def formats_near(
-    session: Session,
-    looked: Looked,
-    outputs: tuple[Output, ...],
+    session: ReadSession,
+    looked: SurveyedRelation,
+    outputs: tuple[OutputColumn, ...],
     join: str,
-    time: Comparable,
+    time: ComparableTime,
     span: Range | None,
 ) -> dict[str, str]:
     """Main format of each time that is text, by a look at some rows within a day of those to be read.
@@ -250,11 +287,11 @@ def formats_near(
     if span is None or not texts:
         return {}
     selected = ", ".join(f"{looked.engine.as_text(output.sql)} AS {output.name}" for output in texts)
-    near = replace(time, offsets=True).condition(*span)
+    near = replace(time, offsets=True).range_condition(*span)
     sql = f"SELECT {selected} FROM {looked.item}{join}"
-    rows = session.rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
+    rows = session.read_rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
     if len(rows) < _ENOUGH:
-        rows += session.rows(f"{sql} LIMIT {_LOOKED_AT}")
+        rows += session.read_rows(f"{sql} LIMIT {_LOOKED_AT}")
     formats = {}
     for output, values in zip(texts, zip(*rows, strict=True), strict=False):
         counted = formats_of(pa.array([value for value in values if isinstance(value, str)], pa.string()))

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.records.rows import Batches
-from monitor.records.values import numbers
+from monitor.records.column_values import parse_numbers
+from monitor.records.winning_rows import Batches
 
 INT64_MAX = 2**63 - 1
 _UNEQUAL = (  # no operator compares them, or one that compares areas
@@ -17,7 +17,7 @@ _UNEQUAL = (  # no operator compares them, or one that compares areas
 )
 
 
-class Want(StrEnum):
+class WantedKind(StrEnum):
     """What a role needs."""
 
     TEXT = "text"
@@ -56,7 +56,7 @@ TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputColumn:
     """A column of a result: role name, SQL expression of qualified columns, kind.
 
     `plain`: the column is declared to hold such values (of a TEXT: integers), and may come as it is.
@@ -72,40 +72,40 @@ class Output:
 class Statement:
     """A SELECT: its outputs, what comes before it (WITH …) and after them (FROM … WHERE …)."""
 
-    outputs: tuple[Output, ...]
+    outputs: tuple[OutputColumn, ...]
     body: str
     before: str = ""
 
-    def text(self) -> str:
+    def sql_text(self) -> str:
         """Plain SQL, as `fetchmany` and PostgreSQL run it."""
         selected = ", ".join(f"{output.sql} AS c{at}" for at, output in enumerate(self.outputs))
         return f"{self.before}SELECT {selected} {self.body}"
 
-    def empty(self) -> pa.Table:
+    def empty_table(self) -> pa.Table:
         """Result without rows."""
         return pa.table({output.name: pa.array([], TYPES[output.kind]) for output in self.outputs})
 
 
-class Session(Protocol):
+class ReadSession(Protocol):
     """One connection in one read-only transaction."""
 
-    def read(self, statement: Statement) -> pa.Table:
+    def read_table(self, statement: Statement) -> pa.Table:
         """All rows of a statement; its cursor is closed."""
         ...
 
-    def batches(self, statement: Statement) -> Batches:
+    def read_batches(self, statement: Statement) -> Batches:
         """Rows of a statement batch by batch, at least one batch; its cursor is open in between."""
         ...
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+    def read_rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query about the tables."""
         ...
 
-    def described(self, sql: str) -> dict[str, object]:
+    def describe_query(self, sql: str) -> dict[str, object]:
         """Names of a query's columns, and what the driver calls their types."""
         ...
 
-    def settle(self, sql: str) -> None:
+    def run_setting(self, sql: str) -> None:
         """Run a statement without rows: a setting of this transaction."""
         ...
 
@@ -119,7 +119,7 @@ def join_numbers(doubles: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.Chunked
     """One column of doubles of numbers and texts that stood in one column; NaN where a text is no number."""
     if texts.null_count == len(texts):
         return doubles
-    parsed = pa.array(numbers(texts).values)
+    parsed = pa.array(parse_numbers(texts).values)
     return pa.chunked_array([pc.if_else(texts.is_valid().combine_chunks(), parsed, doubles.combine_chunks())])
 
 
@@ -145,14 +145,14 @@ def text_or_digits(raw: bytes) -> str:
         return raw.hex()
 
 
-def concat(tables: list[pa.Table]) -> pa.Table:
+def concat_mixed_tables(tables: list[pa.Table]) -> pa.Table:
     """Tables below one another; a column that is text in one of them becomes text."""
     if len(tables) == 1:
         return tables[0]
     schemas = [table.schema for table in tables]
-    fields = [max((schema.field(name) for schema in schemas), key=_breadth) for name in schemas[0].names]
+    fields = [max((schema.field(name) for schema in schemas), key=_type_breadth) for name in schemas[0].names]
     return pa.concat_tables([table.cast(pa.schema(fields)) for table in tables])
 
 
-def _breadth(field: pa.Field) -> tuple[bool, bool]:
+def _type_breadth(field: pa.Field) -> tuple[bool, bool]:
     return pa.types.is_string(field.type), not pa.types.is_null(field.type)

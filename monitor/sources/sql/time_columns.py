@@ -2,24 +2,24 @@
 
 from dataclasses import replace
 
-from monitor.records.reading import Reading
-from monitor.sources.sql.relations import Looked
-from monitor.sources.sql.statements import Session
-from monitor.sources.sql.time_ranges import Comparable, Shape
+from monitor.records.reading import ReadingOptions
+from monitor.sources.sql.relations import SurveyedRelation
+from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql.time_ranges import ComparableTime, TimeShape
 from monitor.sources.sql.time_shapes import TimeColumn
-from monitor.specs.model import ModelSpec
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
 
 
-def comparable(
-    session: Session,
-    looked: Looked,
+def make_comparable_time(
+    session: ReadSession,
+    looked: SurveyedRelation,
     column: str,
     role: str,
-    reading: Reading,
+    reading: ReadingOptions,
     *,
     near: str | Range | None = None,
-) -> Comparable:
+) -> ComparableTime:
     """Column of times, ready to be compared.
 
     Parameters
@@ -33,22 +33,26 @@ def comparable(
     SourceError
         if the column is not there, or holds integers and no unit is configured.
     """
-    ref, unit = looked.ref(column, role), reading.unit(role)
-    time = Comparable(ref, Shape.UNKNOWN, unit=unit or "us", zone=reading.zone)
+    ref, unit = looked.qualified_ref(column, role), reading.unit_of(role)
+    time = ComparableTime(ref, TimeShape.UNKNOWN, unit=unit or "us", zone=reading.zone)
     asked = TimeColumn(looked.item, looked.title, column, role, looked.types[column], unit, near)
-    return looked.engine.comparable(session, asked, time)
+    return looked.engine.comparable_time(session, asked, time)
 
 
-def event_time(session: Session, looked: Looked, model: ModelSpec, near: Range | None) -> Comparable:
+def event_time(
+    session: ReadSession, looked: SurveyedRelation, model: ModelSpec, near: Range | None
+) -> ComparableTime:
     """Event times of the predictions, ready to be compared near a range of time."""
-    column = str(model.predictions.column("event_time"))
-    return comparable(session, looked, column, "event_time", model.reading, near=near)
+    column = str(model.predictions.column_of("event_time"))
+    return make_comparable_time(session, looked, column, "event_time", model.reading, near=near)
 
 
-def without_offsets(session: Session, looked: Looked, time: Comparable, lo: int, hi: int) -> Comparable:
+def without_offsets(
+    session: ReadSession, looked: SurveyedRelation, time: ComparableTime, lo: int, hi: int
+) -> ComparableTime:
     """Text whose offsets are all +00:00 in a range of time is not widened by them."""
     if not time.offsets:
         return time
     other = f"{time.sql} NOT LIKE '%+00:00' AND {time.sql} NOT LIKE '%Z'"
-    sql = f"SELECT 1 AS one FROM {looked.item} WHERE ({time.condition(lo, hi)}) AND {other} LIMIT 1"
-    return time if session.rows(sql) else replace(time, offsets=False)
+    sql = f"SELECT 1 AS one FROM {looked.item} WHERE ({time.range_condition(lo, hi)}) AND {other} LIMIT 1"
+    return time if session.read_rows(sql) else replace(time, offsets=False)

@@ -19,7 +19,7 @@ _TEXT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(?P<zone>Z|[+-
 _FIRST, _LAST = from_iso("0001-01-03"), from_iso("9999-12-29")
 
 
-class Shape(StrEnum):
+class TimeShape(StrEnum):
     """How a column of times is compared. UNKNOWN: not at all, parsing decides. NOTHING: it has no values."""
 
     EPOCH = "epoch"
@@ -31,11 +31,11 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparable:
+class ComparableTime:
     """A column of times that can be compared."""
 
     sql: str  # what the intervals' literals are compared with
-    shape: Shape
+    shape: TimeShape
     unit: str = "us"  # of EPOCH; `zone` is that of naive times; `offsets`: texts bear offsets other than Z
     zone: str = "UTC"
     offsets: bool = False
@@ -43,61 +43,63 @@ class Comparable:
     odd: str | None = None
 
     @property
-    def missing(self) -> str:
+    def missing_condition(self) -> str:
         """Condition of rows without a time: NULL, or what the database can tell to be none."""
         null = f"{self.sql} IS NULL"
         return null if self.odd is None else f"{null} OR {self.odd}"
 
-    def intervals(self, ranges: Sequence[Range]) -> list[Interval]:
+    def interval_literals(self, ranges: Sequence[Range]) -> list[Interval]:
         """Disjoint half-open intervals, as SQL literals, that hold every time of the ranges.
 
         An empty list says that there is nothing to read; UNKNOWN has no intervals at all.
         """
-        return self._literals(self._widened(ranges))
+        return self._range_literals(self._widen_ranges(ranges))
 
-    def within(self, interval: Interval) -> str:
+    def within_condition(self, interval: Interval) -> str:
         """Condition of one interval."""
         return f"{self.sql} >= {interval[0]} AND {self.sql} < {interval[1]}"
 
-    def condition(self, lo: int, hi: int) -> str:
+    def range_condition(self, lo: int, hi: int) -> str:
         """Condition of one range of time, widened; what says the moment before its beginning is not in it.
 
         So a search for what is newer does not find the newest again, which may be a whole batch.
         """
-        if self.shape is Shape.EPOCH and lo < hi:
-            return self._after(lo, self._widened([(lo, hi)])[0][1])
-        if self.shape is Shape.UNKNOWN:
+        if self.shape is TimeShape.EPOCH and lo < hi:
+            return self._after_condition(lo, self._widen_ranges([(lo, hi)])[0][1])
+        if self.shape is TimeShape.UNKNOWN:
             return "1 = 1"
-        return self._without(lo - 1, self.any_of(self.intervals([(lo, hi)])))
+        return self._without_moment(lo - 1, self.any_of(self.interval_literals([(lo, hi)])))
 
-    def part(self, span: Range, piece: Range) -> str:
+    def part_condition(self, span: Range, piece: Range) -> str:
         """Condition of a piece of a range of time.
 
         Pieces that make up the range hold together what `condition` holds, each row once, whatever its time
         is: the range is widened, its cuts are not.
         """
-        if self.shape is Shape.UNKNOWN:
+        if self.shape is TimeShape.UNKNOWN:
             return "1 = 1"
-        for first, last in self._widened([span]):
+        for first, last in self._widen_ranges([span]):
             unit = FACTORS[self.unit]
-            least = first if self.shape is not Shape.EPOCH else ((span[0] - 1) // unit + 1) * unit
-            lo = first if piece[0] <= span[0] else self._cut(piece[0], least, last)
-            hi = last if piece[1] >= span[1] else self._cut(piece[1], least, last)
-            if self.shape is Shape.EPOCH and piece[0] <= span[0]:
-                return self._after(span[0], hi)
-            return self._without(span[0] - 1, self.any_of(self._literals([(lo, hi)] if lo < hi else [])))
+            least = first if self.shape is not TimeShape.EPOCH else ((span[0] - 1) // unit + 1) * unit
+            lo = first if piece[0] <= span[0] else self._cut_moment(piece[0], least, last)
+            hi = last if piece[1] >= span[1] else self._cut_moment(piece[1], least, last)
+            if self.shape is TimeShape.EPOCH and piece[0] <= span[0]:
+                return self._after_condition(span[0], hi)
+            return self._without_moment(
+                span[0] - 1, self.any_of(self._range_literals([(lo, hi)] if lo < hi else []))
+            )
         return "1 = 0"
 
-    def _without(self, us: int, condition: str) -> str:
+    def _without_moment(self, us: int, condition: str) -> str:
         """Condition without the texts of a moment, where it is known how they would be written."""
-        first, last = local([(us, us + 1)], self.zone)[0]
-        if self.shape is not Shape.TEXT or self.offsets or last - first > 1 or not _FIRST < us < _LAST:
+        first, last = local_ranges([(us, us + 1)], self.zone)[0]
+        if self.shape is not TimeShape.TEXT or self.offsets or last - first > 1 or not _FIRST < us < _LAST:
             return condition
         zones = ("", "Z") if self.zone == "UTC" else ("",)
-        said = ", ".join(f"'{text}{zone}'" for text in _said(first) for zone in zones)
+        said = ", ".join(f"'{text}{zone}'" for text in _moment_texts(first) for zone in zones)
         return f"({condition}) AND {self.sql} NOT IN ({said})"
 
-    def _after(self, lo: int, end: int) -> str:
+    def _after_condition(self, lo: int, end: int) -> str:
         """Condition of numbers from a moment on, before the end of a unit.
 
         A fraction is rounded to a microsecond, so that one from lo on is greater than lo - 1.
@@ -111,22 +113,22 @@ class Comparable:
         Of texts, those that sort where no ISO time of other years does: before 1900 or after 2099, as `n/a`
         and `03/01/2013` do, or after the days of the range's last year, as `2013/03/01` does.
         """
-        if self.odd is None or self.shape is not Shape.TEXT:
-            return None if self.shape is Shape.UNKNOWN else self.odd
-        beside = _beside(texts(self._widened([span])))
+        if self.odd is None or self.shape is not TimeShape.TEXT:
+            return None if self.shape is TimeShape.UNKNOWN else self.odd
+        beside = _intervals_beside(text_intervals(self._widen_ranges([span])))
         bounds = (
             " AND ".join([f"{self.sql} >= '{lo}'"] * bool(lo) + [f"{self.sql} < '{hi}'"] * bool(hi))
             for lo, hi in beside
         )
         return " OR ".join(f"({bound} AND {self.odd})" for bound in bounds)
 
-    def outside(self, span: Range) -> str:
+    def outside_condition(self, span: Range) -> str:
         """Condition of times outside of a range that is widened: infinite ones too, but not what is no time.
 
         Two comparisons with one column, so that an index finds them. Of times that parsing alone understands
         none.
         """
-        intervals = self.intervals([span])
+        intervals = self.interval_literals([span])
         if not intervals:
             return "1 = 0"
         outside = f"({self.sql} < {intervals[0][0]} OR {self.sql} >= {intervals[-1][1]})"
@@ -134,45 +136,54 @@ class Comparable:
 
     def any_of(self, intervals: Sequence[Interval]) -> str:
         """Condition of some intervals."""
-        return " OR ".join(f"({self.within(interval)})" for interval in intervals) if intervals else "1 = 0"
+        return (
+            " OR ".join(f"({self.within_condition(interval)})" for interval in intervals)
+            if intervals
+            else "1 = 0"
+        )
 
-    def _widened(self, ranges: Sequence[Range]) -> list[Range]:
+    def _widen_ranges(self, ranges: Sequence[Range]) -> list[Range]:
         """Disjoint ranges of what the column says, as microseconds, that hold every time of the ranges."""
-        merged = merge([span for span in ranges if span[0] < span[1]])
+        merged = merge_ranges([span for span in ranges if span[0] < span[1]])
         match self.shape:
-            case Shape.EPOCH:
+            case TimeShape.EPOCH:
                 unit = FACTORS[self.unit]
-                return merge([((lo // unit - 1) * unit, (-(-hi // unit) + 1) * unit) for lo, hi in merged])
-            case Shape.INSTANT:
+                return merge_ranges(
+                    [((lo // unit - 1) * unit, (-(-hi // unit) + 1) * unit) for lo, hi in merged]
+                )
+            case TimeShape.INSTANT:
                 return merged
-            case Shape.TEXT if self.offsets:
-                return merge([(lo - DAY, hi + DAY) for lo, hi in merged])
-            case Shape.NAIVE | Shape.TEXT:
-                return local(merged, self.zone)
+            case TimeShape.TEXT if self.offsets:
+                return merge_ranges([(lo - DAY, hi + DAY) for lo, hi in merged])
+            case TimeShape.NAIVE | TimeShape.TEXT:
+                return local_ranges(merged, self.zone)
             case _:
                 return []
 
-    def _literals(self, wide: Sequence[Range]) -> list[Interval]:
+    def _range_literals(self, wide: Sequence[Range]) -> list[Interval]:
         match self.shape:
-            case Shape.EPOCH:
+            case TimeShape.EPOCH:
                 unit = FACTORS[self.unit]
                 return [(str(lo // unit), str(hi // unit)) for lo, hi in wide]
-            case Shape.INSTANT:
+            case TimeShape.INSTANT:
                 return [
-                    (_literal("TIMESTAMPTZ", lo, "+00"), _literal("TIMESTAMPTZ", hi, "+00"))
+                    (_time_literal("TIMESTAMPTZ", lo, "+00"), _time_literal("TIMESTAMPTZ", hi, "+00"))
                     for lo, hi in wide
                 ]
-            case Shape.NAIVE:
-                return [(_literal("TIMESTAMP", lo, ""), _literal("TIMESTAMP", hi, "")) for lo, hi in wide]
+            case TimeShape.NAIVE:
+                return [
+                    (_time_literal("TIMESTAMP", lo, ""), _time_literal("TIMESTAMP", hi, ""))
+                    for lo, hi in wide
+                ]
             case _:
-                return [(f"'{lo}'", f"'{hi}'") for lo, hi in texts(wide)]
+                return [(f"'{lo}'", f"'{hi}'") for lo, hi in text_intervals(wide)]
 
-    def _cut(self, us: int, first: int, last: int) -> int:
-        step = {Shape.EPOCH: FACTORS[self.unit], Shape.TEXT: MINUTE}.get(self.shape, 1)
+    def _cut_moment(self, us: int, first: int, last: int) -> int:
+        step = {TimeShape.EPOCH: FACTORS[self.unit], TimeShape.TEXT: MINUTE}.get(self.shape, 1)
         return min(max(us // step * step, first), last)
 
 
-def merge(ranges: Sequence[tuple[T, T]]) -> list[tuple[T, T]]:
+def merge_ranges(ranges: Sequence[tuple[T, T]]) -> list[tuple[T, T]]:
     """Ranges, or intervals of text, in order, those that touch made one."""
     result: list[tuple[T, T]] = []
     for lo, hi in sorted(ranges):
@@ -183,9 +194,9 @@ def merge(ranges: Sequence[tuple[T, T]]) -> list[tuple[T, T]]:
     return result
 
 
-def coalesce(ranges: Sequence[Range], most: int) -> list[Range]:
+def coalesce_ranges(ranges: Sequence[Range], most: int) -> list[Range]:
     """At most so many ranges that hold the given ones: the smallest gaps are closed."""
-    merged = merge(ranges)
+    merged = merge_ranges(ranges)
     if len(merged) <= most:
         return merged
     gaps = sorted(range(1, len(merged)), key=lambda at: merged[at][0] - merged[at - 1][1])
@@ -195,14 +206,16 @@ def coalesce(ranges: Sequence[Range], most: int) -> list[Range]:
     return [(merged[first][0], merged[last][1]) for first, last in zip(starts, ends, strict=True)]
 
 
-def local(ranges: Sequence[Range], zone: str) -> list[Range]:
+def local_ranges(ranges: Sequence[Range], zone: str) -> list[Range]:
     """Naive times of the zone that read as the ranges' instants; near a change of clocks, wider."""
     if zone == "UTC":
-        return merge(ranges)
-    return merge([(lo + min(_offsets(lo, zone)), hi + max(_offsets(hi, zone))) for lo, hi in ranges])
+        return merge_ranges(ranges)
+    return merge_ranges(
+        [(lo + min(_zone_offsets(lo, zone)), hi + max(_zone_offsets(hi, zone))) for lo, hi in ranges]
+    )
 
 
-def texts(ranges: Sequence[Range]) -> list[Interval]:
+def text_intervals(ranges: Sequence[Range]) -> list[Interval]:
     """Intervals of ISO text: from a second to a minute, both separators, prefixes of what is written.
 
     `…00Z` sorts after `…00.5Z`, `00:00Z` after `00:00:30Z`, and ` ` before `T`: hence bounds are prefixes, a
@@ -213,7 +226,7 @@ def texts(ranges: Sequence[Range]) -> list[Interval]:
     for lo, hi in ranges:
         first, last = max(lo, _FIRST) // SECOND * SECOND, -(-min(hi, _LAST) // MINUTE) * MINUTE
         intervals.extend(_text_intervals(first, last))
-    return merge(intervals)
+    return merge_ranges(intervals)
 
 
 def text_zones(samples: Sequence[str]) -> set[str]:
@@ -229,19 +242,23 @@ def _text_intervals(lo: int, hi: int) -> list[Interval]:
     if hi <= midnight:
         return _part_of_day(lo, hi)
     last = hi // DAY * DAY
-    days = [(_date(midnight), _date(last))] if last > midnight else []
+    days = [(_date_text(midnight), _date_text(last))] if last > midnight else []
     head = _part_of_day(lo, midnight) if lo < midnight else []
     return [*head, *days, *(_part_of_day(last, hi) if hi > last else [])]
 
 
 def _part_of_day(lo: int, hi: int) -> list[Interval]:
-    day = _date(lo)
-    starts = (day, f"{day}T") if lo % DAY == 0 else (f"{day} {_time(lo)}", f"{day}T{_time(lo)}")
-    ends = (f"{day}T", _date(hi)) if hi % DAY == 0 else (f"{day} {_time(hi)}", f"{day}T{_time(hi)}")
+    day = _date_text(lo)
+    starts = (day, f"{day}T") if lo % DAY == 0 else (f"{day} {_time_text(lo)}", f"{day}T{_time_text(lo)}")
+    ends = (
+        (f"{day}T", _date_text(hi))
+        if hi % DAY == 0
+        else (f"{day} {_time_text(hi)}", f"{day}T{_time_text(hi)}")
+    )
     return list(zip(starts, ends, strict=True))
 
 
-def _beside(window: Sequence[Interval]) -> list[Interval]:
+def _intervals_beside(window: Sequence[Interval]) -> list[Interval]:
     """Intervals of texts, outside of a window's, that no ISO time of other years lies in; "": no bound."""
     if not window:
         return []
@@ -251,29 +268,29 @@ def _beside(window: Sequence[Interval]) -> list[Interval]:
     return [("", min("1900-", window[0][0])), *sorted(outside), (max("2100-", window[-1][1]), "")]
 
 
-def _date(us: int) -> str:
+def _date_text(us: int) -> str:
     return to_datetime(us).date().isoformat()
 
 
-def _time(us: int) -> str:
+def _time_text(us: int) -> str:
     return to_datetime(us).strftime("%H:%M:%S" if us % MINUTE else "%H:%M")
 
 
-def _said(us: int) -> list[str]:
+def _moment_texts(us: int) -> list[str]:
     """Texts of a moment without a zone: a day, or to the minute, second, … if it is one."""
     moment = to_datetime(us).replace(tzinfo=None)
     units = {"minutes": MINUTE, "seconds": SECOND, "milliseconds": 1_000, "microseconds": 1}
     told = [unit for unit, step in units.items() if us % step == 0]
-    day = [] if us % DAY else [_date(us)]
+    day = [] if us % DAY else [_date_text(us)]
     return [*day, *(moment.isoformat(separator, unit) for unit in told for separator in " T")]
 
 
-def _literal(kind: str, us: int, zone: str) -> str:
+def _time_literal(kind: str, us: int, zone: str) -> str:
     moment = to_datetime(min(max(us, _FIRST), _LAST)).replace(tzinfo=None)
     return f"{kind} '{moment.isoformat(sep=' ', timespec='microseconds')}{zone}'"
 
 
-def _offsets(us: int, zone: str) -> list[int]:
+def _zone_offsets(us: int, zone: str) -> list[int]:
     moments = (to_datetime(min(max(us + shift, _FIRST), _LAST)) for shift in (-DAY, 0, DAY))
     offsets = (moment.astimezone(ZoneInfo(zone)).utcoffset() for moment in moments)
     return [(offset or timedelta()) // timedelta(microseconds=1) for offset in offsets]

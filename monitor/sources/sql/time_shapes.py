@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from monitor.core.errors import SourceError
-from monitor.records.times import of_most_frequent_format
-from monitor.sources.sql.statements import Session
-from monitor.sources.sql.time_ranges import Comparable, Shape, text_zones
+from monitor.records.parsed_times import of_most_frequent_format
+from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql.time_ranges import ComparableTime, TimeShape, text_zones
 from monitor.specs.protocols import Range
 
 SAMPLES = 100  # values that are looked at
@@ -28,12 +28,12 @@ class TimeColumn:
     near: str | Range | None = None
 
 
-def utc(time: Comparable, *, zoned: bool) -> Comparable:
+def utc_times(time: ComparableTime, *, zoned: bool) -> ComparableTime:
     """Times of a session in UTC; those without a zone are of the configured one."""
-    return replace(time, shape=Shape.NAIVE, zone="UTC" if zoned else time.zone)
+    return replace(time, shape=TimeShape.NAIVE, zone="UTC" if zoned else time.zone)
 
 
-def epoch(asked: TimeColumn, time: Comparable) -> Comparable:
+def epoch_times(asked: TimeColumn, time: ComparableTime) -> ComparableTime:
     """Integers of a unit.
 
     Raises
@@ -46,39 +46,39 @@ def epoch(asked: TimeColumn, time: Comparable) -> Comparable:
             f'{asked.title}: column "{asked.column}" ({asked.role}) holds integers: '
             f'say their unit, as in {asked.role}_unit = "ms"'
         )
-    return replace(time, shape=Shape.EPOCH)
+    return replace(time, shape=TimeShape.EPOCH)
 
 
-def by_value(session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
+def by_value(session: ReadSession, asked: TimeColumn, time: ComparableTime) -> ComparableTime:
     """What a look at some values tells, where the database's types do not."""
-    values = samples(session, asked.item, time.sql)
+    values = sample_values(session, asked.item, time.sql)
     if not values:
-        return replace(time, shape=Shape.NOTHING)
+        return replace(time, shape=TimeShape.NOTHING)
     first = values[0]
     if isinstance(first, date):
         zoned = isinstance(first, datetime) and first.tzinfo is not None
-        return replace(time, shape=Shape.INSTANT if zoned else Shape.NAIVE)
+        return replace(time, shape=TimeShape.INSTANT if zoned else TimeShape.NAIVE)
     if isinstance(first, str):
         return time if asked.unit is not None else of_texts(time, values, None)
-    return epoch(asked, time)
+    return epoch_times(asked, time)
 
 
-def texts_near(session: Session, asked: TimeColumn, time: Comparable) -> list[object]:
+def texts_near(session: ReadSession, asked: TimeColumn, time: ComparableTime) -> list[object]:
     """Some texts of the rows that are asked for, to touch no others; of any, if these have none."""
     near = asked.near
     if isinstance(near, tuple):
-        near = replace(time, shape=Shape.TEXT, offsets=True).condition(*near)
-    some = samples(session, asked.item, time.sql, near) if near else []
-    return some or samples(session, asked.item, time.sql)
+        near = replace(time, shape=TimeShape.TEXT, offsets=True).range_condition(*near)
+    some = sample_values(session, asked.item, time.sql, near) if near else []
+    return some or sample_values(session, asked.item, time.sql)
 
 
-def samples(session: Session, item: str, sql: str, where: str = "1 = 1") -> list[object]:
+def sample_values(session: ReadSession, item: str, sql: str, where: str = "1 = 1") -> list[object]:
     """Some values that are there, of the rows of a condition."""
     there = f"WHERE {sql} IS NOT NULL AND ({where})"
-    return [row[0] for row in session.rows(f"SELECT {sql} AS value FROM {item} {there} LIMIT {SAMPLES}")]
+    return [row[0] for row in session.read_rows(f"SELECT {sql} AS value FROM {item} {there} LIMIT {SAMPLES}")]
 
 
-def of_texts(time: Comparable, values: Sequence[object], odd: str | None) -> Comparable:
+def of_texts(time: ComparableTime, values: Sequence[object], odd: str | None) -> ComparableTime:
     """Shape of a column of texts.
 
     Parameters
@@ -87,9 +87,9 @@ def of_texts(time: Comparable, values: Sequence[object], odd: str | None) -> Com
         condition of texts that are no times, where the engine can say one.
     """
     if not values:
-        return replace(time, shape=Shape.NOTHING)
+        return replace(time, shape=TimeShape.NOTHING)
     zones = text_zones(of_most_frequent_format([str(value) for value in values]))
     if not zones:
         return replace(time, odd=odd)
-    time = replace(time, shape=Shape.TEXT, odd=odd, offsets=not zones <= {"", "Z"})
+    time = replace(time, shape=TimeShape.TEXT, odd=odd, offsets=not zones <= {"", "Z"})
     return time if zones == {""} else replace(time, zone="UTC")

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, case, delete, select, text, union, update
 from monitor.core.clock import DAY
 from monitor.core.errors import StoreError
 from monitor.store.coordination import leases
-from monitor.store.statements import database_now, insert, put
+from monitor.store.dialect_statements import database_now, insert_statement, put_rows
 from monitor.store.tables import daemons, models
 from monitor.store.tables import leases as held
 
@@ -17,7 +17,7 @@ _KEPT = 30 * DAY  # a configuration that nobody used for so long is new when it 
 _SCHEMA = text("SELECT version_num FROM alembic_version")
 
 
-class Aside(StrEnum):
+class IdleReason(StrEnum):
     """Why a daemon claims nothing."""
 
     CONFIGURATION = "configuration"
@@ -52,7 +52,7 @@ def generation_of(config: str, configurations: Sequence[tuple[str, int, bool]]) 
     return newest + 1
 
 
-def join(
+def join_run(
     connection: Connection, run: str, owner: str, config: str, ttl: int, *, alone: bool
 ) -> tuple[int, dict[str, int] | None] | None:
     """Join a run, unless another process has it for itself.
@@ -68,13 +68,13 @@ def join(
         generation of the daemon's configuration; of a new one the as of of the last cycle by model: nobody
         has run a later one by this configuration. None: another process has the run.
     """
-    _serialized(connection, run)
+    _lock_run(connection, run)
     if _is_held(connection, run):
         return None
     now = database_now(connection)
     others = daemons.c.run == run, daemons.c.owner != owner
     if alone:
-        inherit(connection, run, owner)
+        inherit_run(connection, run, owner)
         connection.execute(update(daemons).where(*others, daemons.c.expires_at > now).values(expires_at=now))
     connection.execute(delete(daemons).where(*others, daemons.c.expires_at < now - _KEPT))
     configurations = connection.execute(
@@ -83,19 +83,19 @@ def join(
     generation = generation_of(
         config, [(other, number, bool(alive)) for other, number, alive in configurations]
     )
-    beat(connection, run, owner, config, generation, ttl)
+    note_heartbeat(connection, run, owner, config, generation, ttl)
     if any(number == generation for _, number, _ in configurations):
         return generation, None
     cycles = select(models.c.model, models.c.as_of).where(models.c.run == run, models.c.as_of.is_not(None))
     return generation, {row.model: row.as_of for row in connection.execute(cycles)}
 
 
-def inherit(connection: Connection, run: str, owner: str) -> None:
+def inherit_run(connection: Connection, run: str, owner: str) -> None:
     """Note who has a run by the lock on its file, and free the cycles of those who had it before: they died.
 
     A cycle by hand needs no lock: it goes on.
     """
-    _serialized(connection, run)
+    _lock_run(connection, run)
     now, whole = database_now(connection), (held.c.run == run, held.c.model == WHOLE_RUN)
     before = union(select(daemons.c.owner).where(daemons.c.run == run), select(held.c.owner).where(*whole))
     died = held.c.run == run, held.c.owner.in_(before), held.c.owner != owner, held.c.expires_at > now
@@ -103,15 +103,17 @@ def inherit(connection: Connection, run: str, owner: str) -> None:
     connection.execute(update(held).where(*whole).values(owner=owner))
 
 
-def beat(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> int:
+def note_heartbeat(
+    connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int
+) -> int:
     """Say that a daemon lives, for `ttl` microseconds more; returns what the database's clock says."""
     now = int(connection.execute(select(database_now(connection))).scalar_one())
     row = {"run": run, "owner": owner, "config": config, "generation": generation, "expires_at": now + ttl}
-    put(connection, daemons, [row])
+    put_rows(connection, daemons, [row])
     return now
 
 
-def leave(connection: Connection, run: str, owner: str) -> None:
+def leave_run(connection: Connection, run: str, owner: str) -> None:
     """Say that a daemon has ended; its configuration is remembered."""
     now = database_now(connection)
     connection.execute(
@@ -119,18 +121,18 @@ def leave(connection: Connection, run: str, owner: str) -> None:
     )
 
 
-def hold(connection: Connection, run: str, owner: str, ttl: int) -> int | None:
+def hold_run(connection: Connection, run: str, owner: str, ttl: int) -> int | None:
     """Token of the whole run for one process, or None while a daemon or another such process has it."""
-    _serialized(connection, run)
+    _lock_run(connection, run)
     alive = select(daemons.c.owner).where(
         daemons.c.run == run, daemons.c.expires_at > database_now(connection)
     )
     if connection.execute(alive.limit(1)).first() is not None:
         return None
-    return leases.claim(connection, run, WHOLE_RUN, owner, ttl)
+    return leases.claim_lease(connection, run, WHOLE_RUN, owner, ttl)
 
 
-def holders(connection: Connection, run: str, model: str) -> list[tuple[str, int]]:
+def list_holders(connection: Connection, run: str, model: str) -> list[tuple[str, int]]:
     """Who has a model's lease, or the run, and when that expires unless it is renewed.
 
     A run in a file is its last owner's: no expiry but that of the file's lock.
@@ -149,21 +151,21 @@ def holders(connection: Connection, run: str, model: str) -> list[tuple[str, int
     return [(owner, int(expires_at)) for owner, expires_at in owners]
 
 
-def aside(connection: Connection, run: str, generation: int, schema: str) -> Aside | None:
+def why_idle(connection: Connection, run: str, generation: int, schema: str) -> IdleReason | None:
     """Why a daemon claims nothing now; None: it may claim."""
     if schema_of(connection) != schema:
-        return Aside.SCHEMA
+        return IdleReason.SCHEMA
     newer = select(daemons.c.owner).where(
         daemons.c.run == run,
         daemons.c.generation > generation,
         daemons.c.expires_at > database_now(connection),
     )
     if connection.execute(newer.limit(1)).first() is not None:
-        return Aside.CONFIGURATION
-    return Aside.HELD if _is_held(connection, run) else None
+        return IdleReason.CONFIGURATION
+    return IdleReason.HELD if _is_held(connection, run) else None
 
 
-def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, str, int, bool, int]]:
+def read_progress(connection: Connection, run: str) -> dict[str, tuple[int | None, str, int, bool, int]]:
     """By model: as of of the last cycle, last owner, its token, whether it is released, when it worked last.
 
     The last is the lease's expiry, of a daemon that lives: when it was released, or until when a cycle that
@@ -190,7 +192,7 @@ def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, st
     }
 
 
-def last_heard(connection: Connection, run: str) -> dict[str, int]:
+def read_last_heartbeats(connection: Connection, run: str) -> dict[str, int]:
     """When the daemon of a model's last cycle was heard of last, by model; none while any daemon runs.
 
     A model whose last cycle was none of a daemon's is left out.
@@ -248,9 +250,11 @@ def require_schema(connection: Connection, schema: str) -> None:
         )
 
 
-def _serialized(connection: Connection, run: str) -> None:
+def _lock_run(connection: Connection, run: str) -> None:
     """Let no other process join or take the run until the end of the transaction."""
-    statement = insert(connection, held).values(run=run, model=WHOLE_RUN, owner="", token=0, expires_at=0)
+    statement = insert_statement(connection, held).values(
+        run=run, model=WHOLE_RUN, owner="", token=0, expires_at=0
+    )
     locked = statement.on_conflict_do_update(index_elements=["run", "model"], set_={"token": held.c.token})
     connection.execute(locked)
 

@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Connection, Text, Update, bindparam, or_, upd
 from sqlalchemy.sql.dml import ReturningInsert
 
 from monitor.core.errors import LeaseLost
-from monitor.store.statements import clock_of, insert_of
+from monitor.store.dialect_statements import clock_of, insert_of
 from monitor.store.tables import leases
 
 _TTL = bindparam("ttl", type_=BigInteger)
@@ -18,19 +18,19 @@ _MINE = update(leases).where(
 _HELD = _MINE.values(expires_at=leases.c.expires_at)
 
 
-def claim(connection: Connection, run: str, model: str, owner: str, ttl: int) -> int | None:
+def claim_lease(connection: Connection, run: str, model: str, owner: str, ttl: int) -> int | None:
     """Token of the lease, or None while another owner has it. The token grows with every claim."""
     mine = {"of_run": run, "of_model": model, "of_owner": owner, "ttl": ttl}
-    claimed = connection.execute(_claimed(connection.dialect.name), mine).scalar()
+    claimed = connection.execute(_claim_statement(connection.dialect.name), mine).scalar()
     return None if claimed is None else int(claimed)
 
 
-def renew(connection: Connection, run: str, model: str, token: int, ttl: int) -> bool:
+def renew_lease(connection: Connection, run: str, model: str, token: int, ttl: int) -> bool:
     """Move the expiry to `ttl` from now; with 0 others may claim at once. False: another has taken over."""
-    return _is_mine(connection, _moved(connection.dialect.name), run, model, token, ttl=ttl)
+    return _is_mine(connection, _renew_statement(connection.dialect.name), run, model, token, ttl=ttl)
 
 
-def check(connection: Connection, run: str, model: str, token: int) -> None:
+def require_lease(connection: Connection, run: str, model: str, token: int) -> None:
     """Hold the lease's row until the end of the transaction.
 
     Raises
@@ -43,7 +43,7 @@ def check(connection: Connection, run: str, model: str, token: int) -> None:
 
 
 @lru_cache
-def _claimed(dialect: str) -> ReturningInsert[int]:
+def _claim_statement(dialect: str) -> ReturningInsert[int]:
     now, owner = clock_of(dialect), bindparam("of_owner", type_=Text)
     expires_at = now + _TTL
     statement = insert_of(dialect, leases).values(
@@ -57,7 +57,7 @@ def _claimed(dialect: str) -> ReturningInsert[int]:
 
 
 @lru_cache
-def _moved(dialect: str) -> Update:
+def _renew_statement(dialect: str) -> Update:
     return _MINE.values(expires_at=clock_of(dialect) + _TTL)
 
 

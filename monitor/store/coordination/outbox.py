@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, delete, func, select, update
 
-from monitor.alerts.messages import Notice
+from monitor.alerts.alert_messages import Notice
 from monitor.core.clock import DAY
 from monitor.core.text import content_hash
-from monitor.specs.rows import WaitingNotice
-from monitor.store.connections import reading, writing
-from monitor.store.damage import understood
-from monitor.store.statements import add, database_now
+from monitor.specs.stored_rows import WaitingNotice
+from monitor.store.damaged_rows import named_damage
+from monitor.store.dialect_statements import database_now, insert_missing
+from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import outbox
 
 KEPT = 30 * DAY  # after that, of what was told or given up nothing is kept: alerts are, for ever
@@ -21,7 +21,7 @@ _LONGEST_ERROR = 500
 _AT_A_TIME = 1_000
 
 
-def write(connection: Connection, run: str, model: str, notices: Sequence[Notice]) -> None:
+def write_notices(connection: Connection, run: str, model: str, notices: Sequence[Notice]) -> None:
     """Put notices into the outbox, a row for each channel; what is there already stays as it is."""
     if not notices:
         return
@@ -48,7 +48,7 @@ def write(connection: Connection, run: str, model: str, notices: Sequence[Notice
         for notice in notices
         for channel in notice.channels
     ]
-    add(connection, outbox, rows)
+    insert_missing(connection, outbox, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +58,40 @@ class SqlOutbox:
     engine: Engine = field(repr=False)
     run: str
 
-    def waiting(self, channel: str) -> list[WaitingNotice]:
+    def read_waiting_notices(self, channel: str) -> list[WaitingNotice]:
         """What a channel has not taken yet, oldest first."""
-        with reading(self.engine) as connection:
+        with read_transaction(self.engine) as connection:
             wait = (outbox.c.next_at - database_now(connection)).label("wait")
             order = outbox.c.as_of, outbox.c.model, outbox.c.rule, outbox.c.kind
-            rows = connection.execute(select(outbox, wait).where(self._of(channel)).order_by(*order))
-            with understood("table outbox"):
-                return [_waiting(row) for row in rows.mappings()]
+            rows = connection.execute(
+                select(outbox, wait).where(self._waiting_condition(channel)).order_by(*order)
+            )
+            with named_damage("table outbox"):
+                return [_waiting_notice(row) for row in rows.mappings()]
 
-    def claim(self, notice: WaitingNotice, wait: int) -> bool:
+    def claim_notice(self, notice: WaitingNotice, wait: int) -> bool:
         """Have a notice for `wait` microseconds; False: another process has it, or it waits no more.
 
         One that is neither delivered nor put back is claimed again after that: at least once.
         """
-        with writing(self.engine) as connection:
+        with write_transaction(self.engine) as connection:
             now = database_now(connection)
             untouched = outbox.c.attempts == notice.attempts, outbox.c.next_at <= now
             mine = update(outbox).where(outbox.c.key == notice.key, _WAITS, *untouched)
             claimed = mine.values(attempts=outbox.c.attempts + 1, next_at=now + wait)
             return connection.execute(claimed).rowcount == 1
 
-    def delivered(self, notice: WaitingNotice) -> None:
+    def note_delivered(self, notice: WaitingNotice) -> None:
         """Note that the channel has taken it, whoever sent it."""
-        with writing(self.engine) as connection:
+        with write_transaction(self.engine) as connection:
             taken = update(outbox).where(outbox.c.key == notice.key, outbox.c.delivered_at.is_(None))
             now = database_now(connection)
             connection.execute(taken.values(delivered_at=now, given_up_at=None, error=""))
-            self._prune(connection, notice.channel)
+            self._prune_notices(connection, notice.channel)
 
-    def undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
+    def note_undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
         """Note why it was not taken, unless another process has it now, and let it wait."""
-        with writing(self.engine) as connection:
+        with write_transaction(self.engine) as connection:
             mine = outbox.c.key == notice.key, outbox.c.attempts == notice.attempts + 1
             later = database_now(connection) + wait
             put_back = update(outbox).where(*mine, _WAITS)
@@ -97,27 +99,27 @@ class SqlOutbox:
 
     def give_up(self, channel: str, age: int) -> int:
         """Tell no more what was written so many microseconds ago; how many notices that were."""
-        with reading(self.engine) as connection:
-            old = self._of(channel) & (outbox.c.written_at < database_now(connection) - age)
+        with read_transaction(self.engine) as connection:
+            old = self._waiting_condition(channel) & (outbox.c.written_at < database_now(connection) - age)
             if not connection.execute(select(func.count()).select_from(outbox).where(old)).scalar_one():
                 return 0
-        with writing(self.engine) as connection:
+        with write_transaction(self.engine) as connection:
             gone = update(outbox).where(old).values(given_up_at=database_now(connection))
-            self._prune(connection, channel)
+            self._prune_notices(connection, channel)
             return connection.execute(gone).rowcount
 
-    def _prune(self, connection: Connection, channel: str) -> None:
+    def _prune_notices(self, connection: Connection, channel: str) -> None:
         """Delete what was told, or given up, and written long ago; a bounded number at a time."""
         mine = (outbox.c.run == self.run) & (outbox.c.channel == channel) & ~_WAITS
         old = mine & (outbox.c.written_at < database_now(connection) - KEPT)
         oldest = select(outbox.c.key).where(old).order_by(outbox.c.as_of).limit(_AT_A_TIME)
         connection.execute(delete(outbox).where(outbox.c.key.in_(oldest)))
 
-    def _of(self, channel: str) -> ColumnElement[bool]:
+    def _waiting_condition(self, channel: str) -> ColumnElement[bool]:
         return (outbox.c.run == self.run) & (outbox.c.channel == channel) & _WAITS
 
 
-def _waiting(row: RowMapping) -> WaitingNotice:
+def _waiting_notice(row: RowMapping) -> WaitingNotice:
     return WaitingNotice(
         key=row["key"],
         model=row["model"],

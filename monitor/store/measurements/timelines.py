@@ -4,16 +4,16 @@ from collections.abc import Collection, Iterator
 
 from sqlalchemy import Engine, Select, case, func, null, select
 
-from monitor.measures.rows import MeasurementRow
-from monitor.store.connections import reading
-from monitor.store.measurements.columns import columns_of, row_of
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.store.measurements.measurement_columns import columns_of, row_of
+from monitor.store.store_connections import read_transaction
 from monitor.store.tables import snapshots
 
 _OF_SERIES = ("measure", "model", "version", "segment", "window", "subject", "against")
 _AT_A_TIME = 5_000  # rows
 
 
-def stream(
+def stream_timelines(
     engine: Engine,
     run: str,
     models: Collection[str],
@@ -51,15 +51,15 @@ def stream(
     conditions += [] if after is None else [kept.window_end > after]
     conditions += [] if until is None else [kept.window_end <= until]
     conditions += [] if as_of is None else [kept.as_of <= as_of]
-    query = _newest(with_truth).where(*conditions).subquery()
+    query = _newest_query(with_truth).where(*conditions).subquery()
     order = [query.c[name] for name in (*_OF_SERIES, "label", "window_end")]
     newest = select(query.c.model, *columns_of(query)).where(query.c.revision == 1).order_by(*order)
-    with reading(engine) as connection:
+    with read_transaction(engine) as connection:
         for model, *values in connection.execution_options(yield_per=_AT_A_TIME).execute(newest):
             yield model, row_of(values)
 
 
-def _newest(with_truth: Collection[str]) -> Select[tuple[object, ...]]:
+def _newest_query(with_truth: Collection[str]) -> Select[tuple[object, ...]]:
     """Rows with the truth that tells their series apart, and how many revisions are newer."""
     kept = snapshots.c
     label = case((kept.measure.in_(with_truth), kept.truth), else_="").label("label")

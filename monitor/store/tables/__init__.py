@@ -9,9 +9,8 @@ the empty text in both, in the rows of `specs.rows` it has None.
 The tables are made by `migrations/`; a test holds both equal.
 """
 
-from monitor.store.damage import guarded
-from monitor.store.tables.columns import METADATA
-from monitor.store.tables.measurements import (
+from monitor.store.damaged_rows import guard_columns
+from monitor.store.tables.measurement_schema import (
     VIEWS,
     current,
     current_rows,
@@ -21,7 +20,7 @@ from monitor.store.tables.measurements import (
     snapshot_rows,
     snapshots,
 )
-from monitor.store.tables.service import (
+from monitor.store.tables.service_schema import (
     alerts,
     configurations,
     daemons,
@@ -39,6 +38,7 @@ from monitor.store.tables.service import (
     waiting,
     windows,
 )
+from monitor.store.tables.shared_columns import METADATA
 
 __all__ = [
     "METADATA",
@@ -68,5 +68,5 @@ __all__ = [
     "windows",
 ]
 
-guarded(METADATA, outer=frozenset({leases.name, details.name}))
-guarded(VIEWS, outer=frozenset())
+guard_columns(METADATA, outer=frozenset({leases.name, details.name}))
+guard_columns(VIEWS, outer=frozenset())

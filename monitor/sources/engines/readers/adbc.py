@@ -8,7 +8,7 @@ from typing import Any
 import adbc_driver_manager
 import pyarrow as pa
 
-from monitor.records.rows import Batches
+from monitor.records.winning_rows import Batches
 from monitor.sources.engines.readers import sqlite_typing
 from monitor.sources.sql.statements import Statement
 
@@ -27,63 +27,63 @@ class AdbcSession:
     bounded: Callable[[], AbstractContextManager[None]] = nullcontext
     by_value: bool = False  # a column has values of several types, as SQLite's have: see `sqlite_typing`
 
-    def read(self, statement: Statement) -> pa.Table:
+    def read_table(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
         if self.by_value:
-            return sqlite_typing.read(statement, self.fetch)
-        table = self.fetch(statement.text())
+            return sqlite_typing.read_typed(statement, self.fetch_table)
+        table = self.fetch_table(statement.sql_text())
         return table.rename_columns([output.name for output in statement.outputs])
 
-    def batches(self, statement: Statement) -> Batches:
+    def read_batches(self, statement: Statement) -> Batches:
         """Rows of a statement, about `batch_rows` at a time."""
         if self.by_value:
-            yield from sqlite_typing.batches(statement, self.stream)
+            yield from sqlite_typing.read_typed_batches(statement, self.stream_batches)
             return
         names = [output.name for output in statement.outputs]
-        for table in self.stream(statement.text()):
+        for table in self.stream_batches(statement.sql_text()):
             yield table.rename_columns(names)
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+    def read_rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""
-        columns = self.fetch(sql, _SMALL).columns
+        columns = self.fetch_table(sql, _SMALL).columns
         if self.by_value:
-            columns = map(sqlite_typing.decoded, columns)
+            columns = map(sqlite_typing.decode_texts, columns)
         return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
-    def described(self, sql: str) -> dict[str, object]:
+    def describe_query(self, sql: str) -> dict[str, object]:
         """Names and Arrow types of a query's columns."""
-        return {field.name: field.type for field in self.fetch(sql, _SMALL).schema}
+        return {field.name: field.type for field in self.fetch_table(sql, _SMALL).schema}
 
-    def settle(self, sql: str) -> None:
+    def run_setting(self, sql: str) -> None:
         """Run a statement without rows."""
         with driver_errors(), self.bounded(), self.connection.cursor() as cursor:
             cursor.execute(sql)
 
-    def fetch(self, sql: str, rows: int | None = None) -> pa.Table:
+    def fetch_table(self, sql: str, rows: int | None = None) -> pa.Table:
         """Result as the driver types it; `rows`: of a batch."""
         with driver_errors(), self.bounded(), self.connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**self.options(sql, rows or self.batch_rows))
             cursor.execute(sql)
             return cursor.fetch_arrow_table()
 
-    def stream(self, sql: str) -> Batches:
+    def stream_batches(self, sql: str) -> Batches:
         """Result batch by batch, the first of them empty."""
         with driver_errors(), ExitStack() as stack:
             cursor = self.connection.cursor()
-            stack.callback(self._closed, cursor)
+            stack.callback(self._close_cursor, cursor)
             cursor.adbc_statement.set_options(**self.options(sql, self.batch_rows))
             with self.bounded():
                 cursor.execute(sql)
             reader = cursor.fetch_record_batch()
             yield reader.schema.empty_table()
-            while (batch := self._next(reader)) is not None:
+            while (batch := self._next_batch(reader)) is not None:
                 yield pa.Table.from_batches([batch])
 
-    def _next(self, reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+    def _next_batch(self, reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
         with self.bounded():
             return next(reader, None)
 
-    def _closed(self, cursor: Any) -> None:
+    def _close_cursor(self, cursor: Any) -> None:
         with self.bounded():
             cursor.close()
 

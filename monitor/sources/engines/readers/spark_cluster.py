@@ -14,17 +14,17 @@ from urllib.parse import parse_qsl
 import pyarrow as pa
 
 from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
-from monitor.core.version import install
-from monitor.records.reading import Reading
-from monitor.records.rows import Batches
-from monitor.records.shipped import COUNTED, PANE, count_batches, with_panes
+from monitor.core.version import install_command
+from monitor.records.reading import ReadingOptions
+from monitor.records.winning_rows import Batches
+from monitor.records.worker_counts import COUNTED, PANE, count_batches, with_panes
 from monitor.sources.engines import spark
 from monitor.sources.engines.engine import DriverText, Engine
 from monitor.sources.engines.schemes import SCHEMES, engine_of_cluster
-from monitor.sources.sql.scan import Scan
+from monitor.sources.sql.scan import RowScan
 from monitor.sources.sql.statements import TYPES, Statement
-from monitor.specs.model import SourceSpec
-from monitor.specs.urls import filled
+from monitor.specs.model_spec import SourceSpec
+from monitor.specs.urls import fill_url
 
 _COUNTED = ", ".join(f"`{field.name}` {'binary' if field.name == 'blob' else 'long'}" for field in COUNTED)
 _REFUSED = {"AnalysisException", "ParseException", "IllegalArgumentException"}
@@ -48,28 +48,34 @@ class SparkSqlSession:
 
     spark: Any
 
-    def read(self, statement: Statement) -> pa.Table:
+    def read_table(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
-        table = self._frame(statement).toArrow().rename_columns([output.name for output in statement.outputs])
+        table = (
+            self._data_frame(statement)
+            .toArrow()
+            .rename_columns([output.name for output in statement.outputs])
+        )
         return table.cast(pa.schema([(output.name, TYPES[output.kind]) for output in statement.outputs]))
 
-    def batches(self, statement: Statement) -> Batches:
+    def read_batches(self, statement: Statement) -> Batches:
         """Rows of a statement: all at once, since the workers find them together."""
-        yield self.read(statement)
+        yield self.read_table(statement)
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+    def read_rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
-    def described(self, sql: str) -> dict[str, object]:
+    def describe_query(self, sql: str) -> dict[str, object]:
         """Names of a query's columns, and their types."""
         return dict(self.spark.sql(sql).dtypes)
 
-    def settle(self, sql: str) -> None:
+    def run_setting(self, sql: str) -> None:
         """Run a statement without rows."""
         self.spark.sql(sql).collect()
 
-    def counted(self, scan: Scan, reading: Reading, panes: list[int], job: str) -> pa.Table:
+    def count_on_workers(
+        self, scan: RowScan, reading: ReadingOptions, panes: list[int], job: str
+    ) -> pa.Table:
         """Parts of panes, counted by the workers: the rows of a pane come together on one of them.
 
         Returns
@@ -79,9 +85,11 @@ class SparkSqlSession:
         """
         if not scan.statements:
             return COUNTED.empty_table()
-        frame = reduce(lambda left, right: left.unionAll(right), map(self._frame, scan.statements))
+        frame = reduce(lambda left, right: left.unionAll(right), map(self._data_frame, scan.statements))
         at = [output.name for output in scan.outputs].index("event_time")
-        us = spark.micros(f"c{at}", scan.outputs[at].kind, reading.unit("event_time"), reading.zone)
+        us = spark.micros_of_column(
+            f"c{at}", scan.outputs[at].kind, reading.unit_of("event_time"), reading.zone
+        )
         if us is None:
             typed = type(frame.schema)(list(frame.schema.fields))  # `add` changes what it is called of
             frame = frame.mapInArrow(partial(with_panes, job=job), typed.add(PANE, "long"))
@@ -91,8 +99,8 @@ class SparkSqlSession:
         together = frame.repartition(PANE).sortWithinPartitions(PANE)
         return together.mapInArrow(partial(count_batches, job=job), _COUNTED).toArrow().cast(COUNTED)
 
-    def _frame(self, statement: Statement) -> Any:
-        return self.spark.sql(statement.text())
+    def _data_frame(self, statement: Statement) -> Any:
+        return self.spark.sql(statement.sql_text())
 
 
 class SparkReader:
@@ -116,7 +124,7 @@ class SparkReader:
         self._spark: Any = None
 
     @contextmanager
-    def session(self) -> Iterator[SparkSqlSession]:
+    def open_session(self) -> Iterator[SparkSqlSession]:
         """The one session, which several threads share.
 
         Raises
@@ -128,11 +136,11 @@ class SparkReader:
         """
         _require_pyspark()
         try:
-            yield SparkSqlSession(self._opened())
+            yield SparkSqlSession(self._opened_session())
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in _THEIRS:
                 raise
-            raise self._told(error) from error
+            raise self._translate_error(error) from error
 
     def close(self) -> None:
         """End a session of Spark Connect. One in this process serves all of its sources, and ends with it."""
@@ -142,24 +150,24 @@ class SparkReader:
                     self._spark.stop()
             self._spark = None
 
-    def _opened(self) -> Any:
+    def _opened_session(self) -> Any:
         with self._lock:
             if self._spark is None:
-                self._spark = self._open()
+                self._spark = self._open_spark()
             return self._spark
 
-    def _open(self) -> Any:
+    def _open_spark(self) -> Any:
         from pyspark.sql import SparkSession
 
         try:
-            url = filled(self._written)
+            url = fill_url(self._written)
         except ValueError as error:
             raise SourceUnavailable(f"{self._shown}: {error}") from None
         if url.startswith("sc://"):
-            return _connected(SparkSession.builder.remote(url))
-        return _of_ours(self._classic(SparkSession.builder.appName("monitor"), *url.split("?", 1)))
+            return _connect_session(SparkSession.builder.remote(url))
+        return _of_ours(self._classic_session(SparkSession.builder.appName("monitor"), *url.split("?", 1)))
 
-    def _classic(self, builder: Any, url: str, options: str = "") -> Any:
+    def _classic_session(self, builder: Any, url: str, options: str = "") -> Any:
         """A session of its own in the one context of this process."""
         scheme, _, rest = url.partition("://")
         master = {"local": f"local[{rest}]", "yarn": "yarn"}.get(scheme, url)
@@ -177,7 +185,7 @@ class SparkReader:
             session.sparkContext.pythonExec = python  # as spark-submit would
         return session.newSession()
 
-    def _told(self, error: Exception) -> SourceError:
+    def _translate_error(self, error: Exception) -> SourceError:
         """What a cluster's error says of it or of the statement."""
         said, names = str(error), {kind.__name__ for kind in type(error).__mro__}
         if _OURS.text in said:
@@ -189,21 +197,21 @@ class SparkReader:
             )
         if names & _REFUSED:
             part = next(iter(getattr(error, "__notes__", ())), "a query")
-            return SourceError(f"{self._shown} refuses {part}: {_first(said)}")
-        return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(_first(said))}")
+            return SourceError(f"{self._shown} refuses {part}: {_first_line(said)}")
+        return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(_first_line(said))}")
 
 
 def _require_pyspark() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
-        raise SourceError(f'engine = "spark" needs PySpark 4: {install("spark")}') from error
+        raise SourceError(f'engine = "spark" needs PySpark 4: {install_command("spark")}') from error
     # of mapInArrow too, which needs no pandas
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")  # an error follows
 
 
-def _connected(builder: Any) -> Any:
+def _connect_session(builder: Any) -> Any:
     """A session of Spark Connect that tries for some seconds, not for ten minutes, to reach its server."""
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
@@ -223,7 +231,7 @@ def _of_ours(session: Any) -> Any:
     return session
 
 
-def _first(said: str) -> str:
+def _first_line(said: str) -> str:
     """What an error says in a line; of an error of gRPC its details."""
     details = re.search(r'details = "([^"\n]*)', said)
     return details[1] if details else next(iter(said.strip().splitlines()), "an error without words")

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from monitor.sources.engines.engine import DriverText
 from monitor.sources.sql.statements import (
     ColumnKind,
-    Output,
+    OutputColumn,
     Statement,
     join_numbers,
     join_texts,
@@ -39,49 +39,53 @@ _PLAIN = {
 _TYPES = {"0.0": pa.float64(), "0": pa.int64(), "''": pa.string()}
 
 
-def read(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table:
+def read_typed(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table:
     """All rows of a statement. What is not as its column says is rare: it costs a second read."""
-    return _alike(statement, fetch) or unguarded(statement, fetch(guarded(statement)).slice(1))
+    return _read_alike(statement, fetch) or unguarded_columns(
+        statement, fetch(guarded_sql(statement)).slice(1)
+    )
 
 
-def batches(statement: Statement, fetch: Callable[[str], Iterator[pa.Table]]) -> Iterator[pa.Table]:
+def read_typed_batches(
+    statement: Statement, fetch: Callable[[str], Iterator[pa.Table]]
+) -> Iterator[pa.Table]:
     """Rows of a statement batch by batch, texts and numbers of one column read at once."""
     literals = 1
-    for table in fetch(guarded(statement)):
-        yield unguarded(statement, table.slice(literals))
+    for table in fetch(guarded_sql(statement)):
+        yield unguarded_columns(statement, table.slice(literals))
         literals = max(0, literals - table.num_rows)
 
 
-def _alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table | None:
+def _read_alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table | None:
     """All rows, if all values are as their columns say."""
     try:
-        fetched = fetch(guarded(statement, mixed=False)).slice(1)
+        fetched = fetch(guarded_sql(statement, mixed=False)).slice(1)
     except adbc_driver_manager.Error as error:
         if MIXED_TYPES.text not in str(error):
             raise
         return None
-    if [_TYPES[literal] for literal, _ in _columns(statement, mixed=False)] != fetched.schema.types:
+    if [_TYPES[literal] for literal, _ in _column_places(statement, mixed=False)] != fetched.schema.types:
         return None
-    table = unguarded(statement, fetched, mixed=False)
+    table = unguarded_columns(statement, fetched, mixed=False)
     times = (table[output.name] for output in statement.outputs if output.kind is ColumnKind.MOMENT)
-    return None if any(map(_marked, times)) else table
+    return None if any(map(_is_marked, times)) else table
 
 
-def guarded(statement: Statement, *, mixed: bool = True) -> str:
+def guarded_sql(statement: Statement, *, mixed: bool = True) -> str:
     """SQL with a row of literals first; unless `mixed`, for columns whose values are of one type."""
-    columns = _columns(statement, mixed=mixed)
+    columns = _column_places(statement, mixed=mixed)
     first = f"SELECT {', '.join(literal for literal, _ in columns)}"
     selected = ", ".join(f"{sql} AS c{at}" for (_, sql), at in columns.items())
     return f"{statement.before}{first} UNION ALL SELECT {selected} {statement.body}"
 
 
-def unguarded(statement: Statement, table: pa.Table, *, mixed: bool = True) -> pa.Table:
+def unguarded_columns(statement: Statement, table: pa.Table, *, mixed: bool = True) -> pa.Table:
     """Columns of the statement, of those of its guarded form."""
-    places = _columns(statement, mixed=mixed)
+    places = _column_places(statement, mixed=mixed)
     return pa.table(
         {
-            output.name: _joined(
-                output.kind, [table.column(places[guard]) for guard in _guards(output, mixed=mixed)]
+            output.name: _join_columns(
+                output.kind, [table.column(places[guard]) for guard in _guard_columns(output, mixed=mixed)]
             )
             for output in statement.outputs
         }
@@ -93,13 +97,13 @@ def text_of_time(sql: str) -> str:
     return f"CASE typeof({sql}) WHEN 'blob' THEN hex({sql}) ELSE CAST({sql} AS TEXT) END"
 
 
-def _columns(statement: Statement, *, mixed: bool) -> dict[tuple[str, str], int]:
+def _column_places(statement: Statement, *, mixed: bool) -> dict[tuple[str, str], int]:
     """Place of each column that is fetched; what outputs share is fetched once."""
-    guards = (guard for output in statement.outputs for guard in _guards(output, mixed=mixed))
+    guards = (guard for output in statement.outputs for guard in _guard_columns(output, mixed=mixed))
     return {guard: at for at, guard in enumerate(dict.fromkeys(guards))}
 
 
-def _guards(output: Output, *, mixed: bool) -> list[tuple[str, str]]:
+def _guard_columns(output: OutputColumn, *, mixed: bool) -> list[tuple[str, str]]:
     """(Literal of the type, expression) of each column that is fetched for an output."""
     sql = output.sql
     number = f"CASE WHEN {sql} < '' THEN"
@@ -118,23 +122,23 @@ def _guards(output: Output, *, mixed: bool) -> list[tuple[str, str]]:
             return [("0", f"{number} CAST({sql} AS INTEGER) END"), apart]
 
 
-def _joined(kind: ColumnKind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _join_columns(kind: ColumnKind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     match kind:
         case ColumnKind.TEXT:
-            return decoded(columns[0], named=True)
+            return decode_texts(columns[0], named=True)
         case ColumnKind.NUMBER if len(columns) == 1:
             return columns[0]
         case ColumnKind.EPOCH if len(columns) == 1:
             return or_nulls(columns[0])
         case ColumnKind.MOMENT if len(columns) == 1:
-            return or_nulls(decoded(columns[0]))
+            return or_nulls(decode_texts(columns[0]))
         case ColumnKind.NUMBER:
-            return join_numbers(columns[0], decoded(columns[1]))
+            return join_numbers(columns[0], decode_texts(columns[1]))
         case _:
-            return join_texts(columns[0], decoded(columns[1]))
+            return join_texts(columns[0], decode_texts(columns[1]))
 
 
-def decoded(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedArray:
+def decode_texts(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedArray:
     """SQLite does not check that text is UTF-8: of what is not, bad bytes are replaced.
 
     Parameters
@@ -154,5 +158,5 @@ def decoded(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedArray:
     return column
 
 
-def _marked(column: pa.ChunkedArray) -> bool:
+def _is_marked(column: pa.ChunkedArray) -> bool:
     return not pa.types.is_null(column.type) and bool(pc.any(pc.equal(column, _MARK)).as_py())

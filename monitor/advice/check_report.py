@@ -1,0 +1,253 @@
+"""How `monitor check` says what it found: lines for people, JSON for programs, an exit code."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from monitor.advice.channel_checks import check_channels
+from monitor.advice.expected_cost import ExpectedReads
+from monitor.advice.model_checks import CheckedModel, CheckFinding, CheckResult, check_tables
+from monitor.advice.watch_forecast import WatchForecast, forecast_lines, forecast_watch
+from monitor.config.config_loading import examine_file
+from monitor.config.unjudgeable_rules import never_judged
+from monitor.core.clock import DAY, SECOND, floor_to, to_iso
+from monitor.core.errors import ConfigurationError
+from monitor.core.secrets import SHORTEST
+from monitor.core.text import json_text, readable_text
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
+from monitor.show.terminal_words import counted_noun, iso_or_none, say_line, say_lines, terminal_room
+from monitor.specs.settings import HttpSpec, Settings
+from monitor.specs.urls import fill_url, has_short_password
+from monitor.web.guard import exposure_warning
+from monitor.web.server_files import reloaded_certificate, reloaded_secrets
+
+
+def run_check(
+    path: Path,
+    environ: Mapping[str, str],
+    now: int,
+    *,
+    offline: bool,
+    strict: bool,
+    explain: bool,
+    form: str,
+) -> int:
+    """Check a configuration and its tables, print what was found; return the exit code.
+
+    Parameters
+    ----------
+    now
+        what lies after it is in the future.
+    form
+        "text" or "json".
+    """
+    try:
+        examined = examine_file(path, environ)
+        if examined.faults:
+            checked = CheckResult(
+                tuple(CheckFinding(model, text, placed=True) for model, text in examined.faults)
+            )
+            models = 0
+        else:
+            settings = examined.settings
+            checked = _check_whole(settings, path.parent, now, offline=offline, explain=explain)
+            models = len(settings.models)
+    except ConfigurationError as error:
+        checked, models = CheckResult(tuple(CheckFinding(None, text) for text in error.faults)), 0
+    if form == "json":
+        say_lines(json_text(as_object(path, checked), indent=2))
+    else:
+        _say_result(path, checked, models, now, explain=explain)
+    if checked.faults:
+        return 2
+    return 1 if strict and checked.warnings else 0
+
+
+def _check_whole(settings: Settings, base: Path, now: int, *, offline: bool, explain: bool) -> CheckResult:
+    """What is found of a file that has no fault."""
+    if offline:
+        unseen = ((model.name, forecast_watch(model, looked=False)) for model in settings.models)
+        checked = CheckResult(unseen=tuple(unseen))
+    else:
+        checked = check_tables(settings, base, now, explain=explain)
+        checked = replace(checked, faults=(*_of_files(settings.http, base), *checked.faults))
+    of_channels, odd_channels = check_channels(settings)
+    of_settings = [*filter(None, [exposure_warning(settings.http)]), *_of_passwords(settings)]
+    return replace(
+        checked,
+        faults=(*checked.faults, *(CheckFinding(None, text) for text in of_channels)),
+        warnings=(
+            *_of_rules(settings),
+            *(CheckFinding(None, text) for text in of_settings),
+            *checked.warnings,
+            *(CheckFinding(None, text) for text in odd_channels),
+        ),
+    )
+
+
+def as_object(path: Path, checked: CheckResult) -> dict[str, Any]:
+    """Everything that was found, for JSON."""
+    return {
+        "config": str(path),
+        "faults": [{"model": finding.model, "text": finding.text} for finding in checked.faults],
+        "warnings": [{"model": finding.model, "text": finding.text} for finding in checked.warnings],
+        "models": [
+            *(_plain_model(model) for model in checked.models),
+            *({"model": name} | _plain_watched(watched) for name, watched in checked.unseen),
+        ],
+        "notes": list(checked.notes),
+    }
+
+
+def explained_lines(model: CheckedModel) -> Iterator[str]:
+    """Lines on what a model costs, and each of its statements with its plan."""
+    yield f'model "{model.name}"'
+    newest = "" if model.newest is None else f", the newest of {to_iso(model.newest)}"
+    labels = "" if model.labels is None else f"; {model.labels} labels"
+    yield f"  rows: {model.rows} predictions{newest}{labels}"
+    yield from _read_lines(model)
+    held = ", ".join(f"{name} {count:,}" for name, count in model.series.by_group.items() if count)
+    yield f"  series: about {model.series.total:,} of max_series {model.max_series:,} ({held})"
+    for query in model.queries:
+        yield f"  -- each {query.every}: {query.purpose}"
+        yield from (f"     {line}" for line in query.sql.split("\n"))
+        yield from (f"       plan: {line}" for line in query.plan)
+
+
+def _of_rules(settings: Settings) -> Iterator[CheckFinding]:
+    """Warnings of rules that can never be judged."""
+    for model in settings.models:
+        for rule, reason in never_judged(model):
+            yield CheckFinding(model.name, f'rule "{rule}" can never be judged: {reason}')
+
+
+def _of_passwords(settings: Settings) -> Iterator[str]:
+    """Warnings of passwords that messages may show."""
+    urls = {"store": settings.store_url} | {
+        f"sources.{source.name}": source.url for source in settings.sources
+    }
+    for key, url in urls.items():
+        with suppress(ValueError):  # a file that cannot be read is told of where it is needed
+            if has_short_password(fill_url(url)):
+                yield (
+                    f"{key}.url: a password of less than {SHORTEST} characters is hidden in URLs alone, "
+                    "not wherever a message quotes it: take a longer one"
+                )
+
+
+def _of_files(http: HttpSpec, base: Path) -> Iterator[CheckFinding]:
+    """Faults of the files that the port needs."""
+    for read in (reloaded_certificate, reloaded_secrets):
+        try:
+            read(http, base)
+        except ConfigurationError as error:
+            yield from (CheckFinding(None, text) for text in error.faults)
+
+
+def _read_lines(model: CheckedModel) -> Iterator[str]:
+    if model.reads is None:
+        yield "  reads: not known: no index finds the rows of the last week, or there are none"
+        return
+    yield (
+        f"  reads: about {counted_noun(round(model.reads.per_cycle), 'row')} a cycle for new predictions "
+        f"({model.reads.per_hour:,.1f} come in an hour)"
+    )
+    if model.reads.per_label is not None:
+        yield f"  reads: about {model.reads.per_label:,.1f} rows for each new label"
+
+
+def _say_result(path: Path, checked: CheckResult, models: int, now: int, *, explain: bool) -> None:
+    for warning in checked.warnings:
+        say_line(f"warning: {warning}", err=True)
+    for fault in checked.faults:
+        say_line(str(fault), err=True)
+    for model in checked.models if explain else ():
+        say_lines("\n".join(map(readable_text, explained_lines(model))), width=terminal_room())
+    if checked.faults:
+        return
+    for note in checked.notes:
+        say_line(note)
+    notes = [(model.name, _note_lines(model, now)) for model in checked.models]
+    notes += [(name, forecast_lines(watched)) for name, watched in checked.unseen]
+    for name, line in ((name, line) for name, lines in notes for line in lines):
+        say_lines(readable_text(f'model "{name}": {line}'), width=terminal_room())
+    warned = counted_noun(len(checked.warnings), "warning")
+    say_line(f"{path}: {counted_noun(models, 'model')}, no faults, {warned}")
+
+
+def _note_lines(model: CheckedModel, now: int) -> Iterator[str]:
+    """What was found by itself, how labels are counted, what will be watched and when it can be judged."""
+    if model.oldest is not None and model.newest is not None:
+        yield _log_line(model, model.oldest, model.newest, now)
+    if model.find_features:
+        numeric, categorical = (", ".join(names) or "none" for names in (model.numeric, model.categorical))
+        yield f"numeric features: {numeric}; categorical: {categorical}"
+    if model.label_counting is not None:
+        yield str(model.label_counting)
+    yield from forecast_lines(model.watching, model.oldest, model.newest)
+    yield from model.accepted
+    rows = "rows not known" if model.reads is None else f"about {_daily_rows_text(model.reads)}"
+    most = f"max_series = {model.max_series:,} at most"
+    yield f"expected: {rows}; about {model.series.total:,} series for Prometheus, {most}"
+
+
+def _log_line(model: CheckedModel, oldest: int, newest: int, now: int) -> str:
+    """Since when there are rows, and what lives those days again of which one is judged."""
+    rows = f"log: rows from {to_iso(oldest)[:10]} to {to_iso(newest)[:10]}"
+    if model.misdated is not None and model.misdated.n:
+        rows += f", and {model.misdated} dated years off, which no window counts"
+    elif model.has_older:
+        rows += ", and older ones before a pause of half a year or more"
+    start = floor_to(oldest, DAY) + (1 + FEWEST_DAYS) * DAY
+    end = min(floor_to(newest, DAY) + DAY, floor_to(now, DAY))
+    if end <= start:
+        return rows
+    time = f"--from {to_iso(start)[:10]} --to {to_iso(end)[:10]}"
+    return (
+        f"{rows}; to live its days again: monitor replay --model {shlex.quote(model.name)} {time} --every 1d"
+    )
+
+
+def _daily_rows_text(reads: ExpectedReads) -> str:
+    return f"{counted_noun(round(24 * reads.per_hour), 'row')} a day"
+
+
+def _plain_model(model: CheckedModel) -> dict[str, Any]:
+    reads, labels = model.reads, model.label_counting
+    return {
+        "model": model.name,
+        "numeric": list(model.numeric),
+        "categorical": list(model.categorical),
+        "rows": None if model.rows is None else model.rows.n,
+        "rows_are_more": model.rows is not None and model.rows.more,
+        "labels": None if model.labels is None else model.labels.n,
+        "oldest": iso_or_none(model.oldest),
+        "newest": iso_or_none(model.newest),
+        "misdated": None if model.misdated is None else model.misdated.n,
+        "series": dict(model.series.by_group),
+        "max_series": model.max_series,
+        "rows_per_hour": None if reads is None else reads.per_hour,
+        "rows_per_cycle": None if reads is None else reads.per_cycle,
+        "rows_per_label": None if reads is None else reads.per_label,
+        "labels_by_difference": None if labels is None else not labels.whole_because,
+        "labels_whole_because": None if labels is None else labels.whole_because or None,
+        **_plain_watched(model.watching),
+        "accepted": list(model.accepted),
+        "queries": [
+            {"purpose": query.purpose, "every": query.every, "sql": query.sql, "plan": list(query.plan)}
+            for query in model.queries
+        ],
+    }
+
+
+def _plain_watched(watched: WatchForecast) -> dict[str, Any]:
+    return {
+        "windows": list(watched.windows),
+        "rules_now": list(watched.now),
+        "rules_later": dict(watched.later),
+        "rules_never": dict(watched.never),
+        "settles_after": None if watched.settles_after is None else watched.settles_after / SECOND,
+    }

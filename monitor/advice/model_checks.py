@@ -1,0 +1,344 @@
+"""What `monitor check` looks at beyond the file: the store, the tables, the references, what it will cost."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from monitor.advice.expected_cost import ExpectedReads, ExpectedSeries, expected_reads, expected_series
+from monitor.advice.label_counting import LabelCounting, label_counting, wrong_differences
+from monitor.advice.log_habits import far_off
+from monitor.advice.log_silence import silence_warnings, stopped_warnings
+from monitor.advice.output_findings import selective_label_words
+from monitor.advice.query_plans import ExplainedQuery, explain_model
+from monitor.advice.row_findings import serving_warnings
+from monitor.advice.row_samples import count_traffic, label_traffic, sample_records
+from monitor.advice.store import check_store
+from monitor.advice.table_inspection import TableInspection, inspect_model
+from monitor.advice.watch_forecast import WatchForecast, forecast_watch
+from monitor.alerts.alert_rules import ACCEPTED, standing_accepted
+from monitor.alerts.model_standing import accepted_of
+from monitor.config.fault_words import quote_names
+from monitor.core.clock import DAY, HOUR, LAST, floor_to
+from monitor.core.errors import MonitorError, SourceError, SourceUnavailable
+from monitor.measures.classification.discrimination import roc_auc
+from monitor.measures.measure_options import LABEL
+from monitor.measures.measurement_comparison import REFERENCE
+from monitor.measures.value_words import with_interval
+from monitor.records.counting import Counting
+from monitor.records.reading import ReadingOptions
+from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
+from monitor.sentences.known_measurements import few_names
+from monitor.sources import PushedSource, SqlSource, open_source
+from monitor.sources.indexes import RowCount
+from monitor.sources.reference_loading import load_reference
+from monitor.sources.sql.relations import survey_relation
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.reference_choice import NO_SEGMENTS, choose_reference, not_over, of_versions, without_rows
+from monitor.specs.settings import Settings
+from monitor.states.strata import OTHER, Stratum, rest_of, segment_of
+from monitor.store import LIVE
+from monitor.store.store_database import is_newest, open_store
+
+_MOST_VERSIONS = 20
+_RECENT = 7 * DAY
+_FITTED = (
+    0.1  # by so much a reference's roc_auc is surely above that of the log's labels: a fall is rarely so deep
+)
+_OUTPUTS = ("score", "prediction", "label")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinding:
+    """A fault or a warning."""
+
+    model: str | None  # None for what no single model has
+    text: str
+    placed: bool = False  # the text names its place in the file, and so the model
+
+    def __str__(self) -> str:
+        return self.text if self.model is None or self.placed else f'model "{self.model}": {self.text}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedModel:
+    """What was looked at of a model without faults."""
+
+    name: str
+    numeric: tuple[str, ...]
+    categorical: tuple[str, ...]
+    find_features: bool  # the features were found by themselves
+    rows: RowCount | None
+    labels: RowCount | None
+    newest: int | None
+    oldest: int | None
+    has_older: bool  # before the oldest event lie others, and a pause of half a year
+    misdated: RowCount | None  # rows whose event times are far off; None: not known
+    series: ExpectedSeries
+    max_series: int
+    watching: WatchForecast  # what will be watched of it
+    label_counting: LabelCounting | None = None  # how its labels are counted; None: it has none
+    accepted: tuple[str, ...] = ()  # what people have accepted, a sentence each
+    reads: ExpectedReads | None = None  # None: nothing tells how many rows come
+    queries: tuple[ExplainedQuery, ...] = ()  # what a cycle and an audit run; only if it was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Everything that `check` found."""
+
+    faults: tuple[CheckFinding, ...] = ()
+    warnings: tuple[CheckFinding, ...] = ()
+    models: tuple[CheckedModel, ...] = ()
+    # what will be watched of models, by name, whose tables were not looked at.
+    unseen: tuple[tuple[str, WatchForecast], ...] = ()
+    notes: tuple[str, ...] = ()  # what could not be looked at, and why
+
+
+def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> CheckResult:
+    """Look at the store and at every model's tables: all faults at once.
+
+    Parameters
+    ----------
+    base
+        directory of the configuration file.
+    now
+        what lies after it is in the future.
+    explain
+        ask for the plans of all queries.
+    """
+    of_store = check_store(settings)
+    faults = [CheckFinding(None, text) for text in of_store.faults]
+    warnings = [CheckFinding(None, text) for text in of_store.warnings]
+    models: list[CheckedModel] = []
+    for name in dict.fromkeys(model.source for model in settings.models):
+        own = [model for model in settings.models if model.source == name]
+        try:
+            source = open_source(settings.find_source(name), store_url=settings.store_url)
+        except SourceError as error:
+            faults.append(_of_source(name, own, error))
+            continue
+        try:
+            for model in own:
+                inspection, checked = _check_model(settings, model, source, base, now, explain=explain)
+                faults += [CheckFinding(model.name, text) for text in inspection.faults]
+                warnings += [CheckFinding(model.name, text) for text in inspection.warnings]
+                models += [] if checked is None else [checked]
+        except SourceUnavailable as error:
+            faults.append(_of_source(name, own, error))
+        finally:
+            source.close()
+    return CheckResult(
+        tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models), notes=of_store.notes
+    )
+
+
+def unserved_warnings(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
+    """Warn of a configured value of rows that serve that does not occur, as far as can be read."""
+    engine = source.reader.engine
+    try:
+        with source.reader.open_session() as session:
+            title = survey_relation(session, engine, model.predictions, "p").title
+            sample = sample_records(session, engine, model, now)
+    except SourceError:
+        return ()
+    return tuple(serving_warnings(sample, model.reading, title))
+
+
+def _of_source(name: str, models: Sequence[ModelSpec], error: SourceError) -> CheckFinding:
+    """One fault, however many models it stops."""
+    return CheckFinding(None, f'source "{name}" (of {quote_names(model.name for model in models)}): {error}')
+
+
+def _check_model(
+    settings: Settings, model: ModelSpec, source: SqlSource, base: Path, now: int, *, explain: bool
+) -> tuple[TableInspection, CheckedModel | None]:
+    inspection = inspect_model(model, source, base, now)
+    if inspection.faults:
+        return inspection, None
+    try:
+        return _check_sound_model(settings, model, source, base, inspection, now, explain=explain)
+    except SourceUnavailable:
+        raise
+    except MonitorError as error:
+        return replace(inspection, faults=(*inspection.faults, str(error))), None
+
+
+def _check_sound_model(
+    settings: Settings,
+    model: ModelSpec,
+    source: SqlSource,
+    base: Path,
+    inspection: TableInspection,
+    now: int,
+    *,
+    explain: bool,
+) -> tuple[TableInspection, CheckedModel]:
+    if inspection.reference is None or not inspection.reference[0].num_rows:
+        counting, of_reference = counting_without_reference(model.reading), list[str]()
+        then = None
+    else:
+        reference = reference_of(*inspection.reference)
+        counting, of_reference = reference.counting, list(_of_reference(model, reference, inspection))
+        then = None if list(of_versions(model)) else reference.labels
+    resolved = replace(model, reading=counting.reading)
+    series = expected_series(model, counting, _measured_strata(counting, inspection), then)
+    warnings = [*inspection.warnings, *of_reference, *_to_come(model, inspection.reference, now)]
+    if inspection.records is not None and inspection.reference is not None:
+        warnings += far_off(inspection.records, inspection.reference[0], resolved)
+    warnings += silence_warnings(model, source, inspection.newest)
+    warnings += stopped_warnings(model, inspection.newest, now)
+    for _, version in of_versions(resolved):
+        warnings += _to_come(version, load_reference(version, source, base), now)
+    odd, accepted = _of_store(settings, model, base)
+    warnings += [*_too_many(model, series), *odd]
+    if isinstance(source, PushedSource):
+        if (reason := source.why_no_pushdown(model, counting)) is not None:
+            warnings.append(f'engine = "sql": records are read and counted here: {reason}')
+        if (reason := source.labels_read(model)) is not None:
+            warnings.append(f'engine = "sql": {reason}')
+    warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
+    oldest, newest = inspection.oldest, inspection.newest
+    reach = None if oldest is None or newest is None else newest - oldest
+    checked = CheckedModel(
+        name=model.name,
+        numeric=counting.reading.numeric,
+        categorical=counting.reading.categorical,
+        find_features=model.find_features,
+        rows=inspection.rows,
+        labels=inspection.labels,
+        newest=newest,
+        oldest=oldest,
+        has_older=inspection.has_older,
+        misdated=inspection.misdated,
+        series=series,
+        max_series=model.max_series,
+        watching=forecast_watch(resolved, inspection.settling, reach),
+        label_counting=(counted := label_counting(model, source, warnings)),
+        reads=_expected_reads(model, source, inspection, counted),
+        accepted=tuple(accepted),
+    )
+    if explain:
+        as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
+        checked = replace(checked, queries=tuple(explain_model(resolved, source, counting, as_of)))
+    return replace(inspection, warnings=tuple(warnings)), checked
+
+
+def _of_reference(model: ModelSpec, reference: Reference, inspection: TableInspection) -> Iterator[str]:
+    """Warn of a reference without labels where rules need them, and of one that the model was fitted on."""
+    counting, joined = reference.counting, inspection.joined
+    if model.labels is None or inspection.reference is None:
+        return
+    if "label" not in inspection.reference[0].column_names:
+        asked = [
+            rule.name
+            for rule in model.rules
+            if rule.truth and (rule.against == REFERENCE or rule.subject == LABEL)
+        ]
+        if asked:
+            need = "needs" if len(asked) == 1 else "need"
+            column = model.labels.column_of("label")
+            yield f'the reference has no labels: {few_names(asked)} {need} them; give it a column "{column}"'
+        return
+    if joined is None or not joined.num_rows or not counting.scored or _is_selective(model, inspection):
+        return
+    log = counted_on(joined.select([name for name in _OUTPUTS if name in joined.column_names]), counting)
+    then, now = (roc_auc(counting.score_table(each.labels), model.level) for each in (reference, log))
+    if then.interval is None or now.interval is None or then.interval.lower - now.interval.upper < _FITTED:
+        return
+    yield (
+        f"the reference's roc_auc is {with_interval('roc_auc', then)}, that of {now.n:,} labels of the log "
+        f"{with_interval('roc_auc', now)}: if the model was fitted on it, every window looks like a fall; "
+        "take your test set, or the out-of-fold scores"
+    )
+
+
+def _is_selective(model: ModelSpec, inspection: TableInspection) -> bool:
+    """Whether labels come for some predictions only: among these alone scores rank worse than among all."""
+    reading, alike = model.reading, inspection.alike or inspection.records
+    return (
+        bool(reading.only_for)
+        or alike is None
+        or selective_label_words(alike, inspection.joined, reading) is not None
+    )
+
+
+def _to_come(model: ModelSpec, loaded: tuple[pa.Table, ReadingOptions] | None, now: int) -> list[str]:
+    """Warn of what is no reference yet."""
+    if model.reference is None or loaded is None:
+        return []
+    warning = not_over(model, now)
+    if not warning and not loaded[0].num_rows:
+        warning = without_rows(model.reference)
+    return [warning] if warning else []
+
+
+def _measured_strata(counting: Counting, inspection: TableInspection) -> list[Stratum]:
+    """Strata that will be measured, as far as some rows tell."""
+    versions = inspection.strata.get("version", ())
+    names = [*versions[:_MOST_VERSIONS], *([OTHER] if len(versions) > _MOST_VERSIONS else [])]
+    strata = [Stratum(version=name) for name in names]
+    arms = counting.reading.arms
+    if arms is not None:
+        known = [arms.control, arms.treatment]
+        strata += [segment_of(arms.column, value) for value in known]
+        strata += [rest_of(arms.column)] if set(inspection.strata.get("arm", ())).difference(known) else []
+    for column, values in counting.segments:
+        strata += [*(segment_of(column, value) for value in values), rest_of(column)]
+    return strata
+
+
+def _too_many(model: ModelSpec, series: ExpectedSeries) -> list[str]:
+    if series.total <= model.max_series:
+        return []
+    held = ", ".join(f"{name} {count:,}" for name, count in series.by_group.items() if count)
+    text = (
+        f"about {series.total:,} series ({held}), more than max_series = {model.max_series:,}: "
+        "features are given up first, then strata, then bounds; fewer windows, segments or features help"
+    )
+    return [text]
+
+
+def _expected_reads(
+    model: ModelSpec, source: SqlSource, inspection: TableInspection, labelling: LabelCounting | None
+) -> ExpectedReads | None:
+    """Expected reads, by the traffic of the last week; of the last hour, where that is too much to count."""
+    newest, reader = inspection.newest, source.reader
+    if newest is None:
+        return None
+    counted: list[float] = []
+    count: Callable[..., RowCount | None]
+    for count in (count_traffic, label_traffic):
+        with reader.open_session() as session:
+            rows, span = count(session, reader.engine, model, newest, _RECENT), _RECENT
+            if rows is not None and rows.more:
+                rows, span = count(session, reader.engine, model, newest, HOUR), HOUR
+        counted.append(0.0 if rows is None else rows.n * HOUR / span)
+    per_hour, labels = counted[0], counted[1] * (1.0 - inspection.misdated_labels)
+    if per_hour == 0:
+        return None
+    labelled = min(1.0, labels / per_hour) if labels else 1.0
+    whole = labelling is not None and bool(labelling.whole_because)
+    return expected_reads(model, per_hour, labelled, inspection.delays, inspection.settling, whole=whole)
+
+
+def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[str], list[str]]:
+    """Warn of wrong differences of labels, and of another reference file than the last; what is accepted."""
+    warnings: list[str] = []
+    told: list[str] = []
+    with suppress(MonitorError):  # said of the store, or of the reference, already
+        if not is_newest(settings.store_url):
+            return warnings, told
+        with closing(open_store(settings.store_url, LIVE)) as store:
+            events, seen = store.read_events(model.name), store.read_state(model.name).as_of or 0
+            warnings += wrong_differences(model, events)
+            decisions = [one.acceptance for one in events if one.kind == ACCEPTED]
+            accepted = standing_accepted(decisions, seen, seen=LAST)
+            told += accepted_of(accepted, model.rules, seen).values()
+            if model.reference is not None and model.reference.file is not None:
+                warnings += filter(
+                    None, [choose_reference(model, base, store.reference_keys(model.name)).warning]
+                )
+    return warnings, told

@@ -1,0 +1,46 @@
+"""Addresses of the page of an alert, as messages and pages link to it."""
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote, urlencode
+
+from monitor.alerts.lifecycle import Alert
+
+RUNBOOK = "/runbook"  # page of the runbook, from the root
+
+
+def page_address(path: Iterable[str], query: Mapping[str, str | int | None]) -> str:
+    """Address of a page, from the root; whatever a name holds, it stays one part of the path.
+
+    >>> address(("models", "a/b"), {"end": "2013-12-01", "as_of": None})
+    '/models/a%2Fb?end=2013-12-01'
+    """
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    text = "/" + "/".join(quote(part, safe="") for part in path)
+    return f"{text}?{urlencode(given)}" if given else text
+
+
+def page_of(model: str, rule: str) -> tuple[str, ...]:
+    """Path of the page of a rule's alerts, part by part."""
+    return "models", model, "alerts", rule
+
+
+def episode_parameters(alert: Alert) -> dict[str, str]:
+    """Parameters of that page that name one alert."""
+    series = alert.series
+    return {
+        "since": str(alert.since),
+        "subject": series.subject,
+        "segment": series.segment,
+        "version": series.version,
+    }
+
+
+def alert_link(url: str, model: str, alert: Alert) -> str:
+    """Address of an alert's page, from outside.
+
+    Parameters
+    ----------
+    url
+        which `http.url` gives.
+    """
+    return url + page_address(page_of(model, alert.series.rule), episode_parameters(alert))

@@ -1,0 +1,416 @@
+"""How a model stands: whether somebody is needed, and why; which rules are judged; what is said. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from monitor.alerts.alert_phrases import alert_figures, alerted_series_name, still_firing_words
+from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
+from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index_rows, judge_rule, rule_measures
+from monitor.core.clock import DAY, SECOND, from_iso
+from monitor.core.measurement import Reason
+from monitor.core.text import duration_text, readable_text
+from monitor.measures.catalogue.daily_measures import EVIDENCE, REMEMBERED_DAYS
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.sentences import change_words, input_sentences, label_sentences, performance_sentences
+from monitor.sentences.acceptance_words import accepted_change
+from monitor.sentences.change_words import FiredChange, subject_name
+from monitor.sentences.known_measurements import (
+    KnownMeasurements,
+    SentenceSection,
+    end_sentence,
+    few_names,
+    filled_sections,
+    readable_name,
+)
+from monitor.sentences.reason_words import reason_words
+from monitor.sentences.time_words import utc_moment_words
+from monitor.sentences.trouble_sentences import CycleTrouble, trouble_told
+
+_NAMED = 5  # subjects of which the same is said
+_SLACK = 60 * SECOND
+_AFTER_REPLAY = 2 * DAY  # until a daemon is to have gone on
+_PATIENCE = 3  # ticks without a cycle, as the health of the daemon counts them
+
+
+class Need(StrEnum):
+    """Who is needed for a model; in the order in which models are listed."""
+
+    NEEDED = "needed"
+    IN_HAND = "in hand"
+    CANNOT_TELL = "cannot tell"
+    NOTHING = "nothing to do"
+
+
+_ORDER = tuple(Need)
+_SEVERITIES = tuple(Severity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ModelFacts:
+    """What the store knows of a model at a moment, and what is configured of it."""
+
+    model: str
+    # now, as_of, every: the moment; the last cycle's, None: none ran; microseconds between ticks.
+    now: int
+    as_of: int | None
+    every: int
+    # window, main: name of the window that rules judge; measure of performance that stands for the others.
+    window: str
+    main: str
+    # labels, reference: whether they are configured.
+    labels: bool
+    reference: bool
+    rows: Sequence[MeasurementRow]  # current measurements, of strata too
+    # those that are pending or firing, each with who has acknowledged it, or "".
+    alerts: Sequence[tuple[Alert, str]]
+    # rules, never: of the model; by name why one can never be judged, and what would help.
+    rules: Sequence[Rule]
+    never: Mapping[str, str]
+    accepted: Accepted
+    # the rows are kept ones of an earlier moment: figures of the log, for one, are not among them.
+    past: bool = False
+    followed: bool = True  # False: the last cycle was a replay's, and no daemon has run since
+    of_past: bool = False  # the log is of the past on purpose: it ends, and no cycle is late
+    # when the daemon of the last cycle was heard of last; None: one runs, or none is known of.
+    heard: int | None = None
+    # when a daemon that lives ended its last cycle, or went on, whatever the as of; None: not known.
+    worked: int | None = None
+    trouble: CycleTrouble | None = None  # what stands in the way of its cycles
+    replay_until: int | None = None  # where the replay ends that runs now; None: none runs
+
+
+@dataclass(frozen=True, slots=True)
+class UnjudgedRule:
+    """A rule that nothing is known of: why, and what would help; `ever`: that will not change by itself."""
+
+    rule: str
+    why: str
+    ever: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStanding:
+    """How a model stands."""
+
+    model: str
+    as_of: int | None
+    need: Need
+    # a sentence for each thing that somebody is needed for, that is in hand, or that cannot be told.
+    because: tuple[str, ...]
+    # of models with the same need the smaller first: critical, stale, warning; then the newest.
+    rank: tuple[int, int]
+    sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
+
+
+def judge_standing(seen: ModelFacts) -> ModelStanding:
+    """How a model stands: who is needed, why, and what is known."""
+    known = KnownMeasurements(seen.rows, seen.window, seen.main)
+    unjudged = list(_unjudged_rules(seen, known))
+    firing = _firing_alerts(seen)
+    open_ = [alert for alert, seen_by in firing if not seen_by]
+    stale = list(filter(None, [trouble_told(seen.trouble, seen.as_of), _stale_sentence(seen)]))
+    blind = list(_unknown_sentences(seen, known, unjudged))
+    lasting = list(_not_back(seen))
+    fired = [
+        FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
+    ]
+    causes = list(change_words.common_causes(seen.rows, fired))
+    if seen.replay_until is not None:  # nobody is told of what fires in the past
+        need, because = (
+            Need.IN_HAND,
+            [_replay(seen, seen.replay_until), *causes, *_firing_sentences(seen, firing)],
+        )
+    elif open_ or stale or lasting:
+        critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
+        others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
+        taken = [pair for pair in firing if pair[1]]
+        need = Need.NEEDED
+        because = [*causes, *_firing_sentences(seen, critical), *stale]
+        because += [*_firing_sentences(seen, others), *lasting, *_firing_sentences(seen, taken)]
+    elif firing:
+        need, because = Need.IN_HAND, [*causes, *_firing_sentences(seen, firing)]
+    elif blind:
+        need, because = Need.CANNOT_TELL, blind
+    else:
+        need, because = Need.NOTHING, [*_quiet_sentences(seen), *performance_sentences.segments_worse(known)]
+    return ModelStanding(
+        model=seen.model,
+        as_of=seen.as_of,
+        need=need,
+        because=tuple(map(end_sentence, because)),
+        rank=_urgency_rank(seen, firing, stale=bool(stale)),
+        sections=tuple(
+            _standing_sections(seen, known, () if need is Need.CANNOT_TELL else unjudged, len(unjudged))
+        ),
+    )
+
+
+def rank_models(models: Iterable[ModelStanding]) -> list[ModelStanding]:
+    """Models in the order in which somebody is needed."""
+    return sorted(models, key=lambda one: (_ORDER.index(one.need), one.rank, one.model))
+
+
+def exit_code(models: Iterable[ModelStanding]) -> int:
+    """What a script is told: 3 somebody is needed, 4 it cannot be judged, 0 neither."""
+    needs = {one.need for one in models}
+    return 3 if Need.NEEDED in needs else 4 if Need.CANNOT_TELL in needs else 0
+
+
+def _firing_alerts(seen: ModelFacts) -> list[tuple[Alert, str]]:
+    """Alerts that call for somebody, the most urgent first: what is for information alone does not."""
+    firing = [
+        (alert, seen_by)
+        for alert, seen_by in seen.alerts
+        if alert.state is AlertState.FIRING and alert.severity is not Severity.INFO
+    ]
+    return sorted(firing, key=lambda one: (_SEVERITIES.index(one[0].severity), -one[0].since, one[0].series))
+
+
+def _urgency_rank(seen: ModelFacts, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tuple[int, int]:
+    critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
+    first = 0 if critical else 1 if stale else 2
+    newest = max((alert.since for alert, _ in firing), default=seen.as_of or 0)
+    return (first, -newest)
+
+
+def _replay(seen: ModelFacts, until: int) -> str:
+    """Where a replay is that runs now."""
+    if seen.as_of is None:
+        return f"Replaying to {utc_moment_words(until)}: no cycle of this model has ended yet"
+    return f"Replaying: at {utc_moment_words(seen.as_of)} of {utc_moment_words(until)}"
+
+
+def _stale_sentence(seen: ModelFacts) -> str | None:
+    """That no cycle ran for too long, or none will; None: one did, or the first one is still awaited."""
+    patience = max(_PATIENCE * seen.every + _SLACK, 0 if seen.followed else _AFTER_REPLAY)
+    heard = seen.now if seen.heard is None else seen.heard
+    done = max(seen.as_of or 0, seen.worked or 0)  # a daemon that makes up for missed ticks works
+    if seen.as_of is None or seen.past or (seen.now - heard <= _SLACK and seen.now - done <= patience):
+        return None
+    lasting = duration_text((seen.now - seen.as_of) / SECOND)
+    told = f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log"
+    if seen.heard is not None:
+        told = f"No daemon has been heard of since {utc_moment_words(heard)}: start it, or look at its log"
+    return f"{told}. All that is said here is of {utc_moment_words(seen.as_of)}"
+
+
+def _not_back(seen: ModelFacts) -> Iterator[str]:
+    """What nobody has accepted, and no alert tells any longer: silence would look like health."""
+    accepted = {
+        (one.series.subject, one.series.segment): one.end
+        for one in seen.accepted.values()
+        if one.series.window == CUMULATIVE
+    }
+    since = {
+        subject_name(*of): day
+        for of, day in change_words.changes_now_usual(seen.rows).items()
+        if accepted.get(of, 0) <= from_iso(day)
+    }
+    if since:
+        told = few_names(f"{name} since {day}" for name, day in since.items())
+        yield f"Not gone back, though no alert tells it any longer: {told}. Mend it, or accept it"
+
+
+def _firing_sentences(seen: ModelFacts, firing: Iterable[tuple[Alert, str]]) -> Iterator[str]:
+    """Alerts that fire: what, when, and who has it; subjects of which the same is said stand together."""
+    groups: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+    for alert, seen_by in firing:
+        place = tuple(readable_name(part) for part in (alert.series.version, alert.series.segment) if part)
+        subjects = groups.setdefault((alert.series.rule, place, _firing_words(seen, alert, seen_by)), [])
+        if alert.series.subject and not alert.series.subject.endswith("*"):
+            subjects.append(readable_name(alert.series.subject))
+    for (rule, place, told), subjects in groups.items():
+        of = ", ".join([*place, *([few_names(subjects, _NAMED)] if subjects else [])])
+        yield readable_text(f"{rule} ({of}){told}" if of else f"{rule}{told}")
+
+
+def _firing_words(seen: ModelFacts, alert: Alert, seen_by: str) -> str:
+    if alert.breach.reason == NOT_KEPT:
+        return f" fires, found {utc_moment_words(alert.since)}; {NOT_KEPT}"
+    rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
+    found = "" if alert.breach.change is not None else f", found {utc_moment_words(alert.since)}"
+    told = (still_firing_words(alert), f"acknowledged by {seen_by}" if seen_by else "")
+    return "; ".join([f": {alert_figures(rule, alert.breach)}{found}", *filter(None, told)])
+
+
+def _quiet_sentences(seen: ModelFacts) -> Iterator[str]:
+    """Why nothing is to be done, and what is not watched at all."""
+    every = "Every rule" if len(_told_of(seen)) == len(seen.rules) else "Every rule that something is kept of"
+    beyond = few_names(sorted(map(alerted_series_name, _accepted_words(seen))))
+    if seen.alerts:
+        yield f"{every} is judged; what is in breach is pending, or for information alone"
+    else:
+        but = f" beyond what is accepted: {beyond}" if beyond else ""
+        yield f"{every} is judged, and none is in breach{but}"
+    if not seen.labels:
+        yield "Performance is not watched: no labels are configured"
+
+
+def _unknown_sentences(
+    seen: ModelFacts, known: KnownMeasurements, unjudged: Sequence[UnjudgedRule]
+) -> Iterator[str]:
+    """Sentences on what cannot be told, each with what would help."""
+    if seen.as_of is None:
+        yield "No cycle has run yet: start the daemon, or run `monitor cycle`"
+        return
+    if not known.rows:
+        yield "Nothing has been measured yet: wait for the next cycle, or look at the log's table"
+        return
+    if not seen.rules:
+        yield "No rule is configured, so nothing is judged: leave alerts = [] out"
+    if not seen.reference:
+        yield f"Shifts and falls are not judged: {reason_words('no_reference')}"
+    if seen.labels and not performance_sentences.is_known(known):
+        yield performance_sentences.unknown_performance_sentence(known)
+        if known.newest_row(known.main, LabelTruth.SETTLED.value) is None:
+            yield label_sentences.when_settles(known)
+    yield from performance_sentences.wrong_way(known)
+    yield from _not_judged(unjudged)
+
+
+def _not_judged(unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:
+    """A sentence for each reason why rules are not judged."""
+    groups: dict[tuple[str, bool], list[str]] = {}
+    for rule in unjudged:
+        groups.setdefault((rule.why, rule.ever), []).append(rule.rule)
+    for (reason, ever), names in groups.items():
+        be = "is" if len(names) == 1 else "are"
+        yield f"{few_names(names, 4)} {'can never be' if ever else f'{be} not'} judged: {reason}"
+
+
+def _unjudged_rules(seen: ModelFacts, known: KnownMeasurements) -> Iterator[UnjudgedRule]:
+    """Rules of which nothing is known by the newest measurements."""
+    rows = index_rows(seen.rows, rule_measures(seen.rules))
+    for rule in _told_of(seen):
+        if rule.name in seen.never:
+            yield UnjudgedRule(rule.name, seen.never[rule.name], ever=True)
+            continue
+        verdicts = judge_rule(rule, rows, seen.accepted)
+        if not verdicts:
+            yield UnjudgedRule(rule.name, _no_row(rule, known))
+        elif all(verdict.outcome is Outcome.UNKNOWN for verdict in verdicts.values()):
+            yield UnjudgedRule(rule.name, _main_reason(verdicts.values(), known))
+
+
+def _told_of(seen: ModelFacts) -> list[Rule]:
+    """Rules of which something can be told: of the past only those whose measurements are kept."""
+    if not seen.past:
+        return list(seen.rules)
+    kept = {(row.measure, row.window, row.truth) for row in seen.rows}
+    return [
+        rule
+        for rule in seen.rules
+        if rule.truth == "settled" or (rule.measure, rule.window, rule.truth) in kept
+    ]
+
+
+def _no_row(rule: Rule, known: KnownMeasurements) -> str:
+    """Why a rule has nothing to judge."""
+    of = (rule.measure, rule.truth, rule.window, rule.against)
+    if rule.truth and (told := performance_sentences.not_judged(known, *of)) is not None:
+        return told
+    if rule.truth == "settled":
+        return label_sentences.none_settled(known, "" if rule.window == CUMULATIVE else rule.window)
+    if rule.truth == "nowcast":
+        return f"nothing has been nowcast yet: {reason_words('too_early')}"
+    if not rule.window:
+        return "its figure of the log is not there yet: wait for the next cycle, or the next audit"
+    return f"what it judges of the window {rule.window} is not there yet: wait until the window has ended"
+
+
+def _main_reason(verdicts: Iterable[Verdict], known: KnownMeasurements) -> str:
+    reasons = [verdict.reason for verdict in verdicts]
+    reason = max(dict.fromkeys(reasons), key=reasons.count)
+    return label_sentences.when_settles(known) if reason == Reason.NOT_SETTLED else reason_words(reason)
+
+
+def _standing_sections(
+    seen: ModelFacts, known: KnownMeasurements, told: Sequence[UnjudgedRule], unjudged: int
+) -> Iterator[SentenceSection]:
+    if seen.as_of is None or not known.rows:
+        return
+    yield from filled_sections(
+        (
+            ("performance", performance_sentences.performance_sentences(known, labels=seen.labels)),
+            ("inputs", input_sentences.input_sentences(known)),
+            ("labels", label_sentences.label_sentences(known) if seen.labels else iter(())),
+            ("data", input_sentences.quality_sentences(known)),
+            ("rules", _rule_sentences(seen, told, unjudged)),
+            ("accepted", iter(_accepted_words(seen).values())),
+            ("next", _next_cycle_sentences(seen)),
+        )
+    )
+
+
+def _rule_sentences(seen: ModelFacts, told: Sequence[UnjudgedRule], unjudged: int) -> Iterator[str]:
+    """How many rules are judged, what waits; which are not, where the head does not tell it."""
+    known = _told_of(seen)
+    pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is AlertState.PENDING})
+    rules = f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
+    yield "; ".join([rules, *change_words.judged_subjects(seen.rows)])
+    yield from change_words.alerts_beside_budget(seen.rows)
+    if len(known) < len(seen.rules):
+        past = [rule.name for rule in seen.rules if rule not in known]
+        yield f"{few_names(past)} cannot be told of a moment in the past"
+    if pending:
+        yield f"In breach, but not for long enough to fire: {few_names(pending)}"
+    yield from _not_judged(told)
+
+
+def accepted_of(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[AlertedSeries, str]:
+    """Who has accepted what of these rules, until when and why; days while they are learned from.
+
+    Parameters
+    ----------
+    as_of
+        of the last cycle.
+    """
+    daily = {rule.name: rule.measure == EVIDENCE for rule in rules}
+    return {
+        one.series: accepted_change(
+            alerted_series_name(one.series),
+            who=one.who,
+            why=one.why,
+            window="" if one.series.window == CUMULATIVE else one.series.window,
+            end=one.end,
+            until=one.until,
+            days=daily[one.series.rule],
+        )
+        for one in accepted.values()
+        if one.series.rule in daily
+        and (not daily[one.series.rule] or one.end > as_of - REMEMBERED_DAYS * DAY)
+    }
+
+
+def _accepted_words(seen: ModelFacts) -> dict[AlertedSeries, str]:
+    return accepted_of(seen.accepted, seen.rules, seen.as_of or 0)
+
+
+def _next_cycle_sentences(seen: ModelFacts) -> Iterator[str]:
+    due = (seen.as_of or 0) + seen.every
+    if seen.of_past and not seen.past:
+        yield f"As of {utc_moment_words(seen.as_of or 0)} UTC, where a log of the past ends"
+        return
+    if seen.replay_until is not None:
+        yield (
+            f"As of {utc_moment_words(seen.as_of or 0)} UTC; the replay goes on to "
+            f"{utc_moment_words(seen.replay_until)}"
+        )
+        return
+    if not seen.followed and not seen.past:
+        yield (
+            f"As of {utc_moment_words(seen.as_of or 0)} UTC, the last cycle of a replay: monitor run goes "
+            "on from there"
+        )
+        return
+    behind = seen.now - due > _PATIENCE * seen.every and not (
+        seen.past or seen.trouble or _stale_sentence(seen)
+    )
+    what = (
+        "missed ticks are being made up for"
+        if behind
+        else f"the next cycle is due at {utc_moment_words(due)}"
+    )
+    yield f"As of {utc_moment_words(seen.as_of or 0)} UTC; {what}"

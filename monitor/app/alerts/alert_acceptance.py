@@ -1,0 +1,224 @@
+"""What people decide of alerts: that one is accepted, that it is so no longer, who looks after it."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TypeVar
+
+from monitor.alerts.alert_phrases import alerted_series_name
+from monitor.alerts.alert_rules import (
+    ACCEPTED,
+    ACKNOWLEDGED,
+    EVERY,
+    Acceptance,
+    AlertedSeries,
+    matches_pattern,
+    standing_accepted,
+)
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason, make_acceptance
+from monitor.app.alert_decisions import Decision, daily_rules, refuse_rule, shown_alerts, since_text
+from monitor.app.kept_run import KeptRun
+from monitor.core.clock import LAST
+from monitor.core.errors import MonitorError
+from monitor.core.text import double_quoted
+from monitor.measures.measure_options import FEATURE
+from monitor.show.terminal_words import short_moment_text
+from monitor.specs.stored_rows import HistoryEvent
+
+Chosen = TypeVar("Chosen")
+
+
+def accept_alerts(
+    kept: KeptRun, decision: Decision, until: int | None, *, model: str, **of: str | None
+) -> list[str]:
+    """Keep that alerts' newest breaches are expected; what is then judged, in words: a line each.
+
+    What is accepted already, and is no alert again, is accepted until another moment.
+
+    Raises
+    ------
+    MonitorError
+        if there is nothing to accept, if several are meant and no pattern, or if one is about no window.
+    """
+    seen = kept.store.read_state(kept.find_spec(model).name).as_of or 0
+    found: dict[AlertedSeries, Alert | Acceptance] = {
+        **_lasting_acceptances(kept, model),
+        **_standing_alerts(kept, model, lasting=True),
+    }
+    meant = _pick_matching(kept, model, found, "alert that can be accepted", of)
+    accepting = [
+        _accept_alert(kept, decision, until, model, one)
+        if isinstance(one, Alert)
+        else _prolong_acceptance(decision, model, replace(one, since=seen, until=until))
+        for one in meant
+    ]
+    kept.store.append_events([event for event, _ in accepting])
+    return [text for _, text in accepting]
+
+
+def withdraw_acceptance(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
+    """Keep that what was accepted is so no longer; a line each.
+
+    Raises
+    ------
+    MonitorError
+        if nothing of it is accepted, or several are meant and no pattern.
+    """
+    meant = _pick_matching(
+        kept, model, _lasting_acceptances(kept, model, new=True), "acceptance that can be withdrawn", of
+    )
+    seen = kept.store.read_state(kept.find_spec(model).name).as_of or 0
+    ended = [replace(one, since=seen, until=seen) for one in meant]
+    kept.store.append_events([_acceptance_event(decision, model, one) for one in ended])
+    return [
+        f"{model}: {alerted_series_name(one.series)} is no longer accepted. From the next cycle on it is "
+        "judged as before."
+        for one in ended
+    ]
+
+
+def _acceptance_event(decision: Decision, model: str, acceptance: Acceptance) -> HistoryEvent:
+    return decision.history_event(
+        model, ACCEPTED, subject=str(acceptance.series), detail=acceptance.detail_json()
+    )
+
+
+def _prolong_acceptance(decision: Decision, model: str, acceptance: Acceptance) -> tuple[HistoryEvent, str]:
+    """The event that lets an acceptance end at another moment."""
+    text = (
+        f"{model}: {alerted_series_name(acceptance.series)} stays accepted. {_end_sentence(acceptance.until)}"
+    )
+    return _acceptance_event(decision, model, acceptance), text
+
+
+def _end_sentence(until: int | None) -> str:
+    again = "This does not end by itself: monitor alerts withdraw ends it"
+    return f"{again if until is None else f'This ends at {short_moment_text(until)}'}."
+
+
+def _accept_alert(
+    kept: KeptRun, decision: Decision, until: int | None, model: str, alert: Alert
+) -> tuple[HistoryEvent, str]:
+    """The event that accepts an alert, and what is then judged."""
+    if not alert.series.window:
+        raise MonitorError(
+            f"{model}: {alert.series} is about the log as it is now, no window that could become the new "
+            "normal: silence it in Alertmanager, or give its rule another limit"
+        )
+    spec, end = kept.find_spec(model), alert.breach.window_end
+    window = next((window for window in spec.windows if window.name == alert.series.window), None)
+    seen = kept.store.read_state(spec.name).as_of or 0
+    acceptance = make_acceptance(alert, end if window is None else window.start_of(end), seen, until)
+    event = _acceptance_event(decision, model, acceptance)
+    rules = [rule for rule in spec.rules if rule.name == alert.series.rule]
+    if alert.series.rule in daily_rules(spec):
+        return event, (
+            f"{model}: {alerted_series_name(alert.series)} is accepted. From the next cycle on its days are "
+            "what is "
+            "expected; a later change is told anew."
+        )
+    settled = any(rule.truth == "settled" for rule in rules)
+    begins = "From the next window on that settles or is revised" if settled else "From the next cycle on"
+    judged = "no breach" if window is None else f"judged by the window that ends {short_moment_text(end)}"
+    return (
+        event,
+        (
+            f"{model}: {alerted_series_name(alert.series)} is accepted. {begins} it is {judged}. "
+            f"{_end_sentence(until)}"
+        ),
+    )
+
+
+def acknowledge_alerts(
+    kept: KeptRun, decision: Decision, *, model: str, **of: str | None
+) -> list[tuple[str, str]]:
+    """Keep that somebody looks after alerts; of each a line, and the command by which it is silenced.
+
+    Raises
+    ------
+    MonitorError
+        if no such alert stands, or several are meant and no pattern.
+    """
+    meant = _pick_matching(kept, model, _standing_alerts(kept, model), "alert that can be acknowledged", of)
+    before = {one.alert.series: one.seen_by for one in shown_alerts(kept.store, model, history=False)}
+    kept.store.append_events(
+        [
+            decision.history_event(model, ACKNOWLEDGED, subject=str(alert.series), detail=since_text(alert))
+            for alert in meant
+        ]
+    )
+    told = [
+        f"{model}: {alerted_series_name(alert.series)}, found {short_moment_text(alert.since)}, is "
+        f"acknowledged by {decision.who}. "
+        f"It fires on.{f' Acknowledged before by {who}' if (who := before.get(alert.series)) else ''}"
+        for alert in meant
+    ]
+    return [
+        (line, silence_command(model, one.series, decision)) for line, one in zip(told, meant, strict=True)
+    ]
+
+
+def silence_command(model: str, series: AlertedSeries, decision: Decision) -> str:
+    """Command that silences one alert in Alertmanager, for four hours.
+
+    What is empty is said too: it tells the whole from its segments.
+    """
+    labels = {"model": model, **asdict(series)}
+    matchers = [f"{name}={double_quoted(value)}" for name, value in labels.items()]
+    said = f"--author={decision.who}", f"--comment={decision.why}"
+    return shlex.join(["amtool", "silence", "add", *matchers, "--duration=4h", *said])
+
+
+def _standing_alerts(kept: KeptRun, model: str, *, lasting: bool = False) -> dict[AlertedSeries, Alert]:
+    """Alerts that are pending or firing; `lasting`: also of changes that have not gone back."""
+    kept_ones = kept.store.read_alerts(kept.find_spec(model).name, ended=lasting)
+    newest = {alert.series: alert for _, alert in sorted(kept_ones, key=lambda pair: pair[1].since)}
+    return {
+        series: alert
+        for series, alert in newest.items()
+        if alert.state is not AlertState.RESOLVED or alert.ended is EndReason.USUAL
+    }
+
+
+def _lasting_acceptances(kept: KeptRun, model: str, *, new: bool = False) -> dict[AlertedSeries, Acceptance]:
+    """What is accepted from the last cycle on; of days, which are learned from at once, only where `new`."""
+    spec = kept.find_spec(model)
+    seen, daily = kept.store.read_state(spec.name).as_of or 0, daily_rules(spec)
+    decisions = [event.acceptance for event in kept.store.read_events(spec.name, ACCEPTED)]
+    found = standing_accepted(decisions, seen, seen=LAST)
+    return {
+        series: one
+        for series, one in found.items()
+        if series.rule not in daily or (new and one.since >= seen)
+    }
+
+
+def _is_meant(value: str, key: str, own: str) -> bool:
+    """Whether what is given means a part of a series: of a feature its own name is enough, as it is told."""
+    return matches_pattern(value, own) or (key == "subject" and own == f"{FEATURE}{value}")
+
+
+def _pick_matching(
+    kept: KeptRun, model: str, found: Mapping[AlertedSeries, Chosen], what: str, of: Mapping[str, str | None]
+) -> list[Chosen]:
+    """The one of those found that is meant, or all of a pattern."""
+    given = {key: value for key, value in of.items() if value is not None}
+    wanted = [
+        series
+        for series in found
+        if all(_is_meant(value, key, getattr(series, key)) for key, value in given.items())
+    ]
+    if len(wanted) == 1 or (wanted and any(value.endswith(EVERY) for value in given.values())):
+        return [found[series] for series in wanted]
+    if wanted:
+        names = ", ".join(map(alerted_series_name, wanted))
+        every = "for several at once end one with *: --subject 'feature:*'"
+        raise MonitorError(f"{len(wanted)} are meant, say which by --subject, --segment ({every}): {names}")
+    refuse_rule(
+        given["rule"], [*(rule.name for rule in kept.find_spec(model).rules), *(one.rule for one in found)]
+    )
+    asked = ", ".join(f'{key} "{value}"' for key, value in given.items())
+    others = (
+        f"those that there are: {', '.join(map(alerted_series_name, found))}" if found else "nor of any other"
+    )
+    raise MonitorError(f"there is no {what} of the {asked}; {others}")

@@ -1,0 +1,101 @@
+"""Notices of alerts, wired: from the outbox to the configured channels."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from monitor.app.application import App
+from monitor.core.clock import Clock
+from monitor.core.errors import NotificationError
+from monitor.daemon.notice_delivery import ChannelDeliverer, NoticeDelivery
+from monitor.notify.channels import open_channel
+from monitor.specs.protocols import Channel, ChannelReport
+from monitor.specs.settings import ChannelSpec
+from monitor.specs.stored_rows import WaitingNotice
+from monitor.store.coordination.outbox import SqlOutbox
+
+
+@dataclass(frozen=True, slots=True)
+class UnusableChannel:
+    """A channel that cannot be used as it is configured: its notices wait."""
+
+    why: str
+
+    def send_notice(self, notice: WaitingNotice) -> None:
+        """Refuse a notice.
+
+        Raises
+        ------
+        NotificationError
+            always.
+        """
+        del notice
+        raise NotificationError(self.why)
+
+
+def channels_of(specs: Iterable[ChannelSpec]) -> Mapping[str, Channel]:
+    """Channels by name; one that cannot be used is told of, and stops nothing."""
+    channels: dict[str, Channel] = {}
+    for spec in specs:
+        try:
+            channels[spec.name] = open_channel(spec.url)
+        except NotificationError as error:
+            log = structlog.stdlib.get_logger(__name__)
+            log.error("channel cannot be used", channel=spec.name, reason=str(error))  # noqa: TRY400
+            channels[spec.name] = UnusableChannel(str(error))
+    return channels
+
+
+def outbox_of(app: App) -> SqlOutbox:
+    """Outbox of the application's run."""
+    return SqlOutbox(app.store.engine, app.store.run)
+
+
+class ConfiguredDelivery:
+    """Delivery to the channels that are configured now.
+
+    Parameters
+    ----------
+    observe
+        takes what became of the notices of each channel.
+    may
+        whether this process may send.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        clock: Clock,
+        observe: Callable[[Mapping[str, ChannelReport]], None],
+        may: Callable[[], bool],
+    ) -> None:
+        self._app = app
+        self._in_use: tuple[ChannelSpec, ...] = ()
+        self._delivery = NoticeDelivery(outbox_of(app), clock, observe, may)
+
+    def renew_channels(self) -> None:
+        """Begin, or take other channels."""
+        channels = self._app.settings.channels
+        if channels != self._in_use:
+            self._in_use = channels
+            self._delivery.replace_channels(channels_of(channels))
+
+    def wake_delivery(self) -> None:
+        """Look at the outbox now."""
+        self._delivery.wake_threads()
+
+    def stop_delivery(self) -> None:
+        """Send no more."""
+        self._delivery.stop_threads()
+
+
+def deliver_once(app: App, clock: Clock) -> dict[str, int]:
+    """Send what is due, channel by channel; how many notices each did not take. For cycles by hand."""
+    undelivered = {}
+    for name, channel in channels_of(app.settings.channels).items():
+        deliverer = ChannelDeliverer(name, channel, outbox_of(app), clock)
+        deliverer()
+        if deliverer.report.waiting:
+            undelivered[name] = deliverer.report.waiting
+    return undelivered

@@ -1,0 +1,105 @@
+"""Days as they were judged against the budget of false alerts, from the store alone."""
+
+import numpy as np
+
+from monitor.core.change import Change
+from monitor.core.clock import DAY, from_iso
+from monitor.evidence.change_sizes import readable_value
+from monitor.evidence.day_record import DayHistory, DayRecord, unpack_day
+from monitor.evidence.describing import ColumnMean, expected_band, in_column_unit
+from monitor.evidence.judging import fault_verdicts_then, with_acceptances
+from monitor.evidence.watch import Watch
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, REMEMBERED_DAYS
+from monitor.pages.page_request import ChartedDay
+from monitor.pipeline.sequential.day_rows import is_of_labels, watched_subject
+from monitor.pipeline.sequential.judge_days import PartKey, first_days_key, watch_of_first_days
+from monitor.records.codec import decode_strata
+from monitor.records.counting import Counting
+from monitor.records.pane import PaneHalf
+from monitor.sentences.change_words import NEW_VERSION
+from monitor.store.sql_store import SqlStore
+
+_BEFORE, _AFTER = 14, 14  # days before the first one of a change, and after that by which it was found
+_FOUND = 60  # days after the first one
+
+
+def days_of_change(
+    store: SqlStore,
+    model: str,
+    counting: Counting,
+    of: tuple[str, str],
+    change: Change,
+    span: tuple[int, int],
+) -> list[ChartedDay]:
+    """Days about the first one of a change, and on to those by which it was found, oldest first.
+
+    None, where they are watched otherwise now.
+
+    Parameters
+    ----------
+    of
+        subject and segment, as rows name them; of the whole the segment is empty.
+    span
+        when its alert fired; the moment by which the days were judged that are told.
+    """
+    subject, segment = of
+    key = PartKey(PaneHalf.LABELS if is_of_labels(subject) else PaneHalf.RECORDS, bool(segment))
+    layout = counting.layout_of(key.part)
+    first = store.read_days(model, key.part, first_days_key(counting, key), FEWEST_DAYS)
+    if len(first) < FEWEST_DAYS or change.first_day is None:
+        return []
+    watch = watch_of_first_days(counting, key, tuple(decode_strata(day.blob, layout) for day in first))
+    category = "" if change.kind == NEW_VERSION else change.category
+    by = watch.position_of(segment or watched_subject(subject), change.kind, category)
+    if by is None:
+        return []
+    begins, (fired, until) = from_iso(change.first_day) // DAY, span
+    ends = max(begins, min(fired // DAY, begins + _FOUND)) + _AFTER
+    last = (ends + 2) * DAY  # west of UTC a day ends on the next one
+    before = REMEMBERED_DAYS if by >= len(watch.series) else 0  # what was expected of faults is not kept
+    kept = store.read_days(model, key.part, watch.key, before + _BEFORE + ends - begins + 2, last, until)
+    records = with_acceptances(watch, [unpack_day(day.blob, watch) for day in kept])
+    mean = ColumnMean(*change.unit_scale)
+    found = []
+    for at, (day, record) in enumerate(zip(kept, records, strict=True)):
+        if not begins - _BEFORE <= record.day <= ends:
+            continue
+        in_unit = change.in_unit is not None
+        figures = charted_figures(watch, records[:at], record, by, in_unit=in_unit, mean=mean)
+        if figures is not None:
+            found.append(ChartedDay(record.day, day.start, day.end, *figures))
+    return found
+
+
+def charted_figures(
+    watch: Watch,
+    history: DayHistory,
+    record: DayRecord,
+    by: int,
+    *,
+    in_unit: bool,
+    mean: ColumnMean | None = None,
+) -> tuple[float, float, float] | None:
+    """Value of a kept day and the band that was expected of it; None: it has none, or too little was learned.
+
+    Parameters
+    ----------
+    by
+        series, or series + fault.
+    in_unit
+        in the unit of the column, else as in `Change`.
+    """
+    if by >= len(watch.series):
+        fault = by - len(watch.series)
+        if not record.trials[fault]:  # no records, or one of `unusual_days`
+            return None
+        faults = fault_verdicts_then(watch, history, record)
+        return float(faults.share[fault]), 0.0, float(faults.largest[fault])
+    value, statistic = float(record.values[by]), watch.series[by].statistic
+    low, high = expected_band(float(record.level[by]), float(record.deviation[by]))
+    if not np.isfinite(low):
+        return None
+    if in_unit:
+        return in_column_unit(watch, record, record.level, by, (value, low, high), mean)
+    first, last = sorted(readable_value(statistic, bound) for bound in (low, high))
+    return readable_value(statistic, value), first, last

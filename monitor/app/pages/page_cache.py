@@ -1,0 +1,58 @@
+"""Pages that were made already: kept until the store moves on."""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from monitor.app.pages.store_data import StoreData
+from monitor.core.clock import MINUTE
+from monitor.core.errors import MonitorError
+from monitor.core.text import content_hash
+from monitor.core.version import VERSION
+from monitor.pages.routes import answer_page, is_of_program, of_program
+from monitor.web.answers import PageAnswer, store_unavailable_answer
+
+_MOST = 64
+
+
+@dataclass(slots=True)
+class KeptPages:
+    """Pages of a store: one is made anew once a cycle, a decision or a minute has passed."""
+
+    data: StoreData
+    _kept: OrderedDict[str, PageAnswer] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer_page(self, path: str, query: str, known: str) -> PageAnswer:
+        """Answer an address as it was sent; `known`: the ETag that the client has, or empty."""
+        if is_of_program(path):
+            return of_program(self.data, path)
+        try:
+            tag = self._page_tag(path, query)
+            with self._lock:
+                kept = self._kept.get(tag)
+            if kept is None:
+                kept = self._make_page(tag, path, query)
+        except MonitorError as error:
+            return store_unavailable_answer(error)
+        if kept.status == 200 and known == tag:
+            return PageAnswer(b"", kept.content_type, 304, kept.headers)
+        return kept
+
+    def _make_page(self, tag: str, path: str, query: str) -> PageAnswer:
+        made = answer_page(self.data, path, query)
+        if made.status != 200:
+            return made
+        kept = PageAnswer(made.body, made.content_type, headers={**made.headers, "ETag": tag})
+        with self._lock:
+            self._kept[tag] = kept
+            while len(self._kept) > _MOST:
+                self._kept.popitem(last=False)
+        return kept
+
+    def _page_tag(self, path: str, query: str) -> str:
+        """Hash of all that a page depends on: two reads by key."""
+        app = self.data.app
+        moments = sorted((name, as_of) for name, (as_of, *_) in app.store.read_progress().items())
+        state = [moments, app.store.newest_event(), app.fingerprint, self.data.page_moment() // MINUTE]
+        return f'"{content_hash([VERSION, app.store.run, state, path, query])[:24]}"'

@@ -1,0 +1,21 @@
+"""`monitor report`: a report of a store, for one model."""
+
+from monitor.app.application import App
+from monitor.app.clocks import system_clock
+from monitor.app.pages.store_data import StoreData
+from monitor.pages.model_report import report_html, report_rows
+
+
+def write_report(
+    app: App, form: str, *, model: str, window: str | None, end: int | None, as_of: int | None
+) -> str:
+    """Text of a report: "html", or "json" of the rows behind it.
+
+    Raises
+    ------
+    AddressError
+        see `pages.report`.
+    """
+    app.find_spec(model)  # refuses a model that there is not, in the words of all commands
+    made = report_html if form == "html" else report_rows
+    return made(StoreData(app, system_clock), model, window, end, as_of)

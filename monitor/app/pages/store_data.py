@@ -1,0 +1,113 @@
+"""What pages ask of a store."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from monitor.alerts.default_rules import main_measure, main_window
+from monitor.alerts.model_standing import ModelFacts
+from monitor.app.alert_decisions import list_alerts, seen_models
+from monitor.app.application import App
+from monitor.app.pages.charted_days import days_of_change
+from monitor.app.pages.window_counts import KeptReferences, count_spans, count_window, counting_of
+from monitor.core.array_types import Ints
+from monitor.core.change import Change
+from monitor.core.clock import MINUTE
+from monitor.measures.measurement_row import Revision
+from monitor.pages.page_request import ChartedDay, CountedWindow, ModelPlace
+from monitor.records.pane import PaneHalf
+from monitor.show.alert_tables import ShownAlert
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
+
+_MOST_SEEN = 4  # models, some MB each
+
+
+@dataclass(frozen=True, slots=True)
+class StoreData:
+    """The store of an application, as pages see it: each call reads in its own short transaction."""
+
+    app: App
+    clock: Callable[[], int]  # tells the time by which a model is stale
+    probes: bool = True  # whether a daemon serves the pages, and with them /metrics
+    _references: KeptReferences = field(default_factory=dict)
+    _seen: dict[str, tuple[tuple[object, ...], list[ModelFacts]]] = field(default_factory=dict)
+
+    @property
+    def run(self) -> str:
+        """History that is shown."""
+        return self.app.store.run
+
+    def page_moment(self) -> int:
+        """The moment at which the page is made."""
+        return self.clock()
+
+    def list_specs(self) -> Sequence[ModelSpec]:
+        """Models as they are configured."""
+        return self.app.settings.models
+
+    def read_model_facts(self, model: str | None, as_of: int | None) -> list[ModelFacts]:
+        """What is known of one model or of all; of one it is kept until a cycle, a decision or a minute."""
+        now = self.clock()
+        if model is None or as_of is not None:
+            return seen_models(self.app, model, now, as_of)
+        store = self.app.store
+        stands = (store.read_state(model).as_of, store.newest_event(), self.app.fingerprint, now // MINUTE)
+        before = self._seen.pop(model, None)
+        found = before[1] if before is not None and before[0] == stands else None
+        if found is None:
+            found = seen_models(self.app, model, now)
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[model] = (stands, found)
+        return found
+
+    def read_place(self, model: str, as_of: int | None) -> ModelPlace:
+        """What `seen` says first; of the past by what was kept then."""
+        last, spec = self.app.store.read_state(model).as_of, self.app.find_spec(model)
+        if as_of is not None and as_of < (last or 0):
+            (seen,) = self.read_model_facts(model, as_of)
+            last = seen.as_of
+        return ModelPlace(
+            last,
+            main_window([window.name for window in spec.windows]),
+            main_measure(spec.reading.task, scored=spec.reading.has_score),
+        )
+
+    def read_revisions(self, model: str, which: ChartedRows) -> list[Revision]:
+        """(as of, row) of all kept revisions of a window's ends."""
+        return self.app.store.read_charted_rows(model, which)
+
+    def read_values(
+        self, model: str, which: ChartedRows
+    ) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
+        """Newest values alone of the same rows."""
+        return self.app.store.read_charted_values(model, which)
+
+    def count_window(self, spec: ModelSpec, start: int, end: int, part: PaneHalf) -> CountedWindow:
+        """Counts of a part of all panes between two moments, as they are now."""
+        return count_window(self.app.store, spec, start, end, part, self._references)
+
+    def count_spans(
+        self, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
+    ) -> list[Ints | None]:
+        """Counts of a block of the records between each two of the bounds, as they are now."""
+        return count_spans(self.app.store, model, counted, block, bounds)
+
+    def days_of_change(
+        self, spec: ModelSpec, of: tuple[str, str], change: Change, span: tuple[int, int]
+    ) -> list[ChartedDay]:
+        """Days about a change, each as it was judged; none: it is not known any more."""
+        counting = counting_of(self.app.store, spec, self._references)
+        return days_of_change(self.app.store, spec.name, counting, of, change, span)
+
+    def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
+        """Alerts that are pending or firing, `ended`: those that are over too."""
+        return list_alerts(self.app, model=model, history=ended, as_of=as_of)
+
+    def read_events(self, model: str) -> list[HistoryEvent]:
+        """What happened to the history of a model."""
+        return self.app.store.read_events(model)
+
+    def read_provenance(self, model: str, as_of: int) -> Provenance | None:
+        """What stood behind the measurements of a cycle."""
+        return next((row for _, row in self.app.store.read_provenance(model, last=as_of)), None)

@@ -1,0 +1,49 @@
+"""Rows of cells and of spans, each a small picture that is stretched: heat maps, lanes of alerts."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from monitor.charts.plot import WIDTH, text_of
+
+
+def draw_cells(classes: Sequence[str | None], label: str) -> str:
+    """A row of cells of equal width, a path for each class; None: nothing is known of the cell.
+
+    Parameters
+    ----------
+    classes
+        class of each cell, in the order of time.
+    label
+        what the row shows, in words.
+
+    >>> cells(["low", "low", None, "high"], "a")
+    '<svg class="cells" viewBox="0 0 4 1" preserveAspectRatio="none" role="img" aria-label="a"><path class="low" d="M0 0h2v1h-2z"/><path class="high" d="M3 0h1v1h-1z"/></svg>'
+    """  # noqa: E501 -- the text of one picture
+    paths: dict[str, list[str]] = {}
+    start = 0
+    for look, run in groupby(classes):
+        length = len(list(run))
+        if look is not None:
+            paths.setdefault(look, []).append(f"M{start} 0h{length}v1h-{length}z")
+        start += length
+    drawn = "".join(f'<path class="{text_of(look)}" d="{"".join(parts)}"/>' for look, parts in paths.items())
+    return _stretched_svg("cells", max(start, 1), drawn, label)
+
+
+def draw_spans(pieces: Iterable[tuple[float, float, str]], label: str) -> str:
+    """Spans of a lane: (start, end, class), 0 at its left end and 1 at its right; a short one is still seen.
+
+    >>> spans([(0.5, 0.75, "warning")], "b")
+    '<svg class="lane" viewBox="0 0 1000 1" preserveAspectRatio="none" role="img" aria-label="b"><path class="warning" d="M500 0h250v1h-250z"/></svg>'
+    """  # noqa: E501 -- the text of one picture
+    drawn = []
+    for start, end, look in pieces:
+        left = min(max(round(WIDTH * start), 0), WIDTH - 2)
+        width = max(min(round(WIDTH * end), WIDTH) - left, 2)
+        drawn.append(f'<path class="{text_of(look)}" d="M{left} 0h{width}v1h-{width}z"/>')
+    return _stretched_svg("lane", WIDTH, "".join(drawn), label)
+
+
+def _stretched_svg(look: str, wide: int, drawn: str, label: str) -> str:
+    box = f'viewBox="0 0 {wide} 1" preserveAspectRatio="none"'
+    return f'<svg class="{look}" {box} role="img" aria-label="{text_of(label)}">{drawn}</svg>'

@@ -1,0 +1,187 @@
+"""Commands around alerts: which there are, and what people decide of them."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from monitor.cli import command_options
+from monitor.cli.command_options import MomentType, exit_on_error, read_settings, refuse_empty
+from monitor.core.text import readable_text
+from monitor.show.terminal_words import say_line, say_lines, terminal_room, terminal_width
+
+_OF_ONE_ALERT = (
+    command_options.config,
+    click.option("--model", required=True, help="Name of the model."),
+    click.option("--rule", required=True, help="Name of the rule."),
+    click.option(
+        "--subject", help="Which of several alerts: that of this subject. 'feature:*': those of all features."
+    ),
+    click.option("--segment", help="Which of several: that of this segment."),
+    click.option("--model-version", "version", help="Which of several: that of this version."),
+    command_options.run,
+    command_options.who,
+    command_options.required_why,
+)
+
+
+@click.group(invoke_without_command=True)
+@command_options.config
+@command_options.model
+@command_options.run
+@click.option("--history", is_flag=True, help="Also those that are over.")
+@click.option("--as-of", type=MomentType(), help="As they stood at that time.")
+@click.option(
+    "--explain", is_flag=True, help="Also what is behind them; odd values are read from the source."
+)
+@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
+@command_options.exit_code
+@click.pass_context
+@exit_on_error
+def alerts(
+    context: click.Context,
+    /,
+    path: Path,
+    run_name: str,
+    form: str,
+    *,
+    explain: bool,
+    exit_code: bool,
+    **asked: Any,
+) -> None:
+    """Print the alerts that are pending or firing.
+
+    `accept` takes one for the new normal, `withdraw` takes that back, `ack` says who looks after it.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from monitor.alerts.model_standing import exit_code as code_of
+    from monitor.app.alert_decisions import list_alerts, list_standings
+    from monitor.app.clocks import system_clock
+    from monitor.app.kept_run import open_kept_run
+    from monitor.show.alert_tables import alerts_as_csv, alerts_as_json, alerts_as_table
+    from monitor.show.model_status import accepted_lines, head_lines
+
+    name = asked["model"]
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
+        listing = list_alerts(kept, **asked)
+        if explain and form == "table":
+            from monitor.app.odd_values import with_odd_values
+
+            listing = with_odd_values(kept, listing)
+        models = [] if kept.is_history(name) else list_standings(kept, name, system_clock(), asked["as_of"])
+    match form:
+        case "json":
+            text = alerts_as_json(listing)
+        case "csv":
+            text = alerts_as_csv(listing)
+        case _:
+            told = [alerts_as_table(listing, explain=explain, width=terminal_room()), *accepted_lines(models)]
+            text = "\n" + "\n\n".join(told)
+            command_options.say_styled(head_lines(models, terminal_width()))
+    say_lines(text, width=terminal_room() if form == "table" else None)
+    sys.exit(code_of(models) if exit_code else 0)
+
+
+def _on_one_alert(command: Any) -> Any:
+    for option in reversed(_OF_ONE_ALERT):
+        command = option(command)
+    return command
+
+
+def _say_wrapped(lines: Iterable[str]) -> None:
+    say_lines("\n".join(map(readable_text, lines)), width=terminal_room())
+
+
+@alerts.command()
+@_on_one_alert
+@click.option(
+    "--until",
+    type=MomentType(),
+    help="When this ends, also of what is accepted already; left out: never by itself.",
+)
+@exit_on_error
+def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **alert: Any) -> None:
+    """Accept what an alert shows as the new normal.
+
+    From the next cycle on the rule judges against the window of the alert; of `changed`, its days are what is
+    expected. The alert ends, and a further change is told. Accepting ends at --until, where you give it, or
+    by `withdraw`.
+    """
+    from monitor.app.alert_decisions import Decision
+    from monitor.app.alerts.alert_acceptance import accept_alerts as accept_alert
+    from monitor.app.clocks import system_clock
+    from monitor.app.kept_run import open_kept_run
+
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
+        lines = accept_alert(kept, Decision(system_clock(), who, why), until, **alert)
+    _say_wrapped(lines)
+
+
+@alerts.command()
+@_on_one_alert
+@exit_on_error
+def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
+    """Withdraw what was accepted: from the next cycle on the rule judges as before.
+
+    Days that `changed` has learned from stay what is expected: of these only what no cycle has seen yet is
+    withdrawn.
+    """
+    from monitor.app.alert_decisions import Decision
+    from monitor.app.alerts.alert_acceptance import withdraw_acceptance as withdraw_accepted
+    from monitor.app.clocks import system_clock
+    from monitor.app.kept_run import open_kept_run
+
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
+        lines = withdraw_accepted(kept, Decision(system_clock(), who, why), **alert)
+    _say_wrapped(lines)
+
+
+@alerts.command()
+@_on_one_alert
+@exit_on_error
+def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
+    """Acknowledge an alert: say who looks after it. It fires on; the command to silence it is printed."""
+    from monitor.app.alert_decisions import Decision
+    from monitor.app.alerts.alert_acceptance import acknowledge_alerts
+    from monitor.app.clocks import system_clock
+    from monitor.app.kept_run import open_kept_run
+
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
+        told = acknowledge_alerts(kept, Decision(system_clock(), who, why), **alert)
+    _say_wrapped(line for line, _ in told)
+    say_line("Alertmanager tells of it on, unless it is silenced:")
+    for _, command in told:
+        say_line(command)
+
+
+@click.command()
+@command_options.config
+@command_options.model
+@command_options.run
+@click.option("--rule", help="Only this rule.")
+@click.option("--from", "start", type=MomentType(), required=True, help="First moment that is judged.")
+@click.option("--to", "end", type=MomentType(), required=True, help="Last moment that is judged.")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+@exit_on_error
+def backtest(
+    path: Path, model: str | None, run_name: str, rule: str | None, start: int, end: int, form: str
+) -> None:
+    """Try the rules on what was kept.
+
+    It prints when each would have fired, how often, and for how long.
+    """
+    from monitor.app.alert_decisions import backtest_model
+    from monitor.app.kept_run import open_kept_run
+    from monitor.show.backtest_tables import as_plain, as_report
+
+    refuse_empty(start, end)
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
+        for name in kept.model_names(model):
+            summed, fired = backtest_model(kept, name, rule, (start, end))
+            if form == "json":
+                say_lines(as_plain(name, summed, fired, (start, end)))
+            else:
+                say_lines(f"{name}\n{as_report(summed, fired, terminal_room())}", width=terminal_room())

@@ -1,0 +1,54 @@
+"""`monitor budget` and `monitor changes`: what the budget of false alerts allows, and what moves below it."""
+
+from pathlib import Path
+
+import click
+
+from monitor.cli import command_options
+from monitor.cli.command_options import exit_on_error, read_settings
+from monitor.show.terminal_words import say_lines, terminal_room
+
+_FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+
+
+@click.command()
+@command_options.config
+@command_options.model
+@command_options.run
+@_FORMAT
+@exit_on_error
+def budget(path: Path, model: str | None, run_name: str, form: str) -> None:
+    """Print the budget of false alerts, and what it has cost.
+
+    For each subject it says how small a change would be found within a week.
+    """
+    _print_budget(path, model, run_name, form, changes=False)
+
+
+@click.command()
+@command_options.config
+@command_options.model
+@command_options.run
+@_FORMAT
+@exit_on_error
+def changes(path: Path, model: str | None, run_name: str, form: str) -> None:
+    """Print what moves, whether or not it is an alert.
+
+    The most evident change comes first.
+    """
+    _print_budget(path, model, run_name, form, changes=True)
+
+
+def _print_budget(path: Path, model: str | None, run_name: str, form: str, *, changes: bool) -> None:
+    from monitor.app.alert_decisions import list_budgets
+    from monitor.app.kept_run import open_kept_run
+    from monitor.show.budget_tables import as_plain, budget_lines, change_lines
+
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
+        models = list_budgets(kept, model)
+    if form == "json":
+        say_lines(as_plain(models))
+        return
+    wide = terminal_room()
+    lines = (change_lines(one) if changes else budget_lines(one, wide) for one in models)
+    say_lines("\n".join(line for of_model in lines for line in of_model), width=wide)

@@ -1,0 +1,149 @@
+"""Alerts as metrics: which are firing or pending, and what the rules say of the current values."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from monitor.alerts.alert_phrases import alert_sentence, still_firing_words
+from monitor.alerts.alert_rules import Accepted, Rule
+from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.verdicts import Outcome, index_rows, judge_rule, rule_measures
+from monitor.core.clock import SECOND
+from monitor.core.text import brief_line
+from monitor.exposition.metric_names import ALERT_FIRING, ALERT_PENDING, ALERT_SAID, ALERT_SINCE, PREFIX
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.sentences.change_words import one_of_several
+from monitor.specs.protocols import ChannelReport
+
+LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
+_OF_ALERT = tuple(label for label in LABELS if label != "severity")  # which alert it is
+FAMILIES = (
+    (ALERT_FIRING, AlertState.FIRING, "1 for each alert that fires; absent: it does not."),
+    (ALERT_PENDING, AlertState.PENDING, "1 for each alert whose breach has not yet held for long enough."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertSeries:
+    """One alert: the values of its labels by name, its state, since when it has been in breach."""
+
+    labels: Mapping[str, str]
+    state: AlertState
+    since: float
+    text: str  # the line that says it all; `judged_at` is the as of of the verdict that it was last judged by
+    judged_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExposedAlerts:
+    """What is exposed of a model's alerts; `verdicts` counts series by rule and outcome."""
+
+    alerts: tuple[AlertSeries, ...] = ()
+    verdicts: Mapping[tuple[str, Outcome], int] = field(default_factory=dict)
+
+
+def expose_alerts(
+    model: str,
+    rules: Iterable[Rule],
+    alerts: Iterable[Alert],
+    rows: Iterable[MeasurementRow],
+    accepted: Accepted | None,
+) -> ExposedAlerts:
+    """What is exposed of a model's alerts.
+
+    Parameters
+    ----------
+    rows
+        the current ones: each rule's outcome on them is counted, unknown where there is none.
+    accepted
+        changes that are expected.
+    """
+    rules = tuple(rules)
+    measured = index_rows(rows, rule_measures(rules))
+    verdicts: Counter[tuple[str, Outcome]] = Counter()
+    for rule in rules:
+        outcomes = [verdict.outcome for verdict in judge_rule(rule, measured, accepted).values()] or [
+            Outcome.UNKNOWN
+        ]
+        verdicts.update((rule.name, outcome) for outcome in outcomes)
+    by_name = {rule.name: rule for rule in rules}
+    shown = []
+    standing = [alert for alert in alerts if alert.state is not AlertState.RESOLVED]
+    changes = [alert.breach.change for alert in standing]
+    for alert in standing:
+        series = alert.series
+        judging = by_name.get(series.rule)
+        labels = labels_of(model, judging, alert)
+        together = one_of_several(alert.breach.change, changes)
+        parts = brief_line(alert_sentence(judging, series, alert.breach)), together, still_firing_words(alert)
+        text = "; ".join(part for part in parts if part)
+        moments = alert.since / SECOND, alert.judged_at / SECOND
+        shown.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))
+    return ExposedAlerts(tuple(shown), verdicts)
+
+
+def labels_of(model: str, rule: Rule | None, alert: Alert) -> dict[str, str]:
+    """Labels of an alert: which one it is, how urgent, and those of its rule."""
+    series = alert.series
+    place = (series.rule, series.version, series.segment, series.window, series.subject)
+    own = zip(LABELS, (model, *place, alert.severity.value), strict=True)
+    return ({} if rule is None else dict(rule.labels)) | dict(own)
+
+
+def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
+    """Families of all models' alerts. Their labels are those of any alert: what one lacks is empty."""
+    shown = [alert for model in models for alert in model.alerts]
+    names = (*LABELS, *sorted({name for series in shown for name in series.labels}.difference(LABELS)))
+    for name, state, text in FAMILIES:
+        gauge = GaugeMetricFamily(name, text, labels=names)
+        for series in shown:
+            if series.state is state:
+                gauge.add_metric([series.labels.get(label, "") for label in names], 1.0)
+        yield gauge
+    since = GaugeMetricFamily(
+        ALERT_SINCE, "As of of the first breach of each alert; Unix time.", labels=names
+    )
+    for series in shown:
+        since.add_metric([series.labels.get(label, "") for label in names], series.since)
+    yield since
+    yield _firing_texts(shown)
+
+
+def _firing_texts(shown: Iterable[AlertSeries]) -> Metric:
+    """What each firing alert says: text is a label, so that Prometheus can show it; of several the newest."""
+    family = GaugeMetricFamily(
+        ALERT_SAID,
+        "What each firing alert says, as label text; Unix time of the moment as of which it was last judged.",
+        labels=(*_OF_ALERT, "text"),
+    )
+    for series in shown:
+        if series.state is AlertState.FIRING:
+            family.add_metric([*(series.labels[label] for label in _OF_ALERT), series.text], series.judged_at)
+    return family
+
+
+def notice_families(channels: Mapping[str, ChannelReport]) -> Iterator[Metric]:
+    """Families by channel; none where there are no channels."""
+    if not channels:
+        return
+    notices = CounterMetricFamily(
+        f"{PREFIX}notices",
+        "Notices since the start: delivered, tries that failed, and notices given up as too old.",
+        labels=("channel", "outcome"),
+    )
+    waiting = GaugeMetricFamily(
+        f"{PREFIX}notices_waiting", "Notices that the channel has not taken yet.", labels=("channel",)
+    )
+    age = GaugeMetricFamily(
+        f"{PREFIX}notice_age_seconds",
+        "Age of the oldest notice that waits, when it was tried last; 0: none waits.",
+        labels=("channel",),
+    )
+    for name, report in channels.items():
+        for outcome in ("delivered", "failed", "given_up"):
+            notices.add_metric((name, outcome), getattr(report, outcome))
+        waiting.add_metric((name,), report.waiting)
+        age.add_metric((name,), report.age)
+    yield from (notices, waiting, age)

@@ -1,0 +1,129 @@
+"""Binary scores: every measure of them, with one set of resamples for all."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.array_types import Floats, Singles
+from monitor.core.measurement import DetailTable, Measurement, Reason
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.classification import calibration, discrimination, gains
+from monitor.measures.classification.calibration import RankedProbabilities
+from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.statistics.ranked_scores import (
+    RankedScores,
+    ScoreResamples,
+    curve_points,
+    resample_spreads,
+)
+from monitor.states.views import ExactSums, ScoreTable
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLabels:
+    """What is counted of a binary model's labelled scores."""
+
+    table: ScoreTable  # all cells, ascending
+    bounds: Floats  # shape (cells + 1,): bounds of the cells
+    classes: tuple[str, ...]  # (negative, positive)
+    # losses, clipped: of the scores as probabilities: their losses, and how many were clipped; None: they are
+    # none.
+    losses: ExactSums | None
+    clipped: int
+
+
+def score_results(
+    scored: ScoredLabels, options: MeasureOptions, rng: np.random.Generator | None
+) -> Iterator[MeasureResult]:
+    """All measures of the whole, else the headlines alone.
+
+    Cost: about 1 ms with 400 resamples, 0.1 ms for the headlines.
+    """
+    if not options.whole:
+        yield from discrimination.discrimination_results(scored.table, options)
+        if scored.losses is not None:
+            yield from discrimination.loss_results(scored.losses, options)
+        return
+    ranked = RankedScores.from_table(scored.table, scored.bounds)
+    resamples = (
+        ScoreResamples.from_ranked(ranked, options.resamples, rng) if rng is not None and ranked.n else None
+    )
+    probabilities = None if scored.losses is None else RankedProbabilities.from_ranked(ranked)
+    amounts = gains.amounts_of(scored.classes, options.profit) if options.profit else None
+    intervals = resample_spreads(
+        _resampled_statistics(ranked, resamples, probabilities, amounts, options), options.level
+    )
+    at = curve_points(ranked) if ranked.two else np.empty(0, dtype=np.int64)
+    yield from discrimination.full_results(ranked, options, intervals, at)
+    yield MeasureResult("average_precision", "", gains.average_precision(ranked, at, options.level))
+    if MeasureFamily.GAINS in options.families:
+        yield from gains.top_results(ranked, options.tops, intervals)
+    if MeasureFamily.GAINS in options.families and amounts is not None:
+        yield from gains.profit_results(ranked, amounts, intervals.get("best_profit"), at)
+        at_reference = Measurement.without_value(Reason.NO_REFERENCE, n=ranked.n)
+        if options.threshold is not None:
+            at_reference = gains.profit_at(ranked, options.threshold, amounts, options.level)
+        yield MeasureResult("reference_threshold_profit", "", at_reference)
+    if probabilities is None or scored.losses is None:
+        return
+    yield from discrimination.loss_results(scored.losses, options)
+    clipped = Measurement(float(scored.clipped), scored.losses.count_of("log_loss"))
+    yield MeasureResult("clipped_records", "", clipped)
+    skill = calibration.brier_skill_score(probabilities, scored.losses, options.level)
+    yield MeasureResult("brier_skill_score", "", skill)
+    if MeasureFamily.CALIBRATION not in options.families:
+        return
+    yield from calibration.score_calibration_results(probabilities, options.level)
+    yield from calibration.group_results(probabilities, resamples, intervals, options, rng)
+
+
+def whole_details(
+    scored: ScoredLabels, profit: Mapping[tuple[str, str], float], threshold: float | None
+) -> dict[str, DetailTable]:
+    """Curves behind measures, by their names: corners first, at most 200 points each.
+
+    Among them are always the largest separation or profit, and the threshold that decides. Cost: some
+    milliseconds.
+
+    Parameters
+    ----------
+    threshold
+        of the model's own decisions; None: it is not known.
+    """
+    ranked = RankedScores.from_table(scored.table, scored.bounds)
+    if not ranked.two:
+        return {}
+    said = int((ranked.lower >= threshold).sum()) if threshold is not None else 0
+    found = {
+        "roc_auc": discrimination.whole_roc_curve(ranked, said),
+        "ks_separation": discrimination.whole_separation(ranked, said),
+        "average_precision": gains.whole_precision_curve(ranked, said),
+    }
+    if profit:
+        found["best_profit"] = gains.whole_profit_curve(
+            ranked, gains.amounts_of(scored.classes, profit), said
+        )
+    return found
+
+
+def _resampled_statistics(
+    ranked: RankedScores,
+    resamples: ScoreResamples | None,
+    probabilities: RankedProbabilities | None,
+    amounts: Floats | None,
+    options: MeasureOptions,
+) -> dict[str, Singles]:
+    if resamples is None:
+        return {}
+    drawn: dict[str, Singles] = {}
+    if ranked.two:
+        drawn |= discrimination.separation_statistics(resamples)
+    if ranked.two and MeasureFamily.GAINS in options.families:
+        drawn |= gains.gain_statistics(resamples, options.tops)
+        if amounts is not None:
+            drawn |= gains.profit_statistics(resamples, ranked.n, amounts)
+    calibrated = MeasureFamily.CALIBRATION in options.families
+    if calibrated and probabilities is not None and not calibration.too_few(ranked.n):
+        drawn |= calibration.calibration_statistics(resamples, probabilities)
+    return drawn

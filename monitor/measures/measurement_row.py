@@ -1,0 +1,67 @@
+"""A measurement of a window, with all that identifies it: plain, flat, the columns of our tables."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from monitor.core.measurement import Measurement
+
+CUMULATIVE = "cumulative"  # window of what has settled since a moment
+
+
+class LabelTruth(StrEnum):
+    """Which labels a performance measurement stands on; NONE for measures without labels."""
+
+    NONE = ""
+    PROVISIONAL = "provisional"
+    NOWCAST = "nowcast"
+    SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementRow:
+    """One measurement of one window: a row of `current` and of `snapshots`."""
+
+    # window, window_end: name and end (microseconds); the cycle's own figures (orphans, …) have the window
+    # "", sequential tests `CUMULATIVE`.
+    window: str
+    window_end: int
+    truth: LabelTruth
+    # version, segment: None for the whole.
+    version: str | None
+    segment: str | None
+    measure: str
+    subject: str  # score, prediction, label, feature:NAME, class:NAME or empty
+    measurement: Measurement
+    coverage: float | None = None  # labelled share of the window's records, on performance rows
+    # "partial", "low_coverage", "few_delays", "delay_by_score", …, or empty; several with a comma between
+    # them.
+    warning: str = ""
+    # what the value is the difference from, or the shift against: reference, previous, 28d; empty: none, and
+    # for a shift the reference.
+    against: str = ""
+
+    @property
+    def of_whole(self) -> bool:
+        """Whether it is of all of the window's records: of no version and no segment."""
+        return self.version is None and self.segment is None
+
+
+Revision: TypeAlias = tuple[int, MeasurementRow]
+"""As of, and what was kept then."""
+
+
+def newest_revisions(rows: Iterable[Revision]) -> list[Revision]:
+    """Of each end, measure, … the newest revision; a nowcast stands beside until the window has settled."""
+    kept: dict[tuple[object, ...], Revision] = {}
+    settled = set()
+    for as_of, row in rows:
+        place = (row.window, row.window_end, row.version, row.segment, row.measure, row.subject, row.against)
+        if row.truth is LabelTruth.SETTLED:
+            settled.add(place)
+        key = (*place, row.truth is LabelTruth.NOWCAST)
+        before = kept.get(key)
+        if before is None or before[0] <= as_of:
+            kept[key] = (as_of, row)
+    return [pair for key, pair in kept.items() if not (key[-1] and key[:-1] in settled)]

@@ -1,0 +1,219 @@
+"""Charts of one number, from the exact counts of its cells: a window against the reference."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.charts.marks import CellOutline, LinePath, Mark, StandingBars, StraightLine
+from monitor.charts.plot import Plot
+from monitor.charts.scales import Axis, AxisTick, linear_axis
+from monitor.core.array_types import Counts, Floats, Ints
+from monitor.measures.value_words import value_of
+from monitor.pages.figures import Figure, LegendKey, axis_within, chart_number_text, number_tick, percent_tick
+from monitor.pages.page_templates import display_name
+from monitor.states.grids import NumericGrid
+
+HEIGHT = 220
+FEW = 20  # cells with values, which are drawn one by one: a number that takes few values
+_WIDE = 30  # cells of a density, about equally wide
+_TAIL = 0.01  # of the reference at each end that is not drawn where it takes most of the room
+_FAR = 3  # times the width of the rest
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCells:
+    """A number's regular cells in a window and in the reference."""
+
+    name: str
+    edges: Floats  # between the cells, ascending, finite; there is one at least
+    # now, then: shape (edges + 1,): records with a number, by cell; there are some.
+    now: Counts
+    then: Counts
+    period: str  # what the window is called
+
+    @classmethod
+    def from_counts(
+        cls, name: str, grid: NumericGrid, now: Counts, then: Counts, period: str
+    ) -> "ComparedCells | None":
+        """Both sides; None where one has no number."""
+        if not (len(grid.edges) and now.sum() and then.sum()):
+            return None
+        return cls(name, np.asarray(grid.edges), now, then, period)
+
+    def up_to(self, counts: Counts) -> Floats:
+        """Shares of the numbers below each edge."""
+        below: Floats = np.cumsum(counts)[:-1] / counts.sum()
+        return below
+
+    @property
+    def view(self) -> tuple[int, int]:
+        """First and last edge that are drawn: those of all but long tails of the reference."""
+        last, below = len(self.edges) - 1, self.up_to(self.then)
+        low, high = (int(np.searchsorted(below, share)) for share in (_TAIL, 1 - _TAIL))
+        whole, middle = (self.edges[b] - self.edges[a] for a, b in ((0, last), (low, min(high, last))))
+        return (low, min(high, last)) if 0 < _FAR * middle < whole else (0, last)
+
+
+def draw_distribution(compared: ComparedCells) -> Figure:
+    """Density of the window and of the reference; of a number that takes few values their shares."""
+    used = np.flatnonzero(compared.now + compared.then)
+    if len(used) <= FEW:
+        return _draw_values(compared, used)
+    first, last = compared.view
+    borders = _even_borders(compared.edges, first, last)
+    edges = compared.edges[borders]
+    if len(edges) < 2:
+        return _draw_values(compared, used[:FEW])
+    heights = [
+        np.diff(compared.up_to(counts)[borders]) / np.diff(edges) for counts in (compared.now, compared.then)
+    ]
+    marks: list[Mark] = [
+        CellOutline(edges.tolist(), heights[0].tolist(), "main"),
+        CellOutline(edges.tolist(), heights[1].tolist(), "reference", filled=False),
+    ]
+    middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
+    shares = [np.diff(compared.up_to(counts)[borders]) for counts in (compared.now, compared.then)]
+    plot = Plot(
+        x=_value_axis(compared, float(edges[0]), float(edges[-1])),
+        y=linear_axis([0.0, *heights[0].tolist(), *heights[1].tolist()], label=number_tick),
+        marks=marks,
+        label=f"density of {display_name(compared.name)}, {compared.period} and the reference",
+        height=HEIGHT,
+        stops=middles,
+    )
+    cells = zip(edges[:-1].tolist(), edges[1:].tolist(), *map(np.ndarray.tolist, shares), strict=True)
+    return Figure(
+        title="Distribution",
+        note=f"areas are shares of the records{_beyond_words(compared, int(borders[0]), int(borders[-1]))}",
+        legend=_legend_keys(compared, "area"),
+        plot=plot,
+        columns=("from", "below", compared.period, "reference"),
+        rows=tuple(
+            (chart_number_text(a), chart_number_text(b), *map(_share_text, rest)) for a, b, *rest in cells
+        ),
+    )
+
+
+def draw_cumulative(compared: ComparedCells, words: str) -> Figure:
+    """Cumulative shares of both, and where they lie farthest apart: the K-S distance.
+
+    Parameters
+    ----------
+    words
+        the distance.
+    """
+    now, then = (compared.up_to(counts) for counts in (compared.now, compared.then))
+    far, (first, last) = int(np.argmax(np.abs(now - then))), compared.view
+    first, last = min(first, far), max(last, far)
+    edges = compared.edges[first : last + 1]
+    x = [float(edge) for edge in edges]
+    lines: list[Mark] = [
+        LinePath(list(zip(x, then[first : last + 1].tolist(), strict=True)), "reference"),
+        LinePath(list(zip(x, now[first : last + 1].tolist(), strict=True)), "main"),
+    ]
+    at = float(compared.edges[far])
+    lines.append(
+        StraightLine(
+            (at, float(then[far])), (at, float(now[far])), "now", f"{words} at {chart_number_text(at)}"
+        )
+    )
+    axis = (
+        _value_axis(compared, x[0], x[-1]) if x[0] < x[-1] else _value_axis(compared, x[0] - 0.5, x[0] + 0.5)
+    )
+    rows = np.unique(np.append(np.linspace(first, last, 31).round().astype(int), far))
+    plot = Plot(
+        x=axis,
+        y=linear_axis([0.0, 1.0], label=percent_tick),
+        marks=lines,
+        label=f"cumulative shares of {display_name(compared.name)}, {compared.period} and the reference",
+        height=HEIGHT,
+        stops=tuple(compared.edges[rows].tolist()),
+    )
+    return Figure(
+        title="Cumulative distribution",
+        note=f"K-S distance {words}, at {chart_number_text(at)}; share of the values below ↑",
+        legend=_legend_keys(compared, "line"),
+        plot=plot,
+        columns=("below", compared.period, "reference"),
+        rows=tuple(
+            (chart_number_text(float(compared.edges[i])), _share_text(now[i]), _share_text(then[i]))
+            for i in rows
+        ),
+    )
+
+
+def _draw_values(compared: ComparedCells, used: Ints) -> Figure:
+    """Shares of single cells as bars, the reference's as lines across them."""
+    shares = [counts[used] / counts.sum() for counts in (compared.now, compared.then)]
+    names = [
+        chart_number_text(float(compared.edges[at - 1]))
+        if at
+        else f"< {chart_number_text(float(compared.edges[0]))}"
+        for at in used
+    ]
+    bars = [(at + 0.15, at + 0.85, share) for at, share in enumerate(shares[0].tolist())]
+    marks: list[Mark] = [StandingBars(bars)]
+    marks += [
+        StraightLine((at + 0.05, q), (at + 0.95, q), "reference") for at, q in enumerate(shares[1].tolist())
+    ]
+    middles = tuple(at + 0.5 for at in range(len(used)))
+    ticks = tuple(AxisTick(at, name) for at, name in zip(middles, names, strict=True))
+    plot = Plot(
+        x=Axis(0.0, float(len(used)), ticks, title=display_name(compared.name)),
+        y=linear_axis([0.0, *shares[0].tolist(), *shares[1].tolist()], label=percent_tick),
+        marks=marks,
+        label=f"shares of the values of {display_name(compared.name)}, {compared.period} and the reference",
+        height=HEIGHT,
+        stops=middles,
+    )
+    rows = zip(names, *(map(_share_text, side.tolist()) for side in shares), strict=True)
+    return Figure(
+        title="Distribution",
+        note="share of the values from each number up to the next",
+        legend=_legend_keys(compared, "area"),
+        plot=plot,
+        columns=("from", compared.period, "reference"),
+        rows=tuple(rows),
+    )
+
+
+def _even_borders(edges: Floats, first: int, last: int) -> Ints:
+    """Edges that lie about equally far apart, none much nearer to the next than the others."""
+    wanted = np.linspace(edges[first], edges[last], _WIDE + 1)
+    after = np.clip(np.searchsorted(edges, wanted), first, last)
+    before = np.maximum(after - 1, first)
+    nearest = np.unique(np.where(wanted - edges[before] < edges[after] - wanted, before, after))
+    least = (edges[last] - edges[first]) / (4 * _WIDE)
+    kept = [int(nearest[0])]
+    for at in nearest[1:].tolist():
+        if edges[at] - edges[kept[-1]] >= least:
+            kept.append(at)
+        elif len(kept) > 1:
+            kept[-1] = at  # the last edge stays, whatever lies close before it
+    return np.asarray(kept)
+
+
+def _beyond_words(compared: ComparedCells, first: int, last: int) -> str:
+    """What lies beyond the ends that are drawn, in words."""
+    parts = []
+    for at, where, turned in ((first, "below", False), (last, "from", True)):
+        now, then = (
+            float(1 - side[at] if turned else side[at])
+            for side in (compared.up_to(compared.now), compared.up_to(compared.then))
+        )
+        if max(now, then) > 0.001:
+            place = f"{where} {chart_number_text(float(compared.edges[at]))}{' on' if turned else ''}"
+            parts.append(f"{_share_text(now)} lie {place} (reference {_share_text(then)})")
+    return "".join(f"; {part}" for part in parts)
+
+
+def _value_axis(compared: ComparedCells, low: float, high: float) -> Axis:
+    return axis_within(low, high, display_name(compared.name))
+
+
+def _legend_keys(compared: ComparedCells, look: str) -> tuple[LegendKey, ...]:
+    return (LegendKey(look, "main", compared.period), LegendKey("line", "reference", "reference"))
+
+
+def _share_text(value: float) -> str:
+    return value_of("missing_rate", float(value))

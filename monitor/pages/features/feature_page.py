@@ -1,0 +1,373 @@
+"""One feature: its values in a window against the reference, which cells moved, where they went by week."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from monitor.charts.marks import RuleLine, ShadedSpan
+from monitor.charts.scales import logarithmic_axis
+from monitor.core.clock import DAY, floor_to
+from monitor.core.measurement import DetailTable, Measurement, Reason
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.measure_options import FEATURE, MeasureOptions
+from monitor.measures.measurement_comparison import SEASON
+from monitor.measures.measurement_row import Revision, newest_revisions
+from monitor.measures.shift.shift_cells import ExpectedCells
+from monitor.measures.shift.value_statistics import quality_results
+from monitor.measures.value_words import (
+    SIZES,
+    approximate_text,
+    before_of,
+    bounds_of,
+    cell_of,
+    factor_of,
+    value_of,
+)
+from monitor.pages.features import feature_charts
+from monitor.pages.features.cell_weeks import LEGEND, WeekMap, week_bounds, week_map
+from monitor.pages.figures import Figure, LegendKey, draw_timeline
+from monitor.pages.model_page import BANDS, add_second_line, align_readings, season_words, spec_of
+from monitor.pages.page_request import CountedWindow, ModelPlace, PageData, PageRequest, require_known_name
+from monitor.pages.period_words import time_axis
+from monitor.pages.window.headline_tiles import HeadlineTile
+from monitor.pages.window_choice import PickedWindow, pick_window
+from monitor.pages.window_readings import line_points, window_readings
+from monitor.records.pane import PaneHalf
+from monitor.records.reference import Reference
+from monitor.sentences.input_sentences import INDEX, OUT_OF_RANGE, is_of_few, lost_of
+from monitor.sentences.reason_words import why_absent
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.states.grids import NumericGrid
+from monitor.states.strata import WHOLE
+from monitor.windows.window_ends import Window
+
+_CRITICAL = f"{INDEX}_critical"
+_BESIDE = {INDEX: _CRITICAL}  # what a tile names beside its value
+_TILES = (INDEX, "ks_distance", "mean", "standard_deviation", "missing_rate", "unseen_rate", "invalid_rate")
+_BEFORE = 180 * DAY
+_MIXED = "Only what was kept is shown: each version has a reference of its own, and cycles mix them."
+Known = Mapping[str, Measurement]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCell:
+    """A cell of the stability index: its shares, and what it contributes, as numbers and in words."""
+
+    name: str
+    now: float
+    then: float
+    words: tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeaturePage:
+    """Page of one feature."""
+
+    model: str
+    feature: str
+    pick: PickedWindow
+    moved: str  # how far its numbers have moved, in a sentence; empty: that is not known
+    without: str  # why there are no charts of the window; empty: there are
+    lost: int
+    tiles: tuple[HeadlineTile, ...]
+    season: str
+    figures: tuple[Figure, ...]
+    cells: tuple[IndexCell, ...]
+    widest: float  # largest share of a cell, at which their bars end
+    over_time: Figure | None
+    weeks: WeekMap | None
+    legend: tuple[tuple[str, str], ...] = LEGEND
+
+
+def feature_page(data: PageData, asked: PageRequest, name: str) -> FeaturePage:
+    """Page of one feature of a model."""
+    spec, seen, feature, pick = _requested_feature(data, asked, name)
+    kept = _kept_rows(data, spec, pick, feature, asked.as_of)
+    counted, mixed = None, spec.reference is not None and bool(spec.reference.versions)
+    if pick.end is not None and asked.as_of is None and not mixed:
+        start = pick.window.start_of(pick.end)
+        counted = data.count_window(spec, start, pick.end, PaneHalf.RECORDS)
+    known: Known
+    known, season = (
+        {row.measure: row.measurement for _, row in newest_revisions(kept) if row.against == against}
+        for against in ("", SEASON)
+    )
+    reference, weeks = None, None
+    figures: tuple[Figure, ...] = ()
+    if counted is not None and _has_feature(counted, feature) and counted.reference is not None:
+        reference = counted.reference
+        expected = make_expected_cells(counted.counting, reference.records, only=f"{FEATURE}{feature}")
+        known = _measure_feature(counted, expected, spec.options, feature)
+        figures = tuple(_feature_figures(counted, feature, known, pick.name))
+        weeks = _week_map(data, spec, seen, pick, counted, expected)
+    cells = _index_cells(known.get(INDEX))
+    return FeaturePage(
+        model=name,
+        feature=feature,
+        pick=pick,
+        moved=_moved_words(known),
+        without=_MIXED if mixed and pick.end is not None else _why_no_charts(pick, counted, feature, figures),
+        lost=0 if counted is None else counted.lost,
+        tiles=tuple(_feature_tiles(known, {} if reference is None else _reference_rates(reference, feature))),
+        season=_season_words(spec, season),
+        figures=figures,
+        cells=cells,
+        widest=max((max(cell.now, cell.then) for cell in cells), default=1.0) or 1.0,
+        over_time=_over_time(data, spec, seen, pick, feature),
+        weeks=weeks,
+    )
+
+
+def feature_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+    """Kept rows of the feature in the window, the newest revision of each."""
+    spec, _, feature, pick = _requested_feature(data, asked, name)
+    return newest_revisions(_kept_rows(data, spec, pick, feature, asked.as_of))
+
+
+def _requested_feature(
+    data: PageData, asked: PageRequest, name: str
+) -> tuple[ModelSpec, ModelPlace, str, PickedWindow]:
+    asked.refuse_unknown_parameters("name", "window", "end")
+    spec = spec_of(data, name)
+    seen = data.read_place(name, asked.as_of)
+    pick, name = (
+        pick_window(data, asked, spec, seen),
+        asked.query.get("name", ""),
+    )  # it may be configured no more
+    if not _kept_rows(data, spec, pick, name, asked.as_of):
+        require_known_name(name, sorted({*spec.reading.numeric, *spec.reading.categorical}), "feature")
+    return spec, seen, name, pick
+
+
+def _kept_rows(
+    data: PageData, spec: ModelSpec, pick: PickedWindow, feature: str, as_of: int | None
+) -> list[Revision]:
+    if pick.end is None:
+        return []
+    which = ChartedRows(
+        window=pick.window.name,
+        after=pick.end - 1,
+        until=pick.end,
+        subjects=(f"{FEATURE}{feature}",),
+        as_of=as_of,
+        details=True,
+    )
+    return data.read_revisions(spec.name, which)
+
+
+def _has_feature(counted: CountedWindow, feature: str) -> bool:
+    return WHOLE in counted.strata and feature in dict(counted.counting.features)
+
+
+def _measure_feature(
+    counted: CountedWindow, expected: ExpectedCells, options: MeasureOptions, feature: str
+) -> Known:
+    """What is measured of the counts, by name: the same figures as those that are kept of them."""
+    records, subject = counted.strata[WHOLE], f"{FEATURE}{feature}"
+    options = replace(options, families=options.families - {MeasureFamily.DISTANCES}, detailed=True)
+    histogram = counted.counting.histogram_view(records, subject)
+    results = [
+        *measure_shift(counted.counting, expected, records, options),
+        *quality_results(subject, histogram, Reason.NO_RECORDS, options.level),
+    ]
+    return {result.measure: result.measurement for result in results}
+
+
+def _reference_rates(reference: Reference, feature: str) -> Known:
+    """Rates of the reference's own values that are none."""
+    subject = f"{FEATURE}{feature}"
+    histogram = reference.counting.histogram_view(reference.records, subject)
+    return {
+        each.measure: each.measurement for each in quality_results(subject, histogram, Reason.NO_REFERENCE)
+    }
+
+
+def _factor_words(known: Known, value: float, usual: float) -> str:
+    """How many times the reference's a mean is."""
+    index, beyond = (known[name].value if name in known else None for name in (INDEX, OUT_OF_RANGE))
+    return factor_of(value, usual, of_few=is_of_few(index, beyond))
+
+
+def _feature_tiles(known: Known, of_reference: Known) -> Iterator[HeadlineTile]:
+    for measure in _TILES:
+        result = known.get(measure)
+        if result is None or result.value is None:
+            continue
+        beside = known.get(_BESIDE.get(measure, ""))
+        note = bounds_of(measure, result.interval)
+        if beside is not None and beside.value is not None:
+            note = f"critical {value_of(_CRITICAL, beside.value)}"
+        if (usual := before_of(result, None)) is not None:
+            note = "; ".join(
+                filter(
+                    None, (f"reference {approximate_text(usual)}", _factor_words(known, result.value, usual))
+                )
+            )
+        if measure in of_reference and of_reference[measure].value is not None:
+            note = f"reference {value_of(measure, of_reference[measure].value)}"
+        yield HeadlineTile(measure, value_of(measure, result.value), note)
+    if INDEX in known:
+        yield HeadlineTile("records", f"{known[INDEX].n:,}", "")
+
+
+def _moved_words(known: Known) -> str:
+    """What is missing, the mean in the window and in the reference, what lies beyond all of the reference."""
+    mean, beyond = known.get("mean"), known.get(OUT_OF_RANGE)
+    usual = None if mean is None else before_of(mean, None)
+    index = known.get(INDEX)
+    parts = []
+    if index is not None and (lost := lost_of(index.value, index.detail)):
+        parts.append(f"{INDEX} {value_of(INDEX, index.value)}: {lost.besides}.")
+    if mean is None or mean.value is None or usual is None:
+        return " ".join(parts)
+    factor = _factor_words(known, mean.value, usual)
+    parts.append(
+        f"Mean {approximate_text(mean.value)}, in the reference "
+        f"{approximate_text(usual)}{factor and f': {factor}'}."
+    )
+    if beyond is not None and beyond.value:
+        share = value_of(OUT_OF_RANGE, beyond.value)
+        parts.append(f"{share} of the numbers lie beyond all of the reference's.")
+    return " ".join(parts)
+
+
+def _season_words(spec: ModelSpec, known: Known) -> str:
+    """How far the feature is from its season; empty: there is none."""
+    index, critical = (known.get(name) for name in (INDEX, _CRITICAL))
+    told = ""
+    if index is not None and index.value is None:
+        told = f"No {INDEX} of the season: {why_absent(index)}. "
+    elif index is not None and critical is not None:
+        values = (value_of(INDEX, one.value) for one in (index, critical))
+        told = "{} of the season {}, critical {}. ".format(INDEX, *values)
+    return f"{told}{season_words(spec)}"
+
+
+def _feature_figures(counted: CountedWindow, feature: str, known: Known, period: str) -> Iterator[Figure]:
+    """Charts of a number; of a category the cells say all."""
+    subject = f"{FEATURE}{feature}"
+    histogram = counted.counting.histogram_view(counted.strata[WHOLE], subject)
+    if counted.reference is None or not isinstance(histogram.grid, NumericGrid):
+        return
+    of = counted.counting.histogram_view(counted.reference.records, subject)
+    compared = feature_charts.ComparedCells.from_counts(
+        feature, histogram.grid, histogram.regular, of.regular, period
+    )
+    if compared is None:
+        return
+    yield feature_charts.draw_distribution(compared)
+    distance = known.get("ks_distance")
+    if distance is not None and distance.value is not None:
+        yield feature_charts.draw_cumulative(compared, value_of("ks_distance", distance.value))
+
+
+def _index_cells(index: Measurement | None) -> tuple[IndexCell, ...]:
+    """Cells of the index, those that contribute most first."""
+    detail: DetailTable | None = None if index is None else index.detail
+    if detail is None or detail.columns != ("cell", "expected", "actual", "contribution"):
+        return ()
+    return tuple(
+        IndexCell(
+            str(cell),
+            float(now or 0),
+            float(then or 0),
+            (_contribution_text(part), cell_of("actual", now), cell_of("expected", then)),
+        )
+        for cell, then, now, part in detail.rows
+    )
+
+
+def _contribution_text(part: float | str | None) -> str:
+    return "< 0.0001" if isinstance(part, float) and 0 < part < 0.0001 else cell_of("contribution", part)
+
+
+def _over_time(
+    data: PageData, spec: ModelSpec, seen: ModelPlace, pick: PickedWindow, feature: str
+) -> Figure | None:
+    """The stability index by the shortest windows that have one; None: none has."""
+    shortest_first = sorted(spec.windows, key=lambda each: each.length)
+    figures = (_index_of(data, spec, seen, pick, feature, window) for window in shortest_first)
+    return next((figure for figure in figures if figure is not None), None)
+
+
+def _index_of(
+    data: PageData, spec: ModelSpec, seen: ModelPlace, pick: PickedWindow, feature: str, window: Window
+) -> Figure | None:
+    """The stability index by windows of one kind, the shown window shaded; None: none has a value."""
+    if pick.end is None or seen.as_of is None:
+        return None
+    subject, until = f"{FEATURE}{feature}", min(seen.as_of, pick.end + _BEFORE // 2)
+    which = ChartedRows(
+        window=window.name,
+        after=until - _BEFORE if window.length <= DAY else 0,
+        until=until,
+        measures=(INDEX, _CRITICAL),
+        subjects=(subject,),
+        against=("",),
+        as_of=seen.as_of,
+    )
+    rows = data.read_revisions(spec.name, which)
+    index, critical = (window_readings(rows, window, name, subject) for name in (INDEX, _CRITICAL))
+    if not any(one.value is not None for one in index):
+        return None
+    axis = time_axis(window.start_of(index[0].end), index[-1].end, window.zone)
+    shade = ShadedSpan(float(pick.window.start_of(pick.end)), float(pick.end))
+    limits = [RuleLine(size, "y", "limit") for size in SIZES]
+    title, note = f"{INDEX} of windows of {window.name}", "logarithmic; shaded: the window that is shown"
+    figure = draw_timeline(INDEX, index, window, axis, marks=(shade, *limits), title=title, note=note)
+    key = LegendKey("line", "chance", "critical value")
+    cells = [value_of(INDEX, one.value) for one in align_readings(index, critical)]
+    figure = add_second_line(figure, INDEX, line_points(critical, window), key, note, cells)
+    levels = [one.value for one in (*index, *critical) if one.value is not None]
+    plot = replace(figure.plot, y=logarithmic_axis([*levels, *SIZES]))
+    return replace(figure, plot=plot, legend=(*figure.legend, BANDS))
+
+
+def _week_map(
+    data: PageData,
+    spec: ModelSpec,
+    seen: ModelPlace,
+    pick: PickedWindow,
+    counted: CountedWindow,
+    expected: ExpectedCells,
+) -> WeekMap | None:
+    """Weeks up to the last cycle, or up to the window that is shown where that is much older."""
+    if pick.end is None or seen.as_of is None:
+        return None
+    pane = counted.counting.reading.pane
+    last = floor_to(seen.as_of, pane)
+    bounds = week_bounds(last, pane)
+    if pick.end < bounds[len(bounds) // 2]:
+        bounds = week_bounds(pick.end, pane)
+    subject = expected.subjects[0]
+    counts = data.count_spans(spec.name, counted, subject.name, bounds)
+    numeric = isinstance(subject.grid, NumericGrid)
+    return week_map(expected, bounds, counts, pick.window.zone, numeric=numeric)
+
+
+def _why_no_charts(
+    pick: PickedWindow, counted: CountedWindow | None, feature: str, figures: Sequence[Figure]
+) -> str:
+    """Why there are no charts of the window."""
+    if pick.end is None:
+        return "No window of this kind has been measured yet."
+    if counted is None:
+        return "Counts are those of now alone: as known then only what was kept is shown."
+    grid = dict(counted.counting.features).get(feature)
+    reasons = (
+        (
+            counted.reference is None,
+            "There is no reference, which would give features their cells.",
+        ),
+        (
+            not counted.panes,
+            "The panes of this window were counted on other grids, or are gone: only what was kept is shown.",
+        ),
+        (grid is None, "The reference has no such column, so the feature is not counted."),
+        (
+            isinstance(grid, NumericGrid) and not figures,
+            "The window, or the reference, has no number of this feature to draw.",
+        ),
+    )
+    return next((reason for is_so, reason in reasons if is_so), "")

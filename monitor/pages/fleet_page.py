@@ -1,0 +1,218 @@
+"""The fleet: a line a model, those that somebody is needed for first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.alert_rules import Severity
+from monitor.alerts.lifecycle import AlertState
+from monitor.alerts.model_standing import ModelFacts, ModelStanding, Need, judge_standing, rank_models
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.value_words import band_of, bounds_of, certainty_words, difference_of, value_of
+from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.period_words import duration_words, local_moment_words
+from monitor.pages.window_readings import REFERENCE, of_reference, window_readings
+from monitor.sentences.input_sentences import INDEX, is_beyond
+from monitor.sentences.known_measurements import KnownMeasurements, capitalize_first, readable_name
+from monitor.show.measurement_tables import ALIASES
+from monitor.show.model_status import verdict_of
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window
+
+HALF_A_YEAR = 26  # weeks of a spark line
+_MISSING = 0.01  # of the records
+_SHORT = {name: alias for alias, name in ALIASES.items() if len(name) > len("accuracy")}
+_WEEK = 7 * 86_400_000_000
+_SEVERITIES = tuple(Severity)
+SIGNS = {"surely worse": "▼", "surely better": "▲"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRow:
+    """A model in the fleet, in words; "" where nothing is known."""
+
+    model: str
+    because: str  # why somebody is needed, as `monitor status` says it; `more` sentences follow there
+    more: int
+    icon: str  # critical, warning, stale, unknown or ok
+    rule: str  # of the most urgent alert that fires
+    measure: str
+    short: str
+    value: str
+    bounds: str
+    spark: tuple[float | None, ...]
+    reference: float | None
+    step: str
+    sure: str
+    shift: str
+    missing: str
+    moved: str
+    most: str
+    labels: str
+    records: str
+    age: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGroup:
+    """Models with one verdict."""
+
+    need: str
+    title: str
+    rows: tuple[FleetRow, ...]
+
+    @property
+    def because(self) -> tuple[str, ...]:
+        """What is said first of its models, each sentence once."""
+        return tuple(dict.fromkeys(row.because for row in self.rows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPage:
+    """The page of all models."""
+
+    count: int
+    filter: str
+    # told, quiet: groups of which each model has its sentence, and of which all have nearly the same one.
+    told: tuple[FleetGroup, ...]
+    quiet: tuple[FleetGroup, ...]
+
+    @property
+    def groups(self) -> tuple[FleetGroup, ...]:
+        """All of them, those that somebody is needed for first."""
+        return self.told + self.quiet
+
+
+def fleet_page(data: PageData, asked: PageRequest) -> FleetPage:
+    """Page of all models; the parameter `q` filters by name, rule and what is said."""
+    asked.refuse_unknown_parameters("q")
+    wanted = asked.query.get("q", "").casefold()
+    specs = {spec.name: spec for spec in data.list_specs()}
+    seen = {one.model: one for one in data.read_model_facts(None, asked.as_of)}
+    rows: dict[Need, list[FleetRow]] = {need: [] for need in Need}
+    for one in rank_models(map(judge_standing, seen.values())):
+        row = fleet_row(data, specs[one.model], seen[one.model], one)
+        if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
+            rows[one.need].append(row)
+    told, quiet = (
+        tuple(
+            FleetGroup(need.value, capitalize_first(verdict_of(need)), tuple(of))
+            for need, of in rows.items()
+            if of and (need is Need.NOTHING) == is_quiet
+        )
+        for is_quiet in (False, True)
+    )
+    return FleetPage(count=len(seen), filter=asked.query.get("q", ""), told=told, quiet=quiet)
+
+
+def fleet_row(data: PageData, spec: ModelSpec, seen: ModelFacts, one: ModelStanding) -> FleetRow:
+    """Line of a model: its verdict, and the newest of what its main window says."""
+    known = KnownMeasurements(seen.rows, seen.window, seen.main)
+    main = known.newest_row(seen.main, LabelTruth.SETTLED.value) or known.newest_row(seen.main, "nowcast")
+    step = None if main is None else known.sibling_row(main, seen.main, REFERENCE)
+    shift = known.newest_row(INDEX, "", "score") or known.newest_row(INDEX, "", "prediction")
+    features = [row for row in known.feature_rows(INDEX) if row.measurement.value is not None]
+    largest = max(features, key=lambda row: row.measurement.value or 0.0, default=None)
+    coverage = known.newest_row("coverage", LabelTruth.SETTLED.value) or known.newest_row(
+        "coverage", "provisional"
+    )
+    records = known.newest_row("records")
+    result = None if main is None else main.measurement
+    count = sum(has_moved_beyond_chance(known, row) for row in features)
+    return FleetRow(
+        model=one.model,
+        because=one.because[0],
+        more=len(one.because) - 1,
+        icon=icon_of(one),
+        rule=_most_urgent_rule(seen),
+        measure=seen.main,
+        short=_SHORT.get(seen.main, seen.main),
+        value="" if main is None else row_value_words(main),
+        bounds="" if result is None else bounds_of(seen.main, result.interval),
+        spark=_main_values(data, spec, seen),
+        reference=(of_reference(seen.rows, seen.main) or (None,))[0],
+        step="" if step is None or step.measurement.value is None else _difference_text(step),
+        sure="" if step is None else SIGNS.get(certainty_words(seen.main, step.measurement), ""),
+        shift="" if shift is None else row_value_words(shift),
+        missing="" if shift is None else missing_of(known.sibling_row(shift, "missing_rate")),
+        moved=f"{count} of {len(features)}" if features else "",
+        most="" if largest is None or not count else readable_name(largest.subject),
+        labels="" if coverage is None else row_value_words(coverage),
+        records="" if records is None else row_value_words(records),
+        age=_age_words(seen),
+    )
+
+
+def row_value_words(row: MeasurementRow) -> str:
+    """Value of a row in words; "" where there is none."""
+    value = row.measurement.value
+    return "" if value is None else value_of(row.measure, value)
+
+
+def missing_of(row: MeasurementRow | None) -> str:
+    """How many scores, or predictions, are missing: they count in the shift; "" below one in a hundred."""
+    return (
+        f"{row_value_words(row)} missing"
+        if row is not None and (row.measurement.value or 0.0) >= _MISSING
+        else ""
+    )
+
+
+def _difference_text(row: MeasurementRow) -> str:
+    return difference_of(row.measure, row.measurement.value)
+
+
+def icon_of(one: ModelStanding) -> str:
+    """Shape and colour of a verdict."""
+    match one.need:
+        case Need.NEEDED | Need.IN_HAND:
+            return ("critical", "stale", "warning")[one.rank[0]]
+        case Need.CANNOT_TELL:
+            return "unknown"
+        case _:
+            return "ok"
+
+
+def _age_words(seen: ModelFacts) -> str:
+    """How long ago the last cycle was; of a past log, which ends with it, its day."""
+    if seen.as_of is None:
+        return "never"
+    return local_moment_words(seen.as_of) if seen.now == seen.as_of else duration_words(seen.now - seen.as_of)
+
+
+def has_moved_beyond_chance(known: KnownMeasurements, row: MeasurementRow) -> bool:
+    """Whether a feature moved beyond chance, and by 0.1 or more."""
+    return is_beyond(known, row) and band_of(row.measurement.value or 0.0) != "none"
+
+
+def main_of(spec: ModelSpec, name: str) -> Window:
+    """Window of a model by its name."""
+    return next(window for window in spec.windows if window.name == name)
+
+
+def _most_urgent_rule(seen: ModelFacts) -> str:
+    """Rule of the most urgent alert that fires."""
+    firing = [alert for alert, _ in seen.alerts if alert.state is AlertState.FIRING]
+    first = min(firing, key=lambda one: (_SEVERITIES.index(one.severity), -one.since), default=None)
+    return "" if first is None else first.series.rule
+
+
+def _main_values(data: PageData, spec: ModelSpec, seen: ModelFacts) -> tuple[float | None, ...]:
+    """Values of the main measure in the last half year's windows."""
+    if seen.as_of is None:
+        return ()
+    window = main_of(spec, seen.window)
+    after = seen.as_of - HALF_A_YEAR * _WEEK
+    which = ChartedRows(
+        window=seen.window,
+        after=after,
+        until=seen.as_of,
+        measures=(seen.main,),
+        subjects=("",),
+        against=("",),
+        as_of=seen.as_of,
+    )
+    rows = data.read_revisions(seen.model, which)
+    values: Sequence[float | None] = [one.value for one in window_readings(rows, window, seen.main)]
+    each = -(-len(values) // 60) or 1  # windows that slide by hours: more points than pixels say nothing
+    return tuple(values[::-1][::each][::-1])

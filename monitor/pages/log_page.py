@@ -1,0 +1,108 @@
+"""What is known of the log itself: volume, coverage, delays of labels, odd rows, what waits, events."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from monitor.core.clock import DAY
+from monitor.measures.measurement_row import Revision, newest_revisions
+from monitor.measures.value_words import value_of
+from monitor.pages.figures import Figure, definition_of, draw_timeline
+from monitor.pages.fleet_page import main_of
+from monitor.pages.model_page import RANGES, PageLink, known_events, links_of, spec_of
+from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.period_words import local_moment_words, time_axis
+from monitor.pages.window_readings import window_readings
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window
+
+CHARTS = (
+    ("records", "Records", "of each window"),
+    ("volume_ratio", "Volume ratio", "against the same hours of earlier weeks"),
+    ("coverage", "Labels in", "labelled share of the records, as each window was kept"),
+    ("label_delay_median", "Delay of the labels", "median time from the event to its first label"),
+    ("label_delay_p90", "Delay of nine in ten labels", "90 % of the labels were there by then"),
+)
+_MOST_EVENTS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPage:
+    """Page of the log of a model."""
+
+    model: str
+    windows: tuple[PageLink, ...]
+    ranges: tuple[PageLink, ...]
+    figures: tuple[Figure, ...]
+    # (measure, value, what it is) of the log itself: odd rows, what waits, ages.
+    counts: tuple[tuple[str, str, str], ...]
+    events: tuple[tuple[str, ...], ...]  # (when, kind, of what, who, why), the newest first
+    left_out: int
+
+
+def log_page(data: PageData, asked: PageRequest, name: str) -> LogPage:
+    """Page of the log of a model."""
+    spec, window, span, rows = _requested_log_rows(data, asked, name)
+    (seen,) = data.read_model_facts(name, asked.as_of)
+    events = known_events(data, name, asked.as_of)
+    counts = {row.measure: row.measurement for row in seen.rows if not (row.window or row.subject)}
+    return LogPage(
+        model=name,
+        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
+        ranges=links_of(asked, "range", list(RANGES), span),
+        figures=tuple(_log_figures(rows, window)),
+        counts=tuple(
+            (
+                measure,
+                value_of(measure, result.value) if result.reason is None else f"({result.reason})",
+                definition_of(measure),
+            )
+            for measure, result in counts.items()
+        ),
+        events=tuple(
+            (
+                local_moment_words(event.in_log),
+                event.kind.replace("_", " "),
+                event.subject,
+                event.who,
+                event.why,
+            )
+            for event in events[:_MOST_EVENTS]
+        ),
+        left_out=max(0, len(events) - _MOST_EVENTS),
+    )
+
+
+def log_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+    """Kept rows behind the charts, the newest revision of each, and the figures of the log itself."""
+    *_, rows = _requested_log_rows(data, asked, name)
+    (seen,) = data.read_model_facts(name, asked.as_of)
+    return [*newest_revisions(rows), *((seen.as_of or 0, row) for row in seen.rows if not row.window)]
+
+
+def _requested_log_rows(
+    data: PageData, asked: PageRequest, name: str
+) -> tuple[ModelSpec, Window, str, list[Revision]]:
+    asked.refuse_unknown_parameters("window", "range")
+    spec, placed = spec_of(data, name), data.read_place(name, asked.as_of)
+    shortest = min(spec.windows, key=lambda each: each.length)
+    window = main_of(spec, asked.parse_choice("window", [each.name for each in spec.windows], shortest.name))
+    span = asked.parse_choice("range", list(RANGES), "90d" if window.length <= DAY else "all")
+    until = placed.as_of or 0
+    which = ChartedRows(
+        window=window.name,
+        after=until - RANGES[span] if RANGES[span] else 0,
+        until=until,
+        measures=[measure for measure, *_ in CHARTS],
+        subjects=("",),
+        as_of=asked.as_of,
+    )
+    return spec, window, span, data.read_revisions(name, which)
+
+
+def _log_figures(rows: Sequence[Revision], window: Window) -> Iterator[Figure]:
+    for measure, title, note in CHARTS:
+        series = [one for one in window_readings(rows, window, measure) if one.value is not None]
+        if series:
+            axis = time_axis(window.start_of(series[0].end), series[-1].end, window.zone)
+            yield draw_timeline(measure, series, window, axis, title=title, note=note, height=120)

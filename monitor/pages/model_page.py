@@ -1,0 +1,404 @@
+"""One model: what is said of it first, then how it went."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from monitor.alerts.alert_rules import ACCEPTED, Severity
+from monitor.alerts.model_standing import ModelFacts, judge_standing
+from monitor.charts.marks import LinePath, Mark, RuleLine
+from monitor.charts.scales import Axis, linear_axis
+from monitor.core.clock import DAY
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.measurement_row import MeasurementRow, Revision
+from monitor.measures.value_words import SIZES, value_of
+from monitor.pages.figures import Figure, LegendKey, draw_timeline, tick_label
+from monitor.pages.fleet_page import icon_of, main_of
+from monitor.pages.page_request import PageData, PageRequest, require_known_name
+from monitor.pages.period_words import local_moment_words, time_axis
+from monitor.pages.periods_page import CONSTANT, PeriodLine, periods_of
+from monitor.pages.window_readings import (
+    WindowReading,
+    enough_labelled,
+    line_points,
+    of_reference,
+    window_readings,
+)
+from monitor.records.reading import ModelTask
+from monitor.sentences.input_sentences import INDEX
+from monitor.sentences.known_measurements import KnownMeasurements, SentenceSection, readable_name
+from monitor.sentences.performance_sentences import best_estimate, missing_estimate_sentences, tells_constant
+from monitor.show.alert_tables import ShownAlert
+from monitor.show.model_status import verdict_of
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import REPLAYED, ChartedRows, HistoryEvent
+from monitor.windows.window_ends import Window
+
+RANGES = {"90d": 90 * DAY, "180d": 180 * DAY, "1y": 366 * DAY, "all": 0}
+MEASURES = {
+    ModelTask.BINARY: ("roc_auc", "accuracy", "recall", "precision", "brier_score", "profit"),
+    ModelTask.MULTICLASS: ("accuracy", "average_class_accuracy", "cohen_kappa_score", "log_loss"),
+    ModelTask.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "r2_score"),
+}
+BANDS = LegendKey("line", "limit", f"classical bands {SIZES[0]:g} and {SIZES[1]:g}")
+_MOST_EVENTS = 20
+_standing = lru_cache(maxsize=4)(judge_standing)  # of the same state of a model it is the same
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link of a row of links; `chosen`: what is shown now."""
+
+    text: str
+    href: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AlertLane:
+    """Alerts of a rule over time: (start, end, severity), 0 and 1 at the ends of the axis.
+
+    `told`: whether one of them called for somebody; the others are levels against the reference.
+    """
+
+    rule: str
+    spans: tuple[tuple[float, float, str], ...]
+    told: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOverview:
+    """Page of one model."""
+
+    model: str
+    verdict: str
+    icon: str
+    because: tuple[str, ...]
+    sections: tuple[SentenceSection, ...]
+    windows: tuple[PageLink, ...]
+    measures: tuple[PageLink, ...]
+    ranges: tuple[PageLink, ...]
+    figure: Figure | None
+    lanes: tuple[AlertLane, ...]
+    main: str
+    output: str
+    periods: tuple[PeriodLine, ...]
+    strip: Axis | None
+    others: tuple[Figure, ...]
+    unestimated: str
+    events: tuple[tuple[str, str, str], ...]
+    behind: str
+    replayed: str
+
+
+def spec_of(data: PageData, name: str) -> ModelSpec:
+    """Specification of a model.
+
+    Raises
+    ------
+    AddressError
+        404, with a suggestion.
+    """
+    specs = {spec.name: spec for spec in data.list_specs()}
+    return specs[require_known_name(name, list(specs), "model")]
+
+
+def model_overview(data: PageData, asked: PageRequest, name: str) -> ModelOverview:
+    """Page of one model."""
+    asked.refuse_unknown_parameters("window", "measure", "range")
+    spec = spec_of(data, name)
+    (seen,) = data.read_model_facts(name, asked.as_of)
+    one = _standing(seen)
+    window = main_of(spec, asked.parse_choice("window", [each.name for each in spec.windows], seen.window))
+    offered = _offered_measures(spec, seen)
+    measure = asked.parse_choice("measure", offered, seen.main)
+    span = asked.parse_choice(
+        "range", list(RANGES), "180d" if window.length <= DAY and window.step <= DAY else "all"
+    )
+    rows = _chart_rows(data, spec, seen, window, measure, span)
+    axis = _time_axis(seen, window, rows)
+    alerts = data.list_alerts(name, asked.as_of, ended=True)
+    known = KnownMeasurements(seen.rows, seen.window, seen.main)
+    estimate, main = best_estimate(known), seen.main
+    periods, strip = periods_of(data, asked, spec, seen)
+    if strip is None and estimate is not None and _has_value(estimate):
+        main = estimate.measure  # no label has come: what is estimated stands in the table of windows
+        periods, strip = periods_of(data, asked, spec, replace(seen, main=main))
+    figures = (
+        []
+        if axis is None
+        else list(_model_figures(rows, seen, window, axis, measure, _event_marks(data, seen, axis)))
+    )
+    return ModelOverview(
+        model=name,
+        verdict=verdict_of(one.need),
+        icon=icon_of(one),
+        because=one.because,
+        sections=one.sections,
+        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
+        measures=links_of(asked, "measure", offered, measure),
+        ranges=links_of(asked, "range", list(RANGES), span),
+        figure=figures[0] if _has_chart_line(rows, measure, estimate) else None,
+        lanes=() if axis is None else _alert_lanes(alerts, axis, seen.as_of or seen.now),
+        main=main,
+        output="Score" if spec.reading.has_score else "Prediction",
+        periods=periods,
+        strip=strip,
+        others=tuple(figures[1:]),
+        unestimated=next(missing_estimate_sentences(known), ""),
+        events=events_of(data, name, asked.as_of),
+        behind=_provenance_line(data, name, seen),
+        replayed=_replay_note(data, name, seen),
+    )
+
+
+def events_of(data: PageData, name: str, as_of: int | None) -> tuple[tuple[str, str, str], ...]:
+    """(When, what, to what, by whom, why) of what happened by a moment, the newest first; None: by now."""
+    return tuple(
+        (local_moment_words(event.in_log), event.words, _event_words(event))
+        for event in known_events(data, name, as_of)[:_MOST_EVENTS]
+    )
+
+
+def known_events(data: PageData, name: str, as_of: int | None) -> list[HistoryEvent]:
+    """What had happened by a moment, the newest first; None: by now."""
+    newest_first = sorted(data.read_events(name), key=lambda event: event.at)[::-1]
+    return [event for event in newest_first if as_of is None or event.at <= as_of]
+
+
+def _event_words(event: HistoryEvent) -> str:
+    accepted = event.acceptance if event.kind == ACCEPTED else None
+    until = None if accepted is None or accepted.withdrawn else accepted.until
+    parts = (event.subject, f"by {event.who}" if event.who else "", event.why)
+    return ", ".join(filter(None, (*parts, f"until {local_moment_words(until)}" if until else "")))
+
+
+def links_of(asked: PageRequest, name: str, values: Sequence[str], chosen: str) -> tuple[PageLink, ...]:
+    """Links to this page with each value of a parameter."""
+    return tuple(PageLink(value, asked.link_here(**{name: value}), value == chosen) for value in values)
+
+
+def _has_value(row: MeasurementRow) -> bool:
+    return row.measurement.value is not None
+
+
+def _has_chart_line(rows: Sequence[Revision], measure: str, estimate: MeasurementRow | None) -> bool:
+    """Whether the first chart has a line: of the measure, or, before labels come, of its estimate."""
+    names = {measure} if estimate is None else {measure, estimate.measure}
+    return any(row.measure in names and not row.subject and _has_value(row) for _, row in rows)
+
+
+def _offered_measures(spec: ModelSpec, seen: ModelFacts) -> list[str]:
+    """Measures that have a value, the main one first."""
+    known = {row.measure for row in seen.rows if row.of_whole and _has_value(row)}
+    return [seen.main, *(name for name in MEASURES[spec.reading.task] if name in known and name != seen.main)]
+
+
+def _chart_rows(
+    data: PageData, spec: ModelSpec, seen: ModelFacts, window: Window, measure: str, span: str
+) -> list[Revision]:
+    """Rows of the charts of a window: performance, and the shift of what comes out."""
+    until = seen.as_of or 0
+    estimate = best_estimate(KnownMeasurements(seen.rows, seen.window, seen.main))
+    guessed = [] if estimate is None else [estimate.measure, BY_NAME[estimate.measure].estimates]
+    names = [measure, seen.main, *guessed, "brier_score", *CONSTANT]
+    output = "score" if spec.reading.has_score else "prediction"
+    which = ChartedRows(
+        window=window.name,
+        after=until - RANGES[span] if RANGES[span] else 0,
+        until=until,
+        measures=[*names, INDEX, f"{INDEX}_critical"],
+        subjects=("", output),
+        against=("",),
+        as_of=seen.as_of,
+        newest=True,
+    )
+    return data.read_revisions(spec.name, which)
+
+
+def _time_axis(seen: ModelFacts, window: Window, rows: Sequence[Revision]) -> Axis | None:
+    """Axis of time of all charts; None: there is nothing to draw."""
+    if not rows or seen.as_of is None:
+        return None
+    start = window.start_of(min(row.window_end for _, row in rows))
+    return time_axis(start, max(seen.as_of, *(row.window_end for _, row in rows)), window.zone)
+
+
+def _model_figures(
+    rows: Sequence[Revision],
+    seen: ModelFacts,
+    window: Window,
+    axis: Axis,
+    measure: str,
+    marks: Sequence[Mark],
+) -> Iterator[Figure]:
+    """The chart of the chosen measure, and the others."""
+    by_measure: dict[str, list[Revision]] = {}
+    for pair in rows:
+        by_measure.setdefault(pair[1].measure, []).append(pair)
+
+    def known(name: str, subject: str = "") -> list[WindowReading]:
+        return window_readings(by_measure.get(name, ()), window, name, subject)
+
+    chosen, estimate = known(measure), best_estimate(KnownMeasurements(seen.rows, seen.window, seen.main))
+    guess = [] if estimate is None else known(estimate.measure)
+    real = [] if estimate is None else known(BY_NAME[estimate.measure].estimates)
+    if not _any_value(chosen) and _any_value(guess) and estimate is not None:
+        note = "no label has come yet: estimated from the model's own outputs"
+        yield draw_timeline(estimate.measure, guess, window, axis, marks=marks, note=note)
+    else:
+        reference = of_reference(seen.rows, measure)
+        yield draw_timeline(measure, chosen, window, axis, reference=reference, marks=marks)
+    right, always = map(known, CONSTANT)
+    if _any_value(right) and _any_value(always):
+        yield add_second_line(
+            draw_timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
+            "accuracy",
+            constant_line(always, window),
+            LegendKey("line", "second", "always saying the more frequent class"),
+            "is it better than a constant answer?",
+            [value_of("accuracy", one.value) for one in align_readings(right, always)],
+        )
+    brier = known("brier_score")
+    if _any_value(brier) and measure != "brier_score":
+        of = of_reference(seen.rows, "brier_score")
+        note = "error of the probabilities: lower is better"
+        yield draw_timeline(
+            "brier_score", brier, window, axis, reference=of, height=120, title="Brier score", note=note
+        )
+    if _any_value(guess) and _any_value(real):
+        name = real[0].row.measure
+        yield add_second_line(
+            draw_timeline(name, real, window, axis, height=120, title="Before labels arrive"),
+            name,
+            line_points(guess, window),
+            LegendKey("line", "estimate", "estimated from scores alone"),
+            "the estimate is known at the window's end; labels follow",
+            [value_of(name, one.value) for one in align_readings(real, guess)],
+        )
+    yield from _shift_figures(known, window, axis)
+
+
+def _any_value(series: Sequence[WindowReading]) -> bool:
+    return any(one.value is not None for one in series)
+
+
+def constant_line(always: Sequence[WindowReading], window: Window) -> list[tuple[float, float | None]]:
+    """What a constant answer reaches, by as many labels as a line of the model itself is drawn of."""
+    return line_points(
+        [one for one in enough_labelled(always) if tells_constant(one.row.measurement)], window
+    )
+
+
+def season_words(spec: ModelSpec) -> str:
+    """What the season is, which pages do not draw; empty: there is none."""
+    told = f"The season is the same phase of earlier {spec.season}s."
+    return f"{told} What is drawn is against the reference." if spec.season else ""
+
+
+def align_readings(one: Sequence[WindowReading], other: Sequence[WindowReading]) -> list[WindowReading]:
+    """The other readings of the same windows, the own one where there is none."""
+    there = {each.end: each for each in other}
+    return [there.get(each.end, each) for each in one]
+
+
+def add_second_line(
+    figure: Figure,
+    measure: str,
+    points: Sequence[tuple[float, float | None]],
+    key: LegendKey,
+    note: str,
+    cells: Sequence[str],
+    limits: Sequence[float] = (),
+) -> Figure:
+    """A figure of a measure with another line beside, and limits that its axis holds."""
+    levels = [y for _, y in points if y is not None]
+    levels += [figure.plot.y.low, figure.plot.y.high, *limits]
+    axis = linear_axis(levels, label=tick_label(measure))
+    return replace(
+        figure,
+        plot=replace(figure.plot, y=axis, marks=(*figure.plot.marks, LinePath(points, key.kind))),
+        note=note,
+        legend=(*figure.legend, key),
+        columns=(*figure.columns, key.text),
+        rows=tuple((*row, cell) for row, cell in zip(figure.rows, cells, strict=True)),
+    )
+
+
+def _shift_figures(
+    known: Callable[[str, str], list[WindowReading]], window: Window, axis: Axis
+) -> Iterator[Figure]:
+    """How far the score, or the prediction, has moved."""
+    for subject in ("score", "prediction"):
+        index = known(INDEX, subject)
+        if not any(one.value is not None for one in index):
+            continue
+        critical = known(f"{INDEX}_critical", subject)
+        limits = [RuleLine(size, "y", "limit") for size in SIZES]
+        title, note = (
+            f"Shift of the {subject}",
+            "against the reference; above both lines it is real and large",
+        )
+        figure = draw_timeline(INDEX, index, window, axis, height=120, title=title, marks=limits, note=note)
+        key = LegendKey("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
+        cells = [value_of(INDEX, one.value) for one in align_readings(index, critical)]
+        figure = add_second_line(figure, INDEX, line_points(critical, window), key, note, cells, SIZES)
+        yield replace(figure, legend=(*figure.legend, BANDS))
+        return
+
+
+def _event_marks(data: PageData, seen: ModelFacts, axis: Axis) -> list[Mark]:
+    """Versions and decisions on the axis of time."""
+    told = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
+    first = axis.low + (axis.high - axis.low) / 50
+    known = max(int(axis.high), seen.as_of or 0)
+    events = [one for one in data.read_events(seen.model) if one.kind in told and one.at <= known]
+    return [
+        RuleLine(float(event.in_log), "x", "now", told[event.kind].format(readable_name(event.subject)))
+        for event in [one for one in events if one.words != "withdrawn"][-12:]
+        if first < event.in_log <= axis.high
+    ]
+
+
+def _alert_lanes(alerts: Sequence[ShownAlert], axis: Axis, until: int) -> tuple[AlertLane, ...]:
+    """When alerts fired, a lane a rule, those that fire most recently first."""
+    lanes: dict[str, list[tuple[float, float, str]]] = {}
+    for shown in sorted(alerts, key=lambda one: -(one.alert.resolved_at or until)):
+        alert = shown.alert
+        end = alert.resolved_at or until
+        if alert.fired_at is None or end < axis.low or alert.fired_at > axis.high:
+            continue
+        span = (
+            axis.axis_position(float(alert.fired_at)),
+            axis.axis_position(float(end)),
+            alert.severity.value,
+        )
+        lanes.setdefault(alert.series.rule, []).append(span)
+    return tuple(
+        AlertLane(rule, tuple(spans), any(severity != Severity.INFO for _, _, severity in spans))
+        for rule, spans in lanes.items()
+    )
+
+
+def _provenance_line(data: PageData, name: str, seen: ModelFacts) -> str:
+    """What stands behind the numbers, in a line."""
+    if seen.as_of is None:
+        return ""
+    kept = data.read_provenance(name, seen.as_of)
+    if kept is None:
+        return ""
+    reference = f" · reference {kept.reference[:16]}" if kept.reference else ""
+    return f"monitor {kept.code} · configuration {kept.config[:16]} · grids {kept.grid[:16]}{reference}"
+
+
+def _replay_note(data: PageData, name: str, seen: ModelFacts) -> str:
+    """That what is shown was measured afterwards; empty: it was not."""
+    replays = [event.at for event in data.read_events(name) if event.kind == REPLAYED]
+    until = max(replays, default=0)
+    if seen.as_of is None or until < seen.as_of:
+        return ""
+    until = until if seen.replay_until is None else seen.as_of
+    return (
+        f"A replay measured all up to {local_moment_words(until)} afterwards: what alerts say, nobody "
+        "was told then."
+    )

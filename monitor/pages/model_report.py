@@ -1,0 +1,303 @@
+"""The report of a model: the same templates as the pages, in one file without script, links and requests."""
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from monitor.alerts.alert_rules import Severity
+from monitor.alerts.lifecycle import Alert, EndReason
+from monitor.alerts.model_standing import ModelFacts
+from monitor.config.fault_words import quote_names
+from monitor.core.clock import to_iso
+from monitor.core.errors import AddressError
+from monitor.measures.measurement_comparison import REFERENCE
+from monitor.measures.measurement_row import Revision, newest_revisions
+from monitor.measures.value_words import with_interval
+from monitor.pages.alert_lists import is_about, is_active_in_span, listed_alerts, rules_of
+from monitor.pages.model_page import ModelOverview, events_of, model_overview, spec_of
+from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.page_templates import page_frame, read_asset, render_template, sheet_markup
+from monitor.pages.period_words import local_moment_words, period_words
+from monitor.pages.window.headline_tiles import TILES, headline_rows
+from monitor.pages.window.window_page import window_page
+from monitor.sentences import input_sentences, performance_sentences
+from monitor.sentences.known_measurements import (
+    KnownMeasurements,
+    SentenceSection,
+    capitalize_first,
+    few_names,
+    filled_sections,
+    readable_name,
+)
+from monitor.sentences.reason_words import OF_THE_PAST
+from monitor.show.alert_tables import ShownAlert
+from monitor.show.plain_rows import as_json
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window, nominal_length
+
+_FAR = 1 << 62
+_MOST = 8  # alerts that a sentence names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOpening:
+    """What a report says first: its period, and what is known of that alone."""
+
+    model: str
+    period: str
+    sections: Sequence[SentenceSection]
+    # (measure, kept by then, kept by now); empty: nothing was kept since; None: nothing is asked of then.
+    since: Sequence[tuple[str, str, str]] | None
+    # how the model stands at the end of what is known, of a period that is over since long; empty: the period
+    # is its newest.
+    today: str
+
+
+def report_html(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
+    """HTML of a report; the same store and the same moment give the same bytes.
+
+    Parameters
+    ----------
+    window, end
+        the period that it is about; None: that of the model's rules, the newest one that was measured.
+    as_of
+        None: the model's last cycle.
+
+    Raises
+    ------
+    AddressError
+        if there is no such model or window, or none that ended then was measured.
+    """
+    asked, of, last, seen = _report_period(data, model, window, end, as_of)
+    part = PageRequest(("models", model), {**asked, "window": of.name})
+    counted = {"window": of.name, "end": to_iso(last)}
+    if as_of is not None:
+        counted |= asked
+    spec, span, period = spec_of(data, model), (of.start_of(last), last), period_words(of, last)
+    alerts = data.list_alerts(model, as_of, ended=True)  # with what was decided of them since the last cycle
+    rows = _period_rows(data, model, of, last, PageRequest((), asked).as_of)
+    in_segments = _period_rows(data, model, of, last, PageRequest((), asked).as_of, measure=seen.main)
+    opening = filled_sections(_period_sections(seen, [*rows, *in_segments], alerts, of, last))
+    since = (
+        None
+        if as_of is None
+        else _changed_figures(spec, seen.main, rows, _period_rows(data, model, of, last, None), of.zone)
+    )
+    now = replace(model_overview(data, part, model), events=events_of(data, model, as_of))
+    parts = {
+        "opening": ReportOpening(
+            model=model,
+            period=period,
+            sections=opening,
+            since=since,
+            today=_today_line(now, seen, of) if _is_over(data, model, of, last, seen) else "",
+        ),
+        "overview": replace(now, sections=tuple(one for one in now.sections if one not in opening)),
+        "window": window_page(data, PageRequest(("models", model, "performance"), counted), model),
+        "alerts": replace(
+            listed_alerts(alerts, PageRequest(()), model, span, zone=of.zone),
+            period=period,
+            rules=rules_of(data, model),
+        ),
+    }
+    around = page_frame(data, part, (model,))
+    digest = b64encode(hashlib.sha256(read_asset("pages.css")).digest()).decode()
+    return render_template(
+        "report",
+        parts=parts,
+        frame=replace(
+            around, title=f"{model}, {period}", banner="", json="", tabs=(), crumbs=(), report=True
+        ),
+        link=part.link_to,
+        sheet=sheet_markup(),
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'",
+    )
+
+
+def _is_over(data: PageData, model: str, of: Window, last: int, seen: ModelFacts) -> bool:
+    """Whether a later period of the kind was measured."""
+    which = ChartedRows(
+        window=of.name, after=last, until=_FAR, measures=("records",), subjects=("",), as_of=seen.as_of
+    )
+    return bool(data.read_revisions(model, which))
+
+
+def _today_line(now: ModelOverview, seen: ModelFacts, of: Window) -> str:
+    """How a model stands long after the period, in a line."""
+    more = f" (and {len(now.because) - 1} more)" if len(now.because) > 1 else ""
+    return f"{local_moment_words(seen.as_of or seen.now, of.zone)}: {now.verdict}. {now.because[0]}{more}"
+
+
+def report_rows(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
+    """Rows of the period of a report, as `monitor show --format json` prints them."""
+    asked, of, last, _ = _report_period(data, model, window, end, as_of)
+    return as_json(
+        [
+            (model, kept, row)
+            for kept, row in _period_rows(data, model, of, last, PageRequest((), asked).as_of)
+        ]
+    )
+
+
+def report_file(data: PageData, asked: PageRequest, name: str) -> str:
+    """The report that an address asks for."""
+    return report_html(data, *_of_address(data, asked, name))
+
+
+def report_plain(data: PageData, asked: PageRequest, name: str) -> str:
+    """Rows of the report that an address asks for."""
+    return report_rows(data, *_of_address(data, asked, name))
+
+
+def _of_address(
+    data: PageData, asked: PageRequest, name: str
+) -> tuple[str, str | None, int | None, int | None]:
+    asked.refuse_unknown_parameters("window", "end")
+    return spec_of(data, name).name, asked.query.get("window"), asked.parse_moment("end"), asked.as_of
+
+
+def _period_rows(
+    data: PageData, model: str, of: Window, last: int, as_of: int | None, measure: str | None = None
+) -> list[Revision]:
+    """Rows of a period as they were known at a moment (None: now); of a measure alone those of segments."""
+    which = ChartedRows(window=of.name, after=last - 1, until=last, as_of=as_of, details=True)
+    if measure is None:
+        return newest_revisions(data.read_revisions(model, which))
+    of_all = data.read_revisions(model, replace(which, measures=(measure,), segment=None))
+    return newest_revisions([each for each in of_all if each[1].segment])
+
+
+def _period_sections(
+    seen: ModelFacts, rows: Sequence[Revision], alerts: Sequence[ShownAlert], of: Window, last: int
+) -> Iterator[tuple[str, Iterator[str]]]:
+    """What is said of a period, by title."""
+    known = KnownMeasurements([row for _, row in rows], of.name, seen.main)
+    unsettled = f"{capitalize_first(period_words(of, last))} has not settled yet"
+    yield "alerts", _alert_lines(alerts, of.start_of(last), last, of.zone)
+    yield (
+        "performance",
+        performance_sentences.performance_sentences(known, labels=seen.labels, unsettled=unsettled),
+    )
+    yield "inputs", input_sentences.input_sentences(known)
+    faulty = known.feature_rows("missing_rate", REFERENCE)  # longer windows may keep no comparison of theirs
+    yield "data", input_sentences.faulty_values(known) if faulty else input_sentences.out_of_range(known)
+
+
+def _alert_lines(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
+    """Which alerts were told, ended or stood in a period, or are of its days; of some how many."""
+    there = [
+        (shown.alert, shown.alert.fired_at, shown.alert.resolved_at or _FAR)
+        for shown in alerts
+        if shown.alert.fired_at is not None and is_active_in_span(shown.alert, (start, last))
+    ]
+    there.sort(key=lambda each: (each[1], str(each[0].series)))
+    told = [each for each in there if each[0].severity is not Severity.INFO]
+    new = [
+        f"{_alert_name_of(one)} ({one.severity}, {local_moment_words(at, zone)})"
+        for one, at, _ in told
+        if at >= start
+    ]
+    past = [
+        (one, f"{_alert_name_of(one)} ({local_moment_words(end, zone)})")
+        for one, _, end in told
+        if end < last
+    ]
+    ended = [text for one, text in past if one.ended is not EndReason.USUAL]
+    usual = [text for one, text in past if one.ended is EndReason.USUAL]
+    stayed = [_alert_name_of(one) for one, at, end in told if at < start and end >= last]
+    later = [
+        f"{_alert_name_of(shown.alert)} ({shown.alert.severity}, "
+        f"{local_moment_words(shown.alert.fired_at, zone)})"
+        for shown in alerts
+        if shown.alert.fired_at is not None
+        and shown.alert.fired_at >= last
+        and shown.alert.severity is not Severity.INFO
+        and is_about(shown.alert, (start, last))
+    ]
+    yield f"Told: {few_names(new, _MOST)}" if new else "No alert that calls for somebody was told"
+    if later:
+        yield f"Told after it, of days in it: {few_names(later, _MOST)}"
+    if ended:
+        yield f"Ended: {few_names(ended, _MOST)}"
+    if usual:
+        yield f"Still there, but expected by now, and no longer told: {few_names(usual, _MOST)}"
+    if stayed:
+        yield f"Stood all through: {few_names(stayed, _MOST)}"
+    quiet = [(at, end) for one, at, end in there if one.severity is Severity.INFO]
+    if quiet:
+        first, over = sum(at >= start for at, _ in quiet), sum(end < last for _, end in quiet)
+        yield f"For information alone: {first} fired, {over} ended"
+
+
+def _alert_name_of(alert: Alert) -> str:
+    of = (alert.series.version, alert.series.segment, alert.series.subject)
+    place = " of ".join(readable_name(part) for part in of if part and not part.endswith("*"))
+    return f"{readable_name(alert.series.rule)} of {place}" if place else readable_name(alert.series.rule)
+
+
+def _changed_figures(
+    spec: ModelSpec, main: str, then: Sequence[Revision], now: Sequence[Revision], zone: str
+) -> list[tuple[str, str, str]]:
+    """What was known then beside what is known now, a figure a line; empty: it is the same."""
+    before, after = (_headline_words(spec, main, rows, zone) for rows in (then, now))
+    if before == after:
+        return []
+    return [(name, before.get(name, "–"), after.get(name, "–")) for name in {**after, **before}]
+
+
+def _headline_words(spec: ModelSpec, main: str, rows: Sequence[Revision], zone: str) -> dict[str, str]:
+    """Headlines in words, each with its truth, its n and the day on which it was kept."""
+    kept = headline_rows(rows)
+    names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in kept]
+    return {
+        name: f"{with_interval(name, row.measurement)}; {row.truth} of {row.measurement.n:,}, kept "
+        f"{local_moment_words(moment, zone)}"
+        for name in names
+        for moment, row in [kept[name]]
+    }
+
+
+def _report_period(
+    data: PageData, model: str, window: str | None, end: int | None, as_of: int | None
+) -> tuple[Mapping[str, str], Window, int, ModelFacts]:
+    """Moment, window and end of a report, and what was known of the model then."""
+    spec = spec_of(data, model)
+    (seen,) = data.read_model_facts(model, as_of)
+    if seen.as_of is None:
+        raise AddressError(f'model "{model}": no cycle has run yet, so there is nothing to report', 404)
+    moment = seen.as_of if as_of is None else as_of
+    names = [each.name for each in spec.windows]
+    if window and window not in names and _is_a_window(window):
+        have = f'{quote_names(names)}; the configuration gives another: windows = [..., "{window}"]'
+        raise AddressError(f'model "{model}": no window "{window}": there are {have}')
+    name = PageRequest((), {"window": window} if window else {}).parse_choice("window", names, seen.window)
+    of = next(each for each in spec.windows if each.name == name)
+    until = _FAR if end is None else end
+    which = ChartedRows(
+        window=name, after=0, until=until, measures=("records",), subjects=("",), as_of=moment
+    )
+    rows = data.read_revisions(model, which)
+    ends = [row.window_end for _, row in rows]
+    if not ends or (end is not None and end not in ends):
+        given = "" if end is None else f" that ends {to_iso(end)}"
+        later = (
+            data.read_revisions(model, replace(which, after=until - 1, as_of=None)) if end is not None else []
+        )
+        last = ", ".join(to_iso(one) for one in sorted(set(ends))[-3:])
+        hint = f"the last before it end {last}" if last else OF_THE_PAST
+        if later:
+            hint = f"it was first on {to_iso(min(kept for kept, _ in later))}"
+        raise AddressError(
+            f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}; {hint}', 404
+        )
+    return {"as_of": to_iso(moment)}, of, end or max(ends), seen
+
+
+def _is_a_window(text: str) -> bool:
+    try:
+        nominal_length(text)
+    except ValueError:
+        return False
+    return True

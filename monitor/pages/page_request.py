@@ -1,0 +1,243 @@
+"""What a page asks of the store, and what an address asks of a page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from monitor.alerts.alert_links import page_address
+from monitor.alerts.model_standing import ModelFacts
+from monitor.config.fault_words import did_you_mean, quote_names, quote_value
+from monitor.core.array_types import Ints
+from monitor.core.change import Change
+from monitor.core.clock import from_iso
+from monitor.core.errors import AddressError
+from monitor.measures.measurement_row import Revision
+from monitor.records.counting import Counting
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.records.reference import Reference
+from monitor.show.alert_tables import ShownAlert
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
+from monitor.states.strata import Strata
+
+KEPT = ("run", "as_of")  # parameters that links to other pages keep
+# Pages reckon months before and after a moment that they are asked about: these must be dates, too.
+_EARLIEST, _LATEST = from_iso("1900-01-01"), from_iso("3000-01-01")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedWindow:
+    """Counts of one part of a window as they are now."""
+
+    counting: Counting
+    strata: Strata  # the whole, versions, segments
+    reference: Reference | None  # on the same grids; None: there is none
+    # that were added up, by start: the newest of them, at most as many as are held at once.
+    panes: Mapping[int, PanePart]
+    lost: int  # how many others there are, which were counted on other grids
+
+
+@dataclass(frozen=True, slots=True)
+class ChartedDay:
+    """A value of one day, and the band that was expected of such a day."""
+
+    day: int  # days since 1970-01-01 of its date where the model is
+    start: int
+    end: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlace:
+    """Where a model is: its last cycle (None: none ran), the window that rules judge, its main measure."""
+
+    as_of: int | None
+    window: str
+    main: str
+
+
+MOST_PANES = 1_500  # that a page holds in memory at once
+
+
+class PageSurroundings(Protocol):
+    """What surrounds every page, and needs no store."""
+
+    @property
+    def run(self) -> str:
+        """History that is shown."""
+        ...
+
+    @property
+    def probes(self) -> bool:
+        """Whether /metrics, /healthz and /readyz are served beside the pages."""
+        ...
+
+    def page_moment(self) -> int:
+        """The moment at which the page is made."""
+        ...
+
+    def list_specs(self) -> Sequence[ModelSpec]:
+        """Models as they are configured."""
+        ...
+
+
+class PageData(PageSurroundings, Protocol):
+    """The store of one run, as pages see it. Moments are microseconds; `as_of` None: now."""
+
+    def read_model_facts(self, model: str | None, as_of: int | None) -> list[ModelFacts]:
+        """What is known of one model or of all: what `monitor status` goes by."""
+        ...
+
+    def read_place(self, model: str, as_of: int | None) -> ModelPlace:
+        """What `seen` says first, without reading what was measured."""
+        ...
+
+    def read_revisions(self, model: str, which: ChartedRows) -> list[Revision]:
+        """(as of, row) of all kept revisions of a window's ends, by end and as of."""
+        ...
+
+    def read_values(
+        self, model: str, which: ChartedRows
+    ) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
+        """Newest values alone of the same rows, against nothing: by (measure, subject), then by end."""
+        ...
+
+    def count_window(self, spec: ModelSpec, start: int, end: int, part: PaneHalf) -> CountedWindow:
+        """Counts of a part of all panes between two moments, as they are now."""
+        ...
+
+    def count_spans(
+        self, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
+    ) -> list[Ints | None]:
+        """Counts of a block of the records between each two of the bounds; None: no pane is there.
+
+        Parameters
+        ----------
+        counted
+            records of a window: its panes are not read again.
+        """
+        ...
+
+    def days_of_change(
+        self, spec: ModelSpec, of: tuple[str, str], change: Change, span: tuple[int, int]
+    ) -> list[ChartedDay]:
+        """Days about a change, each as it was judged; none: it is not known any more.
+
+        Parameters
+        ----------
+        of
+            subject and segment, as rows name them; of the whole the segment is empty.
+        span
+            when its alert fired; the moment by which the days were judged that are told.
+        """
+        ...
+
+    def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
+        """Alerts that are pending or firing, `ended`: those that are over too."""
+        ...
+
+    def read_events(self, model: str) -> list[HistoryEvent]:
+        """What happened to the history of a model."""
+        ...
+
+    def read_provenance(self, model: str, as_of: int) -> Provenance | None:
+        """What stood behind the measurements of a cycle."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What an address asks for."""
+
+    path: tuple[str, ...]  # parts between the slashes, decoded, without ".json"
+    query: Mapping[str, str] = field(default_factory=dict)  # parameters, each once
+
+    def refuse_unknown_parameters(self, *names: str) -> None:
+        """Refuse parameters that the page does not know.
+
+        Raises
+        ------
+        AddressError
+            which names those that it knows.
+        """
+        known = (*KEPT, *names)
+        for name in self.query:
+            if name not in known:
+                meant = did_you_mean(name, known)
+                raise AddressError(
+                    f"no parameter {quote_value(name)}: this page has {quote_names(known)}{meant}"
+                )
+
+    def parse_choice(self, name: str, allowed: Sequence[str], default: str) -> str:
+        """Value of a parameter that has few.
+
+        Raises
+        ------
+        AddressError
+            which names them.
+        """
+        value = self.query.get(name, default)
+        if value not in allowed and value != default:
+            known = quote_names(allowed or [default])
+            raise AddressError(
+                f"{name} is one of {known}: got {quote_value(value)}{did_you_mean(value, allowed)}"
+            )
+        return value
+
+    def parse_moment(self, name: str) -> int | None:
+        """Moment of a parameter in microseconds; None: it is not given.
+
+        Raises
+        ------
+        AddressError
+            if it is no date or time, or lies beyond what a page reckons with.
+        """
+        text = self.query.get(name)
+        if not text:
+            return None
+        try:
+            moment = from_iso(text.replace(" ", "+"))  # a plus sign of a query means a space
+        except ValueError:
+            example = "2013-08-15 or 2013-08-15T06:00Z"
+            raise AddressError(f"{name} is a date or time as in {example}: got {quote_value(text)}") from None
+        if not _EARLIEST <= moment < _LATEST:
+            raise AddressError(f"{name} lies in the years from 1900 to 2999: got {quote_value(text)}")
+        return moment
+
+    @property
+    def as_of(self) -> int | None:
+        """Moment of which is told what was known then; None: now."""
+        return self.parse_moment("as_of")
+
+    def link_to(self, *path: str, **changed: str | int | None) -> str:
+        """Address of another page of the same run and moment."""
+        kept = {name: self.query.get(name) for name in KEPT}
+        return page_address(path, {**kept, **changed})
+
+    def link_here(self, **changed: str | int | None) -> str:
+        """Address of this page with some parameters changed; None leaves one out."""
+        return page_address(self.path, {**self.query, **changed})
+
+
+def require_known_name(name: str, names: Sequence[str], what: str) -> str:
+    """A name that is known.
+
+    Raises
+    ------
+    AddressError
+        404, with a suggestion.
+    """
+    if name not in names:
+        there = quote_names(names[:8]) or "none"
+        raise AddressError(
+            f"there is no {what} {quote_value(name)}: there is {there}{did_you_mean(name, names)}", 404
+        )
+    return name
+
+
+def zone_of(data: PageSurroundings, model: str) -> str:
+    """Time zone of a model's windows; of no model UTC."""
+    zones = (spec.windows[0].zone for spec in data.list_specs() if spec.name == model and spec.windows)
+    return next(zones, "UTC")

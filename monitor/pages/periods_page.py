@@ -1,0 +1,160 @@
+"""Windows one by one, the newest first: a row a window, each with its main measure's interval."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from monitor.alerts.model_standing import ModelFacts
+from monitor.charts.scales import Axis, AxisTick
+from monitor.core.clock import DAY, to_iso
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision, newest_revisions
+from monitor.measures.value_words import SIZES, bounds_of, certainty_words, value_of
+from monitor.pages.fleet_page import SIGNS, main_of, missing_of, row_value_words
+from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.period_words import period_words
+from monitor.pages.window_readings import REFERENCE, of_reference
+from monitor.sentences.input_sentences import INDEX
+from monitor.sentences.performance_sentences import tells_constant
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window
+
+CONSTANT = ("accuracy", "majority_accuracy")
+_CRITICAL = f"{INDEX}_critical"
+_MOST_MONTHS, _MOST_FEATURES = 24, 2
+Shifts = Mapping[tuple[str, str], Mapping[int, float | None]]
+"""Newest values by (measure, subject), then by end: of 300 features a fifth of what their rows cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodLine:
+    """A window in the table of windows, in words."""
+
+    name: str
+    href: str
+    records: str
+    labels: str
+    value: str
+    bounds: str
+    sure: str
+    interval: tuple[float, float, float] | None
+    final: bool
+    constant: str
+    shift: str
+    critical: str
+    missing: str
+    moved: str
+    most: tuple[tuple[str, str, str], ...]
+    truth: str
+    revisions: int
+
+
+def period_window(spec: ModelSpec, seen: ModelFacts) -> Window:
+    """Window of the table: calendar months if the model has them, else the one that rules judge."""
+    calendar = [window for window in spec.windows if window.name == "month"]
+    return calendar[0] if calendar else main_of(spec, seen.window)
+
+
+def periods_of(
+    data: PageData, asked: PageRequest, spec: ModelSpec, seen: ModelFacts
+) -> tuple[tuple[PeriodLine, ...], Axis | None]:
+    """The table of windows, the newest first, and the axis that their intervals share."""
+    if seen.as_of is None:
+        return (), None
+    window = period_window(spec, seen)
+    ends = window.kept_ends(seen.as_of - 3 * 366 * DAY, seen.as_of)[: 60 * _MOST_MONTHS]
+    if not window.calendar:  # windows that overlap say the same again
+        ends = [end for end in ends if (ends[0] - end) % max(window.length, window.step) == 0]
+    ends = ends[:_MOST_MONTHS]
+    names = [seen.main, "records", "coverage", *CONSTANT, INDEX, _CRITICAL, "missing_rate"]
+    if not ends:
+        return (), None
+    which = ChartedRows(
+        window=window.name,
+        after=ends[-1] - 1,
+        until=ends[0],
+        measures=names,
+        subjects=("", "score", "prediction"),
+        against=("", REFERENCE),
+        as_of=seen.as_of,
+    )
+    rows = data.read_revisions(spec.name, which)
+    shifts = data.read_values(spec.name, replace(which, measures=(INDEX, _CRITICAL), subjects=None))
+    by_end: dict[int, list[Revision]] = {end: [] for end in ends}
+    for as_of, row in rows:
+        by_end.get(row.window_end, []).append((as_of, row))
+    periods = tuple(_period_line(asked, window, end, of, shifts, seen) for end, of in by_end.items() if of)
+    bounds = [part for one in periods if one.interval for part in (one.interval[0], one.interval[2])]
+    reference = of_reference(seen.rows, seen.main)
+    if not bounds:
+        return periods, None
+    levels = [*bounds, *([] if reference is None else [reference[0]])]
+    room = (max(levels) - min(levels)) / 20 or 1e-6
+    ticks = () if reference is None else (AxisTick(reference[0], "reference"),)
+    return periods, Axis(min(levels) - room, max(levels) + room, ticks)
+
+
+def _period_line(
+    asked: PageRequest, window: Window, end: int, rows: Sequence[Revision], shifts: Shifts, seen: ModelFacts
+) -> PeriodLine:
+    """One window in words."""
+    known = {(row.measure, row.subject, row.against): row for _, row in _by_truth(newest_revisions(rows))}
+    main = known.get((seen.main, "", ""))
+    step = known.get((seen.main, "", REFERENCE))
+    right, always = (known.get((name, "", "")) for name in CONSTANT)
+    subject = "score" if (INDEX, "score", "") in known else "prediction"
+    shift, critical = (known.get((name, subject, "")) for name in (INDEX, _CRITICAL))
+    features = {
+        name: by_end[end] or 0.0
+        for (measure, name), by_end in shifts.items()
+        if measure == INDEX and name.startswith("feature:") and end in by_end
+    }
+    limits = {name: shifts.get((_CRITICAL, name), {}) for name in features}
+    large = {
+        name: value
+        for name, value in features.items()
+        if value >= SIZES[0] and end in limits[name] and value > (limits[name][end] or 0.0)
+    }
+    most = sorted(large, key=lambda name: -large[name])[:_MOST_FEATURES]
+    result = None if main is None else main.measurement
+    interval = None if result is None else result.interval
+    records, coverage = known.get(("records", "", "")), known.get(("coverage", "", ""))
+    return PeriodLine(
+        name=period_words(window, end),
+        href=asked.link_to("models", seen.model, "performance", window=window.name, end=to_iso(end)),
+        records="" if records is None else row_value_words(records),
+        labels="" if coverage is None else row_value_words(coverage),
+        value="" if main is None else row_value_words(main) or f"({main.measurement.reason})",
+        bounds="" if result is None else bounds_of(seen.main, interval),
+        sure="" if step is None else SIGNS.get(certainty_words(seen.main, step.measurement), ""),
+        interval=None if interval is None or result is None or result.value is None
+        else (interval.lower, result.value, interval.upper),
+        final=main is not None and main.truth is LabelTruth.SETTLED,
+        constant="" if right is None else _beside_constant(right, always),
+        shift="" if shift is None else row_value_words(shift),
+        critical="" if critical is None else row_value_words(critical),
+        missing=missing_of(known.get(("missing_rate", subject, ""))),
+        moved=f"{len(large)} of {len(features)}" if features else "",
+        most=tuple(
+            (
+                one := name.removeprefix("feature:"),
+                value_of(INDEX, large[name]),
+                asked.link_to("models", seen.model, "feature", name=one, window=window.name, end=to_iso(end)),
+            )
+            for name in most
+        ),
+        truth="" if main is None else str(main.truth),
+        revisions=len({as_of for as_of, row in rows if row.measure == seen.main and not row.against}),
+    )  # fmt: skip
+
+
+def _beside_constant(right: MeasurementRow, always: MeasurementRow | None) -> str:
+    """Accuracy, and in brackets that of always giving the most frequent answer, where labels tell it."""
+    if always is None or not row_value_words(right) or not tells_constant(always.measurement):
+        return row_value_words(right)
+    return f"{row_value_words(right)} ({row_value_words(always)})"
+
+
+def _by_truth(rows: Sequence[Revision]) -> list[Revision]:
+    """Rows such that of one measure the best truth comes last: settled after nowcast after provisional."""
+    order = {LabelTruth.NONE: 0, LabelTruth.PROVISIONAL: 1, LabelTruth.NOWCAST: 2, LabelTruth.SETTLED: 3}
+    return sorted(rows, key=lambda pair: (pair[1].measurement.value is not None, order[pair[1].truth]))

@@ -1,0 +1,242 @@
+"""Control and treatment by week, their difference with its always-valid band, the challenger by window."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from monitor.charts.marks import IntervalWhiskers, Kind, LinePath, Mark, PointDots, RuleLine
+from monitor.charts.plot import Plot
+from monitor.charts.scales import Axis, linear_axis
+from monitor.core.clock import DAY, from_iso
+from monitor.core.measurement import DetailTable
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, Revision, newest_revisions
+from monitor.measures.statistics.intervals import wilson_interval
+from monitor.measures.value_words import bounds_of, difference_of, is_percent, value_of
+from monitor.pages.figures import Figure, LegendKey, draw_timeline, tick_label, value_axis
+from monitor.pages.fleet_page import main_of
+from monitor.pages.model_page import spec_of
+from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.period_words import time_axis
+from monitor.pages.window.headline_tiles import HeadlineTile
+from monitor.pages.window_readings import WindowReading, window_readings
+from monitor.sentences.known_measurements import readable_name
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window
+
+VALID = "_always_valid"
+_WEEK = 7 * DAY
+_ARMS: tuple[tuple[str, Kind], ...] = (("control", "second"), ("treatment", "main"))
+_MOST = 6  # charts of a kind
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyValues:
+    """An arm's weekly values of one outcome: how many, their mean and standard deviation, in words."""
+
+    outcome: str
+    arm: str
+    weeks: str
+    mean: str
+    deviation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparePage:
+    """Page of the comparisons of a model; `without`: why there is none."""
+
+    model: str
+    without: str
+    tiles: tuple[HeadlineTile, ...]
+    arms: tuple[Figure, ...]
+    weekly: tuple[WeeklyValues, ...]
+    challenger: tuple[Figure, ...]
+
+
+def compare_page(data: PageData, asked: PageRequest, name: str) -> ComparePage:
+    """Page of the comparisons of a model."""
+    spec, cumulative, challenged = _compared_rows(data, asked, name)
+    rows = newest_revisions(cumulative)
+    last = {(row.measure, row.subject): row for _, row in sorted(rows, key=lambda pair: pair[1].window_end)}
+    differences = [row for (measure, _), row in last.items() if "_difference" in measure][:_MOST]
+    arms = [figure for row in differences for figure in _of_arms(spec, row, rows)]
+    window = _comparison_window(spec)
+    challenger = tuple(_challenger_figures(challenged, window))
+    return ComparePage(
+        model=name,
+        without=_why_nothing(spec, there=bool(arms or challenger)),
+        tiles=tuple(_comparison_tile(row) for row in last.values() if row.measurement.value is not None),
+        arms=tuple(arms),
+        weekly=tuple(line for row in differences for line in _weekly_values(row)),
+        challenger=challenger,
+    )
+
+
+def compare_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+    """Kept rows behind the page, the newest revision of each."""
+    _, cumulative, challenged = _compared_rows(data, asked, name)
+    return [*newest_revisions(cumulative), *newest_revisions(challenged)]
+
+
+def _compared_rows(
+    data: PageData, asked: PageRequest, name: str
+) -> tuple[ModelSpec, list[Revision], list[Revision]]:
+    asked.refuse_unknown_parameters()
+    spec, placed = spec_of(data, name), data.read_place(name, asked.as_of)
+    valid = [measure.name for measure in BY_NAME.values() if measure.name.endswith(VALID)]
+    other = [measure.name for measure in BY_NAME.values() if measure.of_challenger and not measure.cumulative]
+    found = []
+    for window, measures, details in (
+        (CUMULATIVE, valid, True),
+        (_comparison_window(spec).name, other, False),
+    ):
+        which = ChartedRows(
+            window=window,
+            after=0,
+            until=placed.as_of or 0,
+            measures=measures,
+            as_of=asked.as_of,
+            details=details,
+        )
+        found.append(data.read_revisions(name, which))
+    return spec, found[0], found[1]
+
+
+def _comparison_window(spec: ModelSpec) -> Window:
+    """Calendar months if the model has them, else its longest windows."""
+    names = [window.name for window in spec.windows]
+    longest = max(spec.windows, key=lambda window: window.length)
+    return main_of(spec, "month") if "month" in names else longest
+
+
+def _comparison_tile(row: MeasurementRow) -> HeadlineTile:
+    label = " ".join(filter(None, (row.measure.removesuffix(VALID), readable_name(row.subject))))
+    result = row.measurement
+    if "_difference" in row.measure:
+        bounds = bounds_of(row.measure, result.interval, differs=True)
+        return HeadlineTile(
+            label, difference_of(row.measure, result.value), f"{bounds} n {result.n:,}".strip()
+        )
+    return HeadlineTile(label, value_of(row.measure, result.value), f"n {result.n:,}")
+
+
+def _of_arms(spec: ModelSpec, row: MeasurementRow, rows: Sequence[Revision]) -> Iterator[Figure]:
+    """Both arms by week, and their difference so far with the band that holds at every moment."""
+    if row.measurement.detail is not None:
+        yield _by_week(row, row.measurement.detail)
+    window = replace(spec.windows[0], name=CUMULATIVE, length=DAY, step=_WEEK)
+    series = [one for one in window_readings(rows, window, row.measure, row.subject) if one.value is not None]
+    if len(series) > 1:
+        axis = time_axis(series[0].end, series[-1].end, window.zone)
+        title = " ".join(filter(None, ("Difference so far", readable_name(row.subject))))
+        note = "treatment less control, of all that has settled; the band holds however often one looks"
+        yield _about_zero(row.measure, series, window, axis, note, title)
+
+
+def _about_zero(
+    measure: str, series: Sequence[WindowReading], window: Window, axis: Axis, note: str, title: str = ""
+) -> Figure:
+    """Differences over time, 0 among them."""
+    marks = [RuleLine(0.0, "y", "chance")]
+    figure = draw_timeline(measure, series, window, axis, title=title, marks=marks, note=note)
+    y = value_axis(measure, [figure.plot.y.low, figure.plot.y.high, 0.0], differs=True)
+    return replace(figure, plot=replace(figure.plot, y=y))
+
+
+def _by_week(row: MeasurementRow, weeks: DetailTable) -> Figure:
+    """Outcome of each arm, week by week."""
+    measure = _of_arm(row)
+    rate = is_percent(measure)
+    starts = [float(from_iso(str(line[0]))) for line in weeks.rows]
+    marks: list[Mark] = []
+    levels: list[float] = []
+    columns: list[list[str]] = []
+    for arm, kind in _ARMS:
+        values, counts = _column_numbers(weeks, arm), _column_numbers(weeks, f"{arm}_n")
+        sizes = [int(count or 0) for count in counts]
+        middles = [start + _WEEK / 2 for start in starts]
+        bars = []
+        for middle, value, n in zip(middles, values, sizes, strict=True):
+            if rate and value is not None and n:
+                interval = wilson_interval(round(value * n), n)
+                bars.append((middle, interval.lower, interval.upper))
+        points = list(zip(middles, values, strict=True))
+        marks += [IntervalWhiskers(bars, kind), LinePath(points, kind)]
+        marks.append(PointDots([(x, y) for x, y in points if y is not None], kind))
+        levels += [value for value in values if value is not None]
+        levels += [end for _, *ends in bars for end in ends]
+        columns += [[value_of(measure, value) for value in values], [f"{n:,}" for n in sizes]]
+    axis = time_axis(int(starts[0]), int(starts[-1] + _WEEK))
+    title = " ".join(filter(None, ("Outcome by week", readable_name(row.subject))))
+    plot = Plot(
+        x=axis,
+        y=linear_axis(levels, label=tick_label(measure)),
+        marks=marks,
+        label=f"{title}, control and treatment",
+        height=160,
+        stops=tuple(start + _WEEK / 2 for start in starts),
+    )
+    names = [str(line[0]) for line in weeks.rows]
+    return Figure(
+        title=title,
+        note="weeks whose labels have settled" + (", with 95 % intervals" if rate else ""),
+        legend=tuple(LegendKey("line", kind, arm) for arm, kind in _ARMS),
+        plot=plot,
+        columns=("week from", "control", "records", "treatment", "records"),
+        rows=tuple(zip(names, *columns, strict=True)),
+    )
+
+
+def _of_arm(row: MeasurementRow) -> str:
+    """Measure as whose values the arms of a difference are told."""
+    return "control_" + row.measure.removesuffix(VALID).removesuffix("_difference")
+
+
+def _weekly_values(row: MeasurementRow) -> Iterator[WeeklyValues]:
+    """Mean and standard deviation of the weekly values of each arm."""
+    detail, measure = row.measurement.detail, _of_arm(row)
+    for arm, _ in _ARMS:
+        known = [value for value in _column_numbers(detail, arm) if value is not None]
+        if known:
+            deviation = float(np.std(known, ddof=1)) if len(known) > 1 else None
+            yield WeeklyValues(
+                readable_name(row.subject) if row.subject else "outcome",
+                arm,
+                str(len(known)),
+                value_of(measure, float(np.mean(known))),
+                value_of(measure, deviation),
+            )
+
+
+def _challenger_figures(rows: Sequence[Revision], window: Window) -> Iterator[Figure]:
+    """Differences of champion and challenger on the same records, window by window."""
+    names = dict.fromkeys(row.measure for _, row in rows)
+    for measure in [
+        name for name in names if BY_NAME[name].family is MeasureFamily.COMPARISON and "difference" in name
+    ]:
+        series = [one for one in window_readings(rows, window, measure) if one.value is not None]
+        if series:
+            axis = time_axis(window.start_of(series[0].end), series[-1].end, window.zone)
+            note = f"challenger less champion on the same records, by {window.name}"
+            yield _about_zero(measure, series, window, axis, note)
+
+
+def _why_nothing(spec: ModelSpec, *, there: bool) -> str:
+    if there:
+        return ""
+    if spec.reading.arms is None and spec.reading.challenger is None:
+        return (
+            "Neither a control group nor a challenger is configured: [models.control], [models.challenger]."
+        )
+    return "Nothing has settled yet: comparisons stand on settled labels."
+
+
+def _column_numbers(detail: DetailTable | None, name: str) -> list[float | None]:
+    """Numbers of a column; None where there is none."""
+    if detail is None or name not in detail.columns:
+        return []
+    cells = (row[detail.columns.index(name)] for row in detail.rows)
+    return [float(cell) if isinstance(cell, float | int) else None for cell in cells]

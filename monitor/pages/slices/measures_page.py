@@ -1,0 +1,241 @@
+"""All that is measured of a model now, and any one measure over time."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from monitor.core.clock import DAY
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import OF_SHIFT
+from monitor.measures.measurement_row import MeasurementRow, Revision, newest_revisions
+from monitor.measures.value_words import bounds_of, difference_of, value_of
+from monitor.pages.figures import Figure, LegendKey, critical_of, definition_of, draw_timeline, is_difference
+from monitor.pages.fleet_page import main_of
+from monitor.pages.model_page import RANGES, PageLink, add_second_line, align_readings, links_of, spec_of
+from monitor.pages.page_request import PageData, PageRequest, require_known_name
+from monitor.pages.period_words import local_moment_words, period_words, time_axis
+from monitor.pages.window_readings import line_points, of_reference, window_readings
+from monitor.sentences.known_measurements import FEATURE
+from monitor.show.plain_rows import order_rows
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window
+
+LOG = "log"  # what the log itself is called among the windows: its figures have none
+_PARTS = "subject", "against", "segment", "version"  # by which a measure's rows differ, beside their window
+_MOST = 300  # lines
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLine:
+    """A current measurement in words; `href`: where it is drawn over time, empty where it is not."""
+
+    measure: str
+    href: str
+    of: str
+    period: str
+    value: str
+    bounds: str
+    n: str
+    truth: str
+    warning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuresPage:
+    """Page of all current measurements of a kind of window; `left_out`: lines that are too many."""
+
+    model: str
+    windows: tuple[PageLink, ...]
+    window: str
+    filter: str
+    lines: tuple[MeasuredLine, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurePage:
+    """Page of one measure over time."""
+
+    model: str
+    measure: str
+    definition: str  # what it is, in a sentence
+    window: str
+    windows: tuple[PageLink, ...]
+    ranges: tuple[PageLink, ...]
+    range: str
+    # (parameter, its values, the one that is shown) where there are several.
+    parts: tuple[tuple[str, tuple[str, ...], str], ...]
+    against_nothing: str  # what it is called if it is against nothing else
+    figure: Figure | None
+
+
+def measures_page(data: PageData, asked: PageRequest, name: str) -> MeasuresPage:
+    """Page of all current measurements; the parameter `q` filters by measure, subject, segment, version."""
+    spec, windows, window, rows = _current_rows(data, asked, name)
+    return MeasuresPage(
+        model=name,
+        windows=links_of(asked, "window", windows, window),
+        window=window,
+        filter=asked.query.get("q", ""),
+        lines=tuple(_measured_line(asked, spec, row) for _, row in rows[:_MOST]),
+        left_out=max(0, len(rows) - _MOST),
+    )
+
+
+def measures_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+    """Rows of the page, those that are too many for it as well."""
+    *_, rows = _current_rows(data, asked, name)
+    return rows
+
+
+def measure_page(data: PageData, asked: PageRequest, name: str, measure: str) -> MeasurePage:
+    """Page of one measure over time."""
+    spec, window, span, parts, rows = _read_measure_rows(data, asked, name, measure)
+    chosen = {part: value for part, _, value in parts}
+    return MeasurePage(
+        model=name,
+        measure=measure,
+        definition=definition_of(measure),
+        window=window.name,
+        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
+        ranges=links_of(asked, "range", list(RANGES), span),
+        range=span,
+        parts=tuple((part, tuple(values), value) for part, values, value in parts if len(values) > 1),
+        against_nothing="the reference"
+        if measure in BY_NAME and BY_NAME[measure].family in OF_SHIFT
+        else "nothing",
+        figure=_measure_figure(data, asked, window, rows, measure, chosen),
+    )
+
+
+def measure_rows(data: PageData, asked: PageRequest, name: str, measure: str) -> list[Revision]:
+    """Kept rows behind the chart, the newest revision of each."""
+    *_, rows = _read_measure_rows(data, asked, name, measure)
+    return newest_revisions(pair for pair in rows if pair[1].measure == measure)
+
+
+def _current_rows(
+    data: PageData, asked: PageRequest, name: str
+) -> tuple[ModelSpec, list[str], str, list[Revision]]:
+    """Specification, kinds of windows, the chosen one, its current rows in the order of `monitor show`."""
+    asked.refuse_unknown_parameters("window", "q")
+    spec = spec_of(data, name)
+    (seen,) = data.read_model_facts(name, asked.as_of)
+    there = dict.fromkeys(row.window or LOG for row in seen.rows)
+    windows = list(dict.fromkeys([*(each.name for each in spec.windows), *there]))
+    window = asked.parse_choice("window", windows, seen.window)
+    wanted = asked.query.get("q", "").casefold()
+    rows = [
+        row
+        for row in seen.rows
+        if (row.window or LOG) == window and wanted in f"{row.measure} {_scope_words(row)}".casefold()
+    ]
+    at = seen.as_of or 0
+    found = [(at, row) for _, _, row in order_rows((name, at, row) for row in rows)]
+    found.sort(key=lambda pair: pair[1].subject.startswith(FEATURE))  # the last lines are left out
+    return spec, windows, window, found
+
+
+def _measured_line(asked: PageRequest, spec: ModelSpec, row: MeasurementRow) -> MeasuredLine:
+    result = row.measurement
+    windows = {each.name: each for each in spec.windows}
+    told = difference_of if is_difference(row.measure, row.against) else value_of
+    given = {"window": row.window, **{part: getattr(row, part) or None for part in _PARTS}}
+    return MeasuredLine(
+        measure=row.measure,
+        href=asked.link_to("models", asked.path[1], "measures", row.measure, **given)
+        if row.window in windows
+        else "",
+        of=_scope_words(row),
+        period=period_words(windows[row.window], row.window_end)
+        if row.window in windows
+        else local_moment_words(row.window_end, spec.windows[0].zone),
+        value=f"({result.reason})" if result.value is None else told(row.measure, result.value),
+        bounds=bounds_of(row.measure, result.interval, differs=is_difference(row.measure, row.against)),
+        n=f"{result.n:,}",
+        truth=str(row.truth),
+        warning=row.warning.replace("_", " "),
+    )
+
+
+def _scope_words(row: MeasurementRow) -> str:
+    """Of what a measurement is, where it is not of the whole model and against nothing."""
+    parts = (
+        row.subject,
+        row.segment,
+        f"version {row.version}" if row.version is not None else "",
+        f"against {row.against}" if row.against else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _read_measure_rows(
+    data: PageData, asked: PageRequest, name: str, measure: str
+) -> tuple[ModelSpec, Window, str, list[tuple[str, list[str], str]], list[Revision]]:
+    """Specification, window, range, what the measure's rows may be of, and its kept rows."""
+    asked.refuse_unknown_parameters("window", "range", *_PARTS)
+    spec = spec_of(data, name)
+    (seen,) = data.read_model_facts(name, asked.as_of)
+    names = [each.name for each in spec.windows]
+    require_known_name(
+        measure, list(dict.fromkeys(row.measure for row in seen.rows if row.window in names)), "measure"
+    )
+    own = [row for row in seen.rows if row.measure == measure and row.window in names]
+    of = [row.window for row in own]
+    window = main_of(spec, asked.parse_choice("window", names, seen.window if seen.window in of else of[0]))
+    span = asked.parse_choice("range", list(RANGES), "180d" if window.length <= DAY else "all")
+    parts = [(part, *_chosen_part(asked, part, own)) for part in _PARTS]
+    chosen = {part: value for part, _, value in parts}
+    until = seen.as_of or 0
+    which = ChartedRows(
+        window=window.name,
+        after=until - RANGES[span] if RANGES[span] else 0,
+        until=until,
+        measures=[measure, *filter(None, [critical_of(measure)])],
+        subjects=(chosen["subject"],),
+        against=(chosen["against"],),
+        as_of=asked.as_of,
+        segment=chosen["segment"],
+        version=chosen["version"],
+    )
+    return spec, window, span, parts, data.read_revisions(name, which)
+
+
+def _chosen_part(asked: PageRequest, part: str, rows: Sequence[MeasurementRow]) -> tuple[list[str], str]:
+    """Values that a part of the names has among some rows, the whole first; the one that is asked for."""
+    values = sorted({getattr(row, part) or "" for row in rows})
+    return values, asked.parse_choice(part, values, values[0])
+
+
+def _measure_figure(
+    data: PageData,
+    asked: PageRequest,
+    window: Window,
+    rows: Iterable[Revision],
+    measure: str,
+    chosen: dict[str, str],
+) -> Figure | None:
+    """The measure over time, beside it its critical value; None: nothing was kept."""
+    rows, subject, against = list(rows), chosen["subject"], chosen["against"]
+    series = window_readings(rows, window, measure, subject, against)
+    if not any(one.value is not None for one in series):
+        return None
+    (seen,) = data.read_model_facts(asked.path[1], asked.as_of)
+    of_whole = not any(chosen.values())
+    axis = time_axis(window.start_of(series[0].end), max(series[-1].end, seen.as_of or 0), window.zone)
+    figure = draw_timeline(
+        measure,
+        series,
+        window,
+        axis,
+        reference=of_reference(seen.rows, measure) if of_whole else None,
+        title=_scope_words(series[-1].row) or "Of all records",
+        height=220,
+    )
+    critical = critical_of(measure)
+    limits = [] if critical is None else window_readings(rows, window, critical, subject, against)
+    if not limits:
+        return figure
+    key = LegendKey("line", "chance", "critical value")
+    cells = [value_of(measure, one.value) for one in align_readings(series, limits)]
+    return add_second_line(figure, measure, line_points(limits, window), key, figure.note, cells)

@@ -1,0 +1,197 @@
+"""Charts of a model of several classes, from the exact counts of a window."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.array_types import Ints
+from monitor.core.measurement import Measurement
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.measurement_row import Revision
+from monitor.measures.statistics.ranked_scores import RankedScores
+from monitor.measures.value_words import bounds_of, value_of
+from monitor.pages.figures import Figure, FigureGroup
+from monitor.pages.page_request import CountedWindow
+from monitor.pages.window import curve_charts
+from monitor.pages.window.curve_charts import ScoreSide
+from monitor.pages.window.headline_tiles import chart_value_words
+from monitor.records.counting import Counting
+from monitor.records.probabilities import EDGES
+from monitor.states.counters import Counters
+from monitor.states.views import ConfusionCounts, ScoreTable
+
+MOST = 20  # classes that are shown, the most frequent ones
+_MOST_CURVES = 8  # of them have a curve
+_SHARES = (0.02, 0.1, 0.25, 0.5)  # of a row, from which a cell is darker
+OF_CLASS = {"precision": "Precision", "recall": "Recall", "f1": "F1"}  # and how they are headed
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionTable:
+    """Confusion matrix in words, the rows actual, the columns predicted."""
+
+    classes: tuple[str, ...]
+    # (records, share of the row, class of its shade) of each cell.
+    rows: tuple[tuple[tuple[str, str, str], ...], ...]
+    left_out: int  # classes that one row and one column hold together
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """A class: labelled records, its share now and in the reference, and its rates."""
+
+    name: str
+    records: str
+    share: float
+    reference: float | None  # None: there is no reference, or it has no labels
+    words: str
+    # of each of the page's `rates_of_classes`: in words, its bounds, and (lower, value, upper); None without
+    # an interval.
+    rates: tuple[tuple[str, str, tuple[float, float, float] | None], ...]
+
+
+def confusion_table(confusion: ConfusionCounts) -> ConfusionTable:
+    """The matrix of the most frequent classes; the others, and unseen ones, are a class each."""
+    counts, names = _merge_classes(confusion)
+    rows = tuple(
+        tuple(
+            (f"{cell:,}", value_of("recall", cell / (sum(row) or 1)), _cell_shade(cell, row)) for cell in row
+        )
+        for row in counts.tolist()
+    )
+    return ConfusionTable(names, rows, max(0, len(confusion.classes) - MOST))
+
+
+def class_rows(
+    confusion: ConfusionCounts, results: Sequence[MeasureResult], of_reference: ConfusionCounts | None
+) -> tuple[ClassRow, ...]:
+    """The most frequent classes, the most frequent first; none of a model of two classes."""
+    if len(confusion.classes) < 3:
+        return ()
+    known = {(result.measure, result.subject): result.measurement for result in results}
+    labelled = of_reference is not None and of_reference.counts.any()
+    now, then = _class_shares(confusion), _class_shares(of_reference) if of_reference and labelled else None
+    actual = confusion.counts.sum(axis=1).tolist()
+    return tuple(
+        ClassRow(
+            name=(name := confusion.classes[at]),
+            records=f"{actual[at]:,}",
+            share=now[at],
+            reference=None if then is None else then[at],
+            words=value_of("base_rate", now[at])
+            + ("" if then is None else f", reference {value_of('base_rate', then[at])}"),
+            rates=tuple(rate_cells(measure, known.get((measure, f"class:{name}"))) for measure in OF_CLASS),
+        )
+        for at in frequent_classes(confusion)
+    )
+
+
+def class_figures(
+    counted: CountedWindow,
+    labels: Counters,
+    results: Sequence[MeasureResult],
+    level: float,
+    kept: Mapping[str, Revision],
+) -> Iterator[FigureGroup]:
+    """ROC of each frequent class, and whether the largest probability is right as often as it says."""
+    counting = counted.counting
+    if not counting.probable:
+        return
+    yield FigureGroup(
+        "Which classes does it tell apart?", "four", tuple(_class_curves(counted, labels, results))
+    )
+    ranked = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
+    told = {each.measure: chart_value_words(each, kept) for each in results if not each.subject}
+    error = told.get("expected_calibration_error")
+    words = "the largest probability; " + ("" if error is None else f"expected error {error}")
+    figure = curve_charts.draw_calibration(ranked, words, level, "right") if ranked.n else None
+    if figure is not None:
+        yield FigureGroup("Are its probabilities right?", "two", (figure,))
+
+
+def _class_curves(
+    counted: CountedWindow, labels: Counters, results: Sequence[MeasureResult]
+) -> Iterator[Figure]:
+    """ROC of each frequent class against all others, beside the reference's."""
+    counting = counted.counting
+    confusion = counting.confusion_view(labels)
+    told = {
+        result.subject: value_of("roc_auc", result.measurement.value)
+        for result in results
+        if result.measure == "roc_auc"
+    }
+    now = _ranked_classes(counting, labels)
+    then = {} if counted.reference is None else _ranked_classes(counting, counted.reference.labels)
+    for at in frequent_classes(confusion)[:_MOST_CURVES]:
+        name = confusion.classes[at]
+        if name not in now:
+            continue
+        sides = [ScoreSide("model", "main", now[name])]
+        sides += [ScoreSide("reference", "reference", then[name])] if name in then else []
+        words = f"AUC {told.get(f'class:{name}', 'unknown')}, against all others"
+        yield curve_charts.draw_roc(sides, _against_rest(confusion, at), words, name)
+
+
+def frequent_classes(confusion: ConfusionCounts) -> list[int]:
+    """Positions of the most frequent classes, the most frequent first."""
+    actual = confusion.counts.sum(axis=1)[: len(confusion.classes)]
+    order: list[int] = np.argsort(-actual, kind="stable")[:MOST].tolist()
+    return order
+
+
+def _merge_classes(confusion: ConfusionCounts) -> tuple[Ints, tuple[str, ...]]:
+    """Counts and names of the classes that are shown, of the others together, and of what is unseen."""
+    k, counts = len(confusion.classes), confusion.counts
+    kept = list(range(k)) if k <= MOST else frequent_classes(confusion)
+    rest = [at for at in range(k) if at not in set(kept)]
+    groups = [[at] for at in kept] + ([rest] if rest else [])
+    names = [confusion.classes[at] for at in kept] + ([f"{len(rest)} others"] if rest else [])
+    if counts[k].any() or counts[:, k].any():
+        groups.append([k])
+        names.append("unseen")
+    table = np.asarray([[counts[np.ix_(of, to)].sum() for to in groups] for of in groups])
+    return table, tuple(names)
+
+
+def _cell_shade(cell: int, row: Sequence[int]) -> str:
+    share = cell / (sum(row) or 1)
+    return f"r{sum(share >= bound for bound in _SHARES)}"
+
+
+def _class_shares(confusion: ConfusionCounts) -> list[float]:
+    actual = confusion.counts.sum(axis=1)
+    shares: list[float] = (actual / max(int(actual.sum()), 1)).tolist()
+    return shares
+
+
+def rate_cells(
+    measure: str, result: Measurement | None
+) -> tuple[str, str, tuple[float, float, float] | None]:
+    """Value of a rate in words, its bounds, and both as numbers; see `ClassRow`."""
+    if result is None or result.value is None:
+        return "" if result is None else f"({result.reason})", "", None
+    interval = result.interval
+    places = None if interval is None else (interval.lower, result.value, interval.upper)
+    return value_of(measure, result.value), bounds_of(measure, interval), places
+
+
+def _ranked_classes(counting: Counting, labels: Counters) -> Mapping[str, RankedScores]:
+    """Ranked probabilities of each class that has records of its own and of others."""
+    if not counting.probable:
+        return {}
+    tables, bounds = counting.class_tables(labels), np.asarray([0.0, *EDGES, 1.0])
+    ranked = {
+        name: RankedScores.from_table(ScoreTable(others, own), bounds)
+        for name, (others, own) in zip(tables.classes, tables.counts, strict=True)
+    }
+    return {name: each for name, each in ranked.items() if each.two}
+
+
+def _against_rest(confusion: ConfusionCounts, at: int) -> ConfusionCounts:
+    """A class against all others, as the confusion of two classes."""
+    counts, n = confusion.counts, int(confusion.counts.sum())
+    own, actual, predicted = int(counts[at, at]), int(counts[at].sum()), int(counts[:, at].sum())
+    table = np.zeros((3, 3), dtype=np.int64)
+    table[:2, :2] = [[n - actual - predicted + own, predicted - own], [actual - own, own]]
+    return ConfusionCounts(("others", confusion.classes[at]), table)

@@ -1,0 +1,395 @@
+"""Charts of a binary model's scores, from the exact counts of a window: the curves are the curves."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from monitor.charts.marks import (
+    CellOutline,
+    IntervalWhiskers,
+    Kind,
+    LinePath,
+    Mark,
+    PointDots,
+    RuleLine,
+    StandingBars,
+    StraightLine,
+)
+from monitor.charts.plot import Plot
+from monitor.charts.scales import Axis, linear_axis
+from monitor.core.array_types import Floats
+from monitor.core.text import number_text
+from monitor.measures.classification.calibration import RankedProbabilities, ReliabilityGroups, too_few
+from monitor.measures.classification.discrimination import roc_auc, separation_curve
+from monitor.measures.classification.gains import amounts_of, best_threshold, decile_table, profit_curve
+from monitor.measures.statistics.curve_corners import find_corners
+from monitor.measures.statistics.intervals import wilson_interval
+from monitor.measures.statistics.ranked_scores import RankedScores, merge_score_cells
+from monitor.measures.value_words import value_of
+from monitor.pages.figures import Figure, LegendKey, number_tick, percent_tick
+from monitor.states.views import ConfusionCounts
+
+HEIGHT = 220
+_CELLS = 50  # of a histogram
+_SHARES = linear_axis([0.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSide:
+    """One set of ranked scores that is drawn: the model, its reference, its challenger."""
+
+    name: str
+    kind: Kind
+    ranked: RankedScores
+
+
+def _curve_lines(points: Mapping[str, tuple[Floats, Floats]], sides: Sequence[ScoreSide]) -> list[Mark]:
+    return [_curve_path(*points[side.name], side.kind) for side in sides]
+
+
+def _curve_path(x: Floats, y: Floats, kind: Kind = "main", must: Sequence[int] = ()) -> LinePath:
+    """A curve by its corners."""
+    kept = find_corners(x, y, must=must)
+    return LinePath(list(zip(x[kept].tolist(), y[kept].tolist(), strict=True)), kind)
+
+
+_CurveTable: TypeAlias = tuple[tuple[float, ...], tuple[tuple[str, ...], ...]]
+
+
+def _curve_table(x: Floats, *columns: Floats, words: Callable[[float], str]) -> _CurveTable:
+    """Stops and rows of a table of some twenty points of a curve."""
+    at = np.unique(np.linspace(0, len(x) - 1, 21).round().astype(int))
+    rows = zip(*(column[at].tolist() for column in (x, *columns)), strict=True)
+    return tuple(x[at].tolist()), tuple(tuple(map(words, row)) for row in rows)
+
+
+def three_digits(value: float) -> str:
+    """A share as a table of a curve holds it."""
+    return f"{value:.3f}"
+
+
+def draw_roc(
+    sides: Sequence[ScoreSide], confusion: ConfusionCounts | None, words: str, title: str = "ROC"
+) -> Figure:
+    """True positive rate by false positive rate, and where the model's own decisions lie, if these are."""
+    points = {side.name: _from_origin(side.ranked.fallout, side.ranked.recall) for side in sides}
+    marks: list[Mark] = [StraightLine((0.0, 0.0), (1.0, 1.0)), *_curve_lines(points, sides)]
+    keys = [
+        LegendKey("line", side.kind, f"{side.name} {value_of('roc_auc', roc_auc(side.ranked.table).value)}")
+        for side in sides
+    ]
+    keys.append(LegendKey("line", "chance", "chance"))
+    (tn, fp), (fn, tp) = ((0, 0), (0, 0)) if confusion is None else confusion.counts[:2, :2].tolist()
+    if tn + fp and fn + tp and tp + fp:
+        marks.append(PointDots([(fp / (tn + fp), tp / (fn + tp))], "second"))
+        keys.append(LegendKey("dot", "second", "as predicted"))
+    stops, rows = _curve_table(*points[sides[0].name], words=three_digits)
+    x = Axis(0.0, 1.0, _SHARES.ticks, title="false positive rate")
+    plot = Plot(x=x, y=_SHARES, marks=marks, label=f"ROC curve, {words}", height=HEIGHT, stops=stops)
+    return Figure(
+        title=title,
+        note=f"{words}; true positive rate ↑",
+        legend=tuple(keys),
+        plot=plot,
+        columns=("false positive rate", "true positive rate"),
+        rows=rows,
+    )
+
+
+def precision_recall(sides: Sequence[ScoreSide], words: str) -> Figure:
+    """Precision by recall, and the share of positives, which random scores would give."""
+    points = {side.name: (side.ranked.recall, side.ranked.true / side.ranked.both) for side in sides}
+    ranked = sides[0].ranked
+    rate = ranked.positives / ranked.n
+    marks = [*_curve_lines(points, sides), RuleLine(rate, "y", "chance")]
+    stops, rows = _curve_table(*points[sides[0].name], words=three_digits)
+    x = Axis(0.0, 1.0, _SHARES.ticks, title="recall")
+    plot = Plot(
+        x=x, y=_SHARES, marks=marks, label=f"precision by recall, {words}", height=HEIGHT, stops=stops
+    )
+    return Figure(
+        title="Precision and recall",
+        note=f"{words}; precision ↑",
+        legend=(*_side_keys(sides), LegendKey("line", "chance", f"at random {rate:.3f}")),
+        plot=plot,
+        columns=("recall", "precision"),
+        rows=rows,
+    )
+
+
+def draw_separation(ranked: RankedScores, words: str) -> Figure:
+    """K-S chart: the shares of each class with a score up to here, and where they lie farthest apart."""
+    score, negative, positive = separation_curve(ranked)
+    at = int(np.argmax(np.abs(negative - positive)))
+    sides: tuple[tuple[Floats, Kind], ...] = ((negative, "main"), (positive, "second"))
+    lines: list[Mark] = [_curve_path(score, side, kind, must=[at]) for side, kind in sides]
+    apart = abs(float(negative[at] - positive[at]))
+    label = f"{apart:.3f} at {number_text(float(score[at]))}"
+    here = float(score[at])
+    lines.append(StraightLine((here, float(negative[at])), (here, float(positive[at])), "now", label))
+    stops, rows = _curve_table(score, negative, positive, words=three_digits)
+    axis = linear_axis([float(score.min()), float(score.max())], title="score")
+    plot = Plot(x=axis, y=_SHARES, marks=lines, label=f"K-S chart, {words}", height=HEIGHT, stops=stops)
+    return Figure(
+        title="K-S chart",
+        note=f"largest distance {words}; share with a score up to here ↑",
+        legend=(LegendKey("line", "main", "negative"), LegendKey("line", "second", "positive")),
+        plot=plot,
+        columns=("score", "negative", "positive"),
+        rows=rows,
+    )
+
+
+def draw_scores(
+    sides: Sequence[ScoreSide], bounds: Floats, classes: Sequence[str], threshold: float | None
+) -> Figure:
+    """Scores by class: densities on equal cells, the reference's as outlines."""
+    ranked = sides[0].ranked
+    lows = [side.ranked.lower[np.isfinite(side.ranked.lower)].min(initial=np.inf) for side in sides]
+    highs = [side.ranked.upper[np.isfinite(side.ranked.upper)].max(initial=-np.inf) for side in sides]
+    low, high = (0.0, 1.0) if np.isfinite(bounds[[0, -1]]).all() else (min(lows), max(highs))
+    if not low < high:
+        low, high = low - 0.5, low + 0.5
+    edges = np.linspace(low, high, _CELLS + 1)
+    marks: list[Mark] = []
+    legend: list[LegendKey] = []
+    tall = []
+    kinds: tuple[tuple[Kind, Kind], ...] = (("main", "second"), ("reference", "third"))
+    for side, pair in zip(sides[:2], kinds, strict=False):
+        filled = side is sides[0]
+        for counts, kind, name in zip(
+            (side.ranked.negative, side.ranked.positive), pair, classes, strict=True
+        ):
+            heights = _score_density(side.ranked, counts, edges)
+            tall.append(float(heights.max(initial=0.0)))
+            marks.append(CellOutline(edges.tolist(), heights.tolist(), kind, filled=filled))
+            where = "" if filled else f", {side.name}"
+            legend.append(LegendKey("area" if filled else "line", kind, f"{name}{where}"))
+    if threshold is not None:
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+    middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
+    columns = [_score_density(ranked, counts, edges) for counts in (ranked.negative, ranked.positive)]
+    rows = tuple(
+        (number_text(at), three_digits(a), three_digits(b))
+        for at, a, b in zip(middles, *map(np.ndarray.tolist, columns), strict=True)
+    )
+    plot = Plot(
+        x=linear_axis([low, high], title="score"),
+        y=linear_axis([0.0, *tall]),
+        marks=marks,
+        label="distribution of the scores by class",
+        height=HEIGHT,
+        stops=middles,
+    )
+    return Figure(
+        title="Score distribution by class",
+        note="each class has area 1; outlines: the same in the reference",
+        legend=tuple(legend),
+        plot=plot,
+        columns=("score", *classes),
+        rows=rows,
+    )
+
+
+def draw_calibration(ranked: RankedScores, words: str, level: float, what: str = "positive") -> Figure | None:
+    """Share of positives by mean probability of groups of about equal size; None: too few records.
+
+    Parameters
+    ----------
+    what
+        the positives are: of several classes, answers that were right.
+    """
+    if too_few(ranked.n) or not np.isfinite([ranked.lower.min(), ranked.upper.max()]).all():
+        return None
+    first, group = merge_score_cells(ranked)
+    groups = ReliabilityGroups.from_cells(RankedProbabilities.from_ranked(ranked), first[group])
+    means = groups.mean[::-1].tolist()
+    counts = list(zip(groups.positives[::-1].tolist(), groups.records[::-1].tolist(), strict=True))
+    rates = [positives / records for positives, records in counts]
+    bars = [(at, *_rate_bounds(*pair, level)) for at, pair in zip(means, counts, strict=True)]
+    top = max(*means, *(high for _, _, high in bars))
+    axis = linear_axis([0.0, top])
+    plot = Plot(
+        x=Axis(axis.low, axis.high, axis.ticks, title="mean predicted probability"),
+        y=axis,
+        marks=[
+            StraightLine((axis.low, axis.low), (axis.high, axis.high)),
+            IntervalWhiskers(bars),
+            LinePath(list(zip(means, rates, strict=True))),
+            PointDots(list(zip(means, rates, strict=True))),
+        ],
+        label=f"calibration, {words}",
+        height=HEIGHT,
+        stops=tuple(means),
+    )
+    return Figure(
+        title="Calibration",
+        note=f"{words}; share that was {what} ↑",
+        legend=(
+            LegendKey("line", "main", f"{len(means)} groups of about equal size, {100 * level:g} %"),
+            LegendKey("line", "chance", "as predicted"),
+        ),
+        plot=plot,
+        columns=("mean probability", what, "interval", "records"),
+        rows=tuple(
+            (three_digits(at), three_digits(rate), f"[{low:.3f}, {high:.3f}]", f"{records:,}")
+            for at, rate, (_, low, high), (_, records) in zip(means, rates, bars, counts, strict=True)
+        ),
+    )
+
+
+def by_decile(sides: Sequence[ScoreSide]) -> Iterator[Figure]:
+    """Gain, cumulative gain, lift, cumulative lift by decile of descending score."""
+    rows = [tuple(map(float, row)) for row in decile_table(sides[0].ranked).rows]  # type: ignore[arg-type]
+    at = [row[0] for row in rows]
+    x = Axis(0.0, 10.0, linear_axis([0.0, 10.0], most=11).ticks[1:], title="decile, highest scores first")
+    middles = tuple(value - 0.5 for value in at)
+    table = tuple(
+        (
+            f"{row[0]:g}",
+            number_text(row[1]),
+            number_text(row[2]),
+            percent_tick(round(row[3], 4)),
+            percent_tick(round(row[4], 4)),
+            three_digits(row[5]),
+            three_digits(row[6]),
+        )
+        for row in rows
+    )
+    columns = ("decile", "records", "positives", "gain", "cumulative gain", "lift", "cumulative lift")
+    charts = (
+        ("Gain", "share of all positives in each decile", 3, 0.1, percent_tick),
+        ("Lift", "positive rate of a decile over that of all", 5, 1.0, _times_tick),
+        ("Cumulative lift", "the same, from the first decile up to each", 6, 1.0, _times_tick),
+    )
+    for title, note, column, chance, label in charts:
+        bars = [(value - 0.95, value - 0.05, row[column]) for value, row in zip(at, rows, strict=True)]
+        y = linear_axis([0.0, chance, *(height for _, _, height in bars)], label=label)
+        marks: list[Mark] = [StandingBars(bars), RuleLine(chance, "y", "chance")]
+        plot = Plot(x=x, y=y, marks=marks, label=f"{title} by decile", height=140, stops=middles)
+        legend = (LegendKey("area", "main", sides[0].name), LegendKey("line", "chance", "at random"))
+        yield Figure(title=title, note=note, legend=legend, plot=plot, columns=columns, rows=table)
+    lines: list[Mark] = [StraightLine((0.0, 0.0), (1.0, 1.0))]
+    for side in sides:
+        found = [0.0, *(float(row[4] or 0.0) for row in decile_table(side.ranked).rows)]
+        lines.append(LinePath([(tenth / 10, share) for tenth, share in enumerate(found)], side.kind))
+    shares = linear_axis([0.0, 1.0], label=percent_tick)
+    top = rows[1][4]
+    plot = Plot(
+        x=Axis(0.0, 1.0, shares.ticks, title="share of records, highest scores first"),
+        y=shares,
+        marks=lines,
+        label="cumulative gain by decile",
+        height=140,
+        stops=tuple(value / 10 for value in at),
+    )
+    note = f"the highest 20 % of the scores hold {value_of('recall', top)} of the positives"
+    keys = (*_side_keys(sides), LegendKey("line", "chance", "at random"))
+    yield Figure(title="Cumulative gain", note=note, legend=keys, plot=plot, columns=columns, rows=table)
+
+
+def rates_by_threshold(ranked: RankedScores, threshold: float | None) -> Figure:
+    """What another threshold would do: rates of both classes, and precision."""
+    score = np.where(np.isfinite(ranked.lower), ranked.lower, ranked.upper)
+    sides: tuple[tuple[str, Kind, Floats], ...] = (
+        ("true positive rate", "second", ranked.recall),
+        ("true negative rate", "main", 1 - ranked.fallout),
+        ("precision", "third", ranked.true / ranked.both),
+    )
+    marks: list[Mark] = []
+    for _, kind, values in sides:
+        marks.append(_curve_path(score, values, kind))
+    if threshold is not None:
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+    stops, rows = _curve_table(score[::-1], *(values[::-1] for _, _, values in sides), words=three_digits)
+    plot = Plot(
+        x=linear_axis([float(score.min()), float(score.max())], title="threshold"),
+        y=linear_axis([0.0, 1.0], label=percent_tick),
+        marks=marks,
+        label="rates by threshold",
+        height=HEIGHT,
+        stops=stops,
+    )
+    return Figure(
+        title="What another threshold would do",
+        note="a record counts as positive from the threshold on",
+        legend=tuple(LegendKey("line", kind, name) for name, kind, _ in sides),
+        plot=plot,
+        columns=("threshold", *(name for name, _, _ in sides)),
+        rows=rows,
+    )
+
+
+def profit_by_threshold(
+    ranked: RankedScores,
+    classes: tuple[str, ...],
+    profit: Mapping[tuple[str, str], float],
+    threshold: float | None,
+) -> Figure:
+    """Profit of the window by threshold, and the best one."""
+    amounts = amounts_of(classes, profit)
+    worth = profit_curve(ranked, amounts)
+    score = np.where(np.isfinite(ranked.lower), ranked.lower, ranked.upper)
+    score = np.concatenate([[_finite_bound(ranked.upper[0], ranked)], score])
+    best = int(np.argmax(worth))
+    marks: list[Mark] = [_curve_path(score, worth, must=[best])]
+    marks.append(PointDots([(float(score[best]), float(worth[best]))], "second"))
+    if threshold is not None:
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+    stops, rows = _curve_table(score[::-1], worth[::-1], words=number_text)
+    at = best_threshold(ranked, amounts)
+    words = (
+        "no record should be positive"
+        if at is None or math.isinf(at)
+        else f"from a score of {number_text(at)} on"
+    )
+    plot = Plot(
+        x=linear_axis([float(score.min()), float(score.max())], title="threshold"),
+        y=linear_axis([float(worth.min()), float(worth.max())], label=number_tick),
+        marks=marks,
+        label="profit by threshold",
+        height=HEIGHT,
+        stops=stops,
+    )
+    return Figure(
+        title="Profit by threshold",
+        note=f"the best: {number_text(float(worth[best]))}, {words}",
+        legend=(LegendKey("line", "main", "profit of the window"), LegendKey("dot", "second", "the best")),
+        plot=plot,
+        columns=("threshold", "profit"),
+        rows=rows,
+    )
+
+
+def _from_origin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    return np.concatenate([[0.0], x]), np.concatenate([[0.0], y])
+
+
+def _finite_bound(bound: float, ranked: RankedScores) -> float:
+    """Upper end of the scores; where it is open the highest lower bound."""
+    return float(bound) if math.isfinite(bound) else float(ranked.lower[0])
+
+
+def _score_density(ranked: RankedScores, counts: np.ndarray, edges: Floats) -> Floats:
+    """Density on equal cells, of counts in fine ones: by their middles."""
+    lower = np.where(np.isfinite(ranked.lower), ranked.lower, ranked.upper)
+    upper = np.where(np.isfinite(ranked.upper), ranked.upper, ranked.lower)
+    held, _ = np.histogram((lower + upper) / 2, bins=edges, weights=counts)
+    total = counts.sum() * (edges[1] - edges[0])
+    return held / total if total else held.astype(np.float64)
+
+
+def _rate_bounds(positives: int, records: int, level: float) -> tuple[float, float]:
+    interval = wilson_interval(positives, records, level)
+    return interval.lower, interval.upper
+
+
+def _side_keys(sides: Sequence[ScoreSide]) -> tuple[LegendKey, ...]:
+    return tuple(LegendKey("line", side.kind, side.name) for side in sides)
+
+
+def _times_tick(at: float) -> str:
+    return f"{at:.10g}×"

@@ -1,0 +1,115 @@
+"""Headlines of a window: as they were kept, and beside them what is known by now."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from monitor.core.measurement import Measurement
+from monitor.measures.measure_options import MeasureResult
+from monitor.measures.measurement_row import LabelTruth, Revision, newest_revisions
+from monitor.measures.value_words import before_of, bounds_of, value_of, with_interval
+from monitor.pages.period_words import local_moment_words
+from monitor.records.reading import ModelTask
+from monitor.specs.model_spec import ModelSpec
+
+TILES = {
+    ModelTask.BINARY: (
+        "roc_auc", "ks_separation", "average_precision", "accuracy", "majority_accuracy", "precision",
+        "recall", "brier_score", "brier_skill_score", "profit",
+    ),
+    ModelTask.MULTICLASS: ("accuracy", "majority_accuracy", "average_class_accuracy", "f1_macro", "log_loss"),
+    ModelTask.REGRESSION: (
+        "root_mean_squared_error", "mean_absolute_error", "bias", "error_median", "r2_score",
+    ),
+}  # fmt: skip
+
+
+_TRUTHS = tuple(LabelTruth)  # the best one last
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlineTile:
+    """A measure of the window in words."""
+
+    measure: str
+    value: str
+    bounds: str
+    reference: str = ""  # its value there; empty where it is not compared
+    # when the value was kept, where another is known by now and the page's head says another moment; or that
+    # it is counted alone.
+    since: str = ""
+    now: str = ""  # since when another value is known, and which; empty: the same
+
+
+def headline_rows(rows: Sequence[Revision], against: str = "") -> dict[str, Revision]:
+    """Newest kept rows by measure, of each the best truth: settled before nowcast before provisional."""
+    kept = newest_revisions(pair for pair in rows if not pair[1].subject and pair[1].against == against)
+    return {pair[1].measure: pair for pair in sorted(kept, key=lambda pair: _TRUTHS.index(pair[1].truth))}
+
+
+def tiles_of(
+    spec: ModelSpec,
+    kept: Mapping[str, Revision],
+    steps: Mapping[str, Revision],
+    known: Mapping[str, tuple[int, Measurement]],
+    verb: str,
+    zone: str,
+    main: str,
+) -> Iterator[HeadlineTile]:
+    """Headlines as they were kept, beside each what is known by now, where that is another figure.
+
+    Parameters
+    ----------
+    steps
+        headlines against the reference.
+    known
+        what is known by now, and since when; `verb`: how; empty: the page's head says it.
+    main
+        the measure of which the page's head says when it was kept: others say so where theirs is another.
+    """
+    headed = _kept_when(kept[main]) if main in kept else None
+    for name in TILES[spec.reading.task]:
+        at, now = known.get(name, (0, None))
+        result, since, told, before = now, f"{verb} {local_moment_words(at, zone)}" if verb else "", "", None
+        if name in kept:
+            moment, row = kept[name]
+            result = row.measurement
+            told = (
+                "" if now is None or is_as_kept(name, now, kept) else f"{since}: {with_interval(name, now)}"
+            )
+            elsewhen = told and _kept_when(kept[name]) != headed
+            since = f"{row.truth}, kept {local_moment_words(moment, zone)}" if elsewhen else ""
+            before = before_of(steps[name][1].measurement, result) if name in steps else None
+        if result is None or (result.value is None and not told):
+            continue
+        value = f"({result.reason})" if result.value is None else value_of(name, result.value)
+        reference = "" if before is None else f"reference {value_of(name, before)}"
+        yield HeadlineTile(name, value, bounds_of(name, result.interval), reference, since, told)
+
+
+def _kept_when(kept: Revision) -> tuple[int, LabelTruth]:
+    moment, row = kept
+    return moment, row.truth
+
+
+def is_as_kept(measure: str, now: Measurement, kept: Mapping[str, Revision]) -> bool:
+    """Whether a figure reads as the one that was kept."""
+    before = kept.get(measure)
+    return before is not None and with_interval(measure, before[1].measurement) == with_interval(measure, now)
+
+
+def chart_value_words(result: MeasureResult, kept: Mapping[str, Revision]) -> str:
+    """Value of a chart and its interval; what does not read as it was kept is said to be counted now."""
+    words = with_interval(result.measure, result.measurement)
+    return words if is_as_kept(result.measure, result.measurement, kept) else f"{words}, counted now"
+
+
+def kept_words(kept: Revision | None, zone: str) -> str:
+    """What was kept of the main measure, and when; empty: it had no value."""
+    if kept is None or kept[1].measurement.value is None:
+        return ""
+    moment, row = kept
+    value = value_of(row.measure, row.measurement.value)
+    return (
+        f"kept {local_moment_words(moment, zone)}: {row.measure} {value}, n {row.measurement.n:,}, "
+        f"{row.truth}"
+    )

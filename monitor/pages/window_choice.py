@@ -1,0 +1,125 @@
+"""Which window an address means, and the links to its neighbours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitor.config.fault_words import quote_value
+from monitor.core.clock import format_duration, to_iso
+from monitor.core.errors import AddressError
+from monitor.pages.fleet_page import main_of
+from monitor.pages.model_page import PageLink
+from monitor.pages.page_request import ModelPlace, PageData, PageRequest
+from monitor.pages.period_words import period_words
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window
+
+_FAR = 1 << 62
+_MOST_ENDS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickedWindow:
+    """A window, and how to go on from it."""
+
+    window: Window  # one without a name is what an address bounds itself: nothing is kept of it
+    end: int | None  # exclusive; None: no window of the kind was measured yet
+    name: str  # its period in words
+    windows: tuple[PageLink, ...]
+    # (end, period, whether it is shown) of those that a list offers, the newest first.
+    ends: tuple[tuple[str, str, bool], ...]
+    earlier: str
+    later: str
+
+    @property
+    def until(self) -> str:
+        """Its end, as an address names it."""
+        return to_iso(self.end or 0)
+
+    @property
+    def dates(self) -> tuple[str, str]:
+        """First day, and the day before which it ends; empty: there is none."""
+        if self.end is None:
+            return "", ""
+        return to_iso(self.window.start_of(self.end))[:10], to_iso(self.end)[:10]
+
+
+def pick_window(data: PageData, asked: PageRequest, spec: ModelSpec, seen: ModelPlace) -> PickedWindow:
+    """The window that an address means: the newest one if it names none.
+
+    Raises
+    ------
+    AddressError
+        if no such window is kept.
+    """
+    names = [each.name for each in spec.windows]
+    if bounds := _requested_bounds(asked, spec.reading.pane):
+        return _bounded_window(asked, names, spec.reading.zone, *bounds)
+    window = main_of(spec, asked.parse_choice("window", names, "month" if "month" in names else seen.window))
+    ends = _kept_ends(data, spec, window, asked.as_of)
+    end = _requested_end(asked, window, ends)
+    at = 0 if end is None else ends.index(end)
+    return PickedWindow(
+        window=window,
+        end=end,
+        name="no window yet" if end is None else period_words(window, end),
+        windows=tuple(
+            PageLink(each, asked.link_here(window=each, end=None), each == window.name) for each in names
+        ),
+        ends=tuple((to_iso(each), period_words(window, each), each == end) for each in ends[:_MOST_ENDS]),
+        earlier=asked.link_here(end=to_iso(ends[at + 1])) if at + 1 < len(ends) else "",
+        later=asked.link_here(end=to_iso(ends[at - 1])) if at > 0 else "",
+    )
+
+
+def _requested_bounds(asked: PageRequest, pane: int) -> tuple[int, int] | None:
+    """Bounds that an address names itself."""
+    first, last = asked.parse_moment("from"), asked.parse_moment("to")
+    if first is None and last is None:
+        return None
+    rule = f"from and to bound whole panes of {format_duration(pane)}, without window and end"
+    if first is None or last is None or not first < last or first % pane or last % pane:
+        got = " and ".join(quote_value(asked.query.get(name, "")) for name in ("from", "to"))
+        raise AddressError(f"{rule}: got {got}")
+    for name in ("window", "end"):
+        if name in asked.query:
+            raise AddressError(f"{rule}: got {name} as well")
+    return first, last
+
+
+def _bounded_window(
+    asked: PageRequest, names: Sequence[str], zone: str, first: int, last: int
+) -> PickedWindow:
+    window = Window("", last - first, last - first, zone)
+
+    def kind(name: str) -> PageLink:
+        return PageLink(name, asked.link_here(**{"window": name, "from": None, "to": None}), False)
+
+    return PickedWindow(
+        window=window,
+        end=last,
+        name=period_words(window, last),
+        windows=tuple(map(kind, names)),
+        ends=(),
+        earlier="",
+        later="",
+    )
+
+
+def _kept_ends(data: PageData, spec: ModelSpec, window: Window, as_of: int | None) -> list[int]:
+    """Ends of the kept windows, the newest first."""
+    which = ChartedRows(
+        window=window.name, after=0, until=_FAR, measures=("records",), subjects=("",), as_of=as_of
+    )
+    return sorted({row.window_end for _, row in data.read_revisions(spec.name, which)}, reverse=True)
+
+
+def _requested_end(asked: PageRequest, window: Window, ends: Sequence[int]) -> int | None:
+    wanted = asked.parse_moment("end")
+    if wanted is None:
+        return ends[0] if ends else None
+    if wanted not in ends:
+        near = min(ends, key=lambda end: abs(end - wanted), default=None)
+        meant = "" if near is None else f"; the nearest ends {to_iso(near)}"
+        raise AddressError(f"no window {window.name} that ends {to_iso(wanted)} is kept{meant}", 404)
+    return wanted

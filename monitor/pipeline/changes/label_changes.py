@@ -1,0 +1,199 @@
+"""Labels reported since the last search: added to their panes by difference, else their panes wait.
+
+A difference is exact where what the pane holds was counted of the same columns, all labels reported up to its
+newest one are in it, and nothing else of it changed. Then the labels of the records that have newer ones are
+counted twice, as known then and now.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.array_types import Bools, Ints
+from monitor.pipeline.changes.new_labels import LabelWords
+from monitor.pipeline.changes.seen_rows import (
+    SearchSpan,
+    SeenOverlap,
+    added_up,
+    last_search_end,
+    late_rows,
+    unseen_starts,
+)
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.model_panes import ModelPanes
+from monitor.pipeline.pane_counting import renew_lease
+from monitor.records.label_checksum import checksum_of_moments
+from monitor.records.labels.count_labels import count_labels_twice
+from monitor.records.pane import PaneHalf
+from monitor.records.winning_rows import Batches, logged_times, parse_dated_rows, parse_role_times
+from monitor.specs.protocols import OTHER_TIMES, Lease, NewLabels, Range
+from monitor.specs.read_ranges import changed_labels_range
+from monitor.specs.stored_rows import ModelState, WaitingPane
+
+_NEVER = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLabels:
+    """Labels that were found."""
+
+    state: ModelState  # with the cursor moved
+    waiting: list[WaitingPane]  # panes that are to be counted whole
+    read: int  # rows read to find out
+    counted: int  # rows of the records whose labels were added to their panes
+    late: int | None  # see `ChangedPanes`
+    new: NewLabels  # whether they are those that the model knows
+
+
+def find_labels(
+    model: CycleModel,
+    panes: ModelPanes,
+    state: ModelState,
+    as_of: int,
+    *,
+    waiting: Collection[int],
+    lease: Lease | None,
+    by_difference: bool,
+    write: bool,
+) -> FoundLabels:
+    """Labels since the cursor.
+
+    Parameters
+    ----------
+    waiting
+        starts of the panes that wait to be counted anyway.
+    by_difference, write
+        False: nothing is added; nothing is stored either.
+    """
+    spec, reading = model.spec, model.reading
+    assert spec.labels is not None
+    cursor = state.reported_cursor
+    since = None if cursor is None else cursor + 1 if state.seen_again == () else cursor - spec.overlap
+    has_reported_at = spec.labels.column_of("reported_at") is not None
+    bounds = changed_labels_range(spec, reading, as_of)
+    span = SearchSpan(bounds, since, as_of, state.reported_cursor, last_search_end(state, reading.tolerance))
+    if not has_reported_at:
+        span = SearchSpan(bounds, None, bounds[1], None)
+    differences = LabelAdder(model, panes, state, span, waiting, lease, write)
+    if since is None or not has_reported_at or not by_difference:
+        batches = model.source.read_changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
+    else:
+        batches = differences.add_pieces(
+            model.source.read_relabelled(
+                spec, since=since, cursor=state.reported_cursor or 0, as_of=as_of, bounds=bounds
+            )
+        )
+    overlap = SeenOverlap(spec.overlap, span.cursor or 0, reading.pane)
+    tally = LabelWords(reading, cursor)
+    rows = added_up(
+        parse_dated_rows(tally.following(batches), "reported_at", reading), span, reading.pane, overlap
+    )
+    late = late_rows(rows, state.seen_again) if has_reported_at else None
+    facts = panes.facts_of(PaneHalf.LABELS)
+    unseen = unseen_starts(model, panes, PaneHalf.LABELS, rows, state.seen_again)
+    starts = sorted(differences.other.union(set(unseen) - differences.equal))
+    to_count = [
+        WaitingPane(start=start, part=PaneHalf.LABELS, since=as_of)
+        for start in starts
+        if start not in facts or facts[start].counted_as_of != as_of
+    ]
+    seen_again = overlap.by_pane() if has_reported_at else ()
+    later = cursor is not None and as_of > max(cursor + spec.overlap, state.as_of or 0)
+    if later and seen_again == state.seen_again:
+        seen_again = ()  # the feed is quiet: its overlap was read again once, and is not read for ever
+    if has_reported_at and rows.newest:
+        state = replace(state, reported_cursor=min(as_of, rows.newest))
+    state = replace(state, seen_again=seen_again)
+    return FoundLabels(state, to_count, rows.read, differences.counted, late, tally.found())
+
+
+@dataclass(slots=True)
+class LabelAdder:
+    """Adds labels to the panes where that is exact."""
+
+    model: CycleModel
+    panes: ModelPanes
+    state: ModelState  # as the last search left it
+    span: SearchSpan
+    waiting: Collection[int]  # starts of panes that are counted whole anyway
+    lease: Lease | None  # renewed piece by piece
+    write: bool
+    # equal, other: starts of the panes that now hold what a whole count would find, and of those that may
+    # not.
+    equal: set[int] = field(default_factory=set)
+    other: set[int] = field(default_factory=set)
+    counted: int = 0  # rows of the records whose labels were added
+
+    def add_pieces(self, pieces: Iterator[tuple[Range, pa.Table]]) -> Batches:
+        """Hand on the labels that were reported within each piece of time, which are added to their panes."""
+        for piece, table in pieces:
+            renew_lease(self.model, self.lease)
+            yield self._add_piece(piece, table)
+
+    def _add_piece(self, piece: Range, table: pa.Table) -> pa.Table:
+        reading, span = self.model.reading, self.span
+        event, reported = (
+            parse_role_times(table, "event_time", reading),
+            parse_role_times(table, "reported_at", reading),
+        )
+        if OTHER_TIMES in table.column_names:
+            odd = np.asarray(table[OTHER_TIMES].drop_null())
+            self.other.update((odd // reading.pane * reading.pane).tolist())
+        logged, _ = logged_times(table, event, reading)
+        inside = event.known & (event.us >= span.bounds[0]) & (event.us < span.bounds[1])
+        inside &= logged <= span.until  # labels of records that are still to come are found with them
+        starts, at = np.unique(event.us[inside] // reading.pane * reading.pane, return_inverse=True)
+        newest, ready = self._stored_facts(starts)
+        dated_at = reported.known[inside]
+        ready[at[~dated_at]] = False  # the event time stands for a report's: what was known then is not told
+        us = reported.us[inside]
+        seen = dated_at & (us >= piece[0]) & (us < piece[1])
+        before, newer = seen & (us <= newest[at]), seen & (us > newest[at])
+        sums = checksum_of_moments(event.us[inside][before], us[before], at[before], len(starts))
+        same = sums == (self._seen_checksums(starts) if piece[0] == span.since else 0)
+        fresh = np.bincount(at[newer], minlength=len(starts)) > 0
+        touched = np.bincount(at[seen], minlength=len(starts)) > 0
+        self.other.update(starts[touched & ~same].tolist())
+        self.equal.update(starts[ready & same & ~fresh].tolist())
+        chosen = ready & same & fresh
+        rows = np.flatnonzero(inside)[chosen[at]]
+        self._count_difference(table.take(pa.array(rows)), starts[chosen], newest[chosen], piece[1] - 1)
+        reported_now = ~reported.known | ((reported.us >= piece[0]) & (reported.us < piece[1]))
+        roles = [
+            role for role in ("event_time", "logged_at", "reported_at", "label") if role in table.column_names
+        ]
+        return table.select(roles).filter(pa.array(reported_now))
+
+    def _stored_facts(self, starts: Ints) -> tuple[Ints, Bools]:
+        """Newest report that each pane holds, and whether a difference may be added to it."""
+        facts, mapping = self.panes.facts_of(PaneHalf.LABELS), self.model.mapping
+        barred = self.other.union(self.panes.outdated_panes(), self.waiting)
+        newest, ready = np.full(len(starts), _NEVER), np.zeros(len(starts), dtype=bool)
+        for place, start in enumerate(starts.tolist()):
+            fact = facts.get(start)
+            if fact is not None:
+                newest[place] = _NEVER if fact.newest is None else fact.newest
+                ready[place] = fact.mapping == mapping and start not in barred
+        return newest, ready
+
+    def _seen_checksums(self, starts: Ints) -> Ints:
+        """Checksums of what the last search saw of each pane, and sees again; -1: not known."""
+        if self.state.seen_again is None:
+            return np.full(len(starts), -1)
+        known = {start: checksum for start, _, checksum in self.state.seen_again}
+        return np.asarray([known.get(start, 0) for start in starts.tolist()], dtype=np.int64)
+
+    def _count_difference(self, table: pa.Table, starts: Ints, newest: Ints, until: int) -> None:
+        if not len(starts):
+            return
+        as_of = self.span.until
+        self.counted += table.num_rows
+        added = count_labels_twice(
+            table, self.model.counting, panes=starts, since=newest, until=until, as_of=as_of
+        )
+        token = None if self.lease is None else self.lease.token
+        moved = self.panes.add_differences(added, as_of, token=token, write=self.write)
+        self.equal.update(moved)
+        self.other.update(set(starts.tolist()) - moved)

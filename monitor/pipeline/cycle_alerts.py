@@ -1,0 +1,132 @@
+"""Alerts of a cycle: what its rules read, and on which windows they changed.
+
+Rules on settled labels judge what is kept: a window when it settles, and its kept revisions, so that the
+evidence of every such verdict stands in the store. Rules on the evidence of days judge each day once, at the
+moment at which it was due, whichever tick finds it. All others judge the newest window of each cycle.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from monitor.alerts.alert_messages import Notice, Recipient, make_notices
+from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, Rule, standing_accepted
+from monitor.alerts.judging_rounds import (
+    JudgingRound,
+    advance_alerts,
+    chain_rounds,
+    merge_rounds,
+    without_accepted,
+)
+from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.measures.catalogue.daily_measures import EVIDENCE
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.pipeline.kept_rows import Place
+from monitor.pipeline.sequential.day_rows import is_of_labels
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.protocols import Store
+
+
+def accepted_changes(store: Store, spec: ModelSpec, as_of: int) -> dict[AlertedSeries, Acceptance]:
+    """Changes that are expected as of a moment. Cost: a query of few rows, none without rules."""
+    if not spec.rules:
+        return {}
+    events = store.read_events(spec.name, ACCEPTED)
+    return standing_accepted([event.acceptance for event in events], as_of)
+
+
+def judge_rules(
+    rules: Sequence[Rule],
+    standing: Mapping[AlertedSeries, Alert],
+    accepted: Mapping[AlertedSeries, Acceptance],
+    *,
+    settled: Mapping[str, int],
+    rows: Sequence[MeasurementRow],
+    kept: Sequence[MeasurementRow],
+    days: Sequence[tuple[int, Sequence[MeasurementRow]]] = (),
+    as_of: int,
+) -> tuple[JudgingRound, Collection[Place]]:
+    """Judge a model's rules; the windows on which alerts fired or ended.
+
+    Parameters
+    ----------
+    standing
+        alerts that were pending or firing.
+    accepted
+        changes that are expected.
+    settled
+        ends of the newest kept windows that are settled, by name.
+    rows
+        of the newest windows, and figures of the cycle.
+    kept
+        of the windows that are due.
+    days
+        (when it was due, rows) of the days that were judged now.
+    """
+    if not rules and not standing:
+        return JudgingRound({}), ()
+    daily = {rule.name: rule for rule in rules if rule.measure == EVIDENCE}
+    others = [rule for rule in rules if rule.name not in daily]
+    of_days = {series: alert for series, alert in standing.items() if series.rule in daily}
+    of_others = {series: alert for series, alert in standing.items() if series.rule not in daily}
+    outcome = advance_alerts(others, _judged_rows(rows, kept, settled), of_others, as_of, accepted=accepted)
+    judged = JudgingRound(of_days)
+    for at, evidence in days:
+        judged = chain_rounds(judged, _of_day(daily.values(), evidence, judged.standing, at, accepted))
+    outcome = merge_rounds(outcome, without_accepted(judged, accepted, as_of))
+    truths = {rule.name: rule.truth for rule in rules}
+    return outcome, {
+        (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
+        for alert in outcome.turned
+        if alert.series.rule in truths
+    }
+
+
+def _of_day(
+    rules: Iterable[Rule],
+    rows: Sequence[MeasurementRow],
+    standing: Mapping[AlertedSeries, Alert],
+    at: int,
+    accepted: Mapping[AlertedSeries, Acceptance],
+) -> JudgingRound:
+    """Judge a day of one part: it says nothing of the other part's alerts, which stay as they are."""
+    there = {is_of_labels(row.subject) for row in rows}
+    mine = {series: alert for series, alert in standing.items() if is_of_labels(series.subject) in there}
+    others = {series: alert for series, alert in standing.items() if series not in mine}
+    return merge_rounds(JudgingRound(others), advance_alerts(rules, rows, mine, at, accepted=accepted))
+
+
+def round_notices(
+    spec: ModelSpec,
+    outcome: JudgingRound,
+    recipients: tuple[Recipient, ...],
+    as_of: int,
+    *,
+    of_all: bool,
+    url: str,
+) -> tuple[Notice, ...]:
+    """Notices of a round; nothing is made where nobody is to be told.
+
+    Parameters
+    ----------
+    of_all
+        of all alerts that fire, not only of what fires or ends in this cycle.
+    url
+        see `make_notices`.
+    """
+    standing, turned = outcome.standing.values(), list(outcome.turned)
+    if of_all:
+        turned += [alert for alert in standing if alert.state is AlertState.FIRING and alert not in turned]
+    if not (recipients and turned):
+        return ()
+    return make_notices(spec.name, spec.rules, turned, standing, recipients, as_of, url)
+
+
+def _judged_rows(
+    rows: Iterable[MeasurementRow], kept: Iterable[MeasurementRow], settled: Mapping[str, int]
+) -> Iterator[MeasurementRow]:
+    """Rows that rules may read; of settled windows only the newest."""
+    for row in rows:
+        if row.truth is not LabelTruth.SETTLED or row.window == CUMULATIVE:
+            yield row
+    for row in kept:
+        if row.truth is LabelTruth.SETTLED and settled.get(row.window) == row.window_end:
+            yield row

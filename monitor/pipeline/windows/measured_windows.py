@@ -1,0 +1,236 @@
+"""All windows of a cycle: which are due, and their rows."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from monitor.alerts.alert_rules import Acceptance, AlertedSeries, Rule
+from monitor.core.array_types import Ints
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.measurement_comparison import REFERENCE
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pipeline.caches import ModelCaches, NewestSettled
+from monitor.pipeline.cycle_model import CycleModel
+from monitor.pipeline.kept_rows import Place
+from monitor.pipeline.windows.due_windows import (
+    DueWindow,
+    LabelTruths,
+    due_windows,
+    newest_settled_end,
+    oldest_end,
+)
+from monitor.pipeline.windows.log_rows import next_settling_row
+from monitor.pipeline.windows.window_rows import WindowMeasures
+from monitor.records.pane import PaneHalf
+from monitor.specs.stored_rows import ModelState, WindowState
+from monitor.windows.settling import SettledState
+from monitor.windows.window_ends import Window
+
+
+def watched_rows(measures: WindowMeasures, newest: int, truths: LabelTruths) -> list[MeasurementRow]:
+    """What the rules on the newest window of a kind read, if it changed since they were judged last.
+
+    Cost: nothing without rules; a window is measured again only where the panes behind it changed.
+    """
+    model, caches, window = measures.model, measures.caches, measures.window
+    rows: list[MeasurementRow] = []
+    changed = any(series.window == window.name for series in measures.accepted)  # panes of earlier windows
+    if any((rule.window, rule.truth) == (window.name, LabelTruth.NOWCAST) for rule in model.spec.rules):
+        rows += measures.measure_nowcasts(
+            newest, truths
+        )  # weights move with time: there is nothing to wait for
+    for truth, part in ((LabelTruth.NONE, PaneHalf.RECORDS), (LabelTruth.PROVISIONAL, PaneHalf.LABELS)):
+        rules = [rule for rule in model.spec.rules if (rule.window, rule.truth) == (window.name, truth)]
+        if not rules:
+            continue
+        seen = caches.panes.span_fingerprint(part, window.start_of(newest), newest)
+        judged = caches.is_judged(window.name, truth, (newest, seen, tuple(measures.accepted.values())))
+        if judged and not changed and all(_is_of_window_alone(rule) for rule in rules):
+            continue
+        if part is PaneHalf.RECORDS:
+            rows += measures.measure_records(newest)
+        else:
+            rows += measures.measure_labels(newest, truth, truths.unsettled_warning(window, newest))
+    return rows
+
+
+def _is_of_window_alone(rule: Rule) -> bool:
+    """Whether what a rule judges stands on the panes of its window, and on no earlier ones."""
+    earlier = BY_NAME[rule.measure].family in (MeasureFamily.ESTIMATE, MeasureFamily.VOLUME)
+    return not earlier and rule.against in ("", REFERENCE)
+
+
+def newest_kept(states: Iterable[WindowState]) -> dict[str, int]:
+    """End of the newest kept window that is settled, by the window's name."""
+    ends: dict[str, int] = {}
+    for state in states:
+        if state.settled_as_of is not None:
+            ends[state.window] = max(state.end, ends.get(state.window, state.end))
+    return ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredWindows:
+    """What a cycle measured."""
+
+    newest_settled: dict[str, NewestSettled]  # newest settled window by its name
+    # of the newest and the newest settled window of each kind, if shown.
+    current: list[MeasurementRow] = field(default_factory=list)
+    # if not shown: what rules read of the newest ones.
+    watched: list[MeasurementRow] = field(default_factory=list)
+    # ends of the newest kept windows that are settled, by name.
+    settled: dict[str, int] = field(default_factory=dict)
+    snapshots: list[MeasurementRow] = field(default_factory=list)  # the kept rows
+    windows: list[WindowState] = field(default_factory=list)  # what has happened to kept windows
+    # windows and truths that are kept for the first time, or for good.
+    whole: set[Place] = field(default_factory=set)
+
+
+def measure_windows(
+    model: CycleModel,
+    caches: ModelCaches,
+    state: ModelState,
+    truth: LabelTruths,
+    lacking: Ints,
+    *,
+    settled: Mapping[str, NewestSettled],
+    accepted: Mapping[AlertedSeries, Acceptance],
+    shown: bool,
+) -> MeasuredWindows:
+    """Measure what is due.
+
+    Parameters
+    ----------
+    lacking
+        int64, ascending: starts of panes that are not counted.
+    settled
+        newest settled window by its name, as of the last cycle.
+    accepted
+        changes that are expected.
+    shown
+        False: of the newest windows what rules read is enough.
+    """
+    measured = MeasuredWindows(newest_settled=dict(settled))
+    if state.oldest is None:
+        return measured
+    caches.begin_rows()
+    oldest, first = oldest_end(model, state, truth.as_of), model.first_counted(state)
+    states = model.store.read_windows(model.name, oldest)
+    for window in model.spec.windows:
+        newest = window.newest_end(truth.as_of - model.spec.ready_after)
+        newest_settled = settled.get(window.name)
+        if newest > first:
+            newest_settled = _newest_settled(model, window, newest, newest_settled, first, truth)
+        if newest_settled is not None:
+            measured.newest_settled[window.name] = newest_settled
+        oldest_week = model.oldest_pane(truth.as_of)
+        measures = WindowMeasures(
+            model, caches, window, first, lacking, oldest_week, newest_settled, accepted
+        )
+        if newest > first and shown:
+            measured.current.extend(_newest_window_rows(measures, newest, truth, first))
+        elif newest > first:
+            measured.watched.extend(watched_rows(measures, newest, truth))
+        due = due_windows(
+            model, caches.panes, window, oldest=oldest, newest=newest, truth=truth, states=states
+        )
+        last_kept = _last_kept(model, window, due)
+        for each in due:
+            measured.snapshots.extend(_kept_rows(measures, each, last_kept.get(each.end, []), truth))
+            measured.windows.append(_window_state(measures, each, truth))
+            measured.whole.update(_whole_places(each))
+    measured.settled.update(newest_kept([*states, *measured.windows]))
+    return measured
+
+
+def _newest_settled(
+    model: CycleModel,
+    window: Window,
+    newest: int,
+    before: NewestSettled | None,
+    first: int,
+    truth: LabelTruths,
+) -> NewestSettled | None:
+    """Newest settled window of a kind: estimates of the newest window are learned from it."""
+    if not model.reading.labelled:
+        return before
+    end = newest_settled_end(window, newest, before.end if before else None, first, truth)
+    if end is not None and (before is None or before.end != end):
+        return NewestSettled(end, truth.settled_state(window, end).warning)
+    return before
+
+
+def _newest_window_rows(
+    measures: WindowMeasures, newest: int, truth: LabelTruths, first: int
+) -> list[MeasurementRow]:
+    if not measures.model.reading.labelled:
+        return measures.measure_records(newest)
+    warning = truth.unsettled_warning(measures.window, newest)
+    rows = measures.measure_records(newest) + measures.measure_labels(newest, LabelTruth.PROVISIONAL, warning)
+    rows += measures.measure_nowcasts(newest, truth)
+    if measures.settled is not None:
+        rows += measures.measure_labels(measures.settled.end, LabelTruth.SETTLED, measures.settled.warning)
+    settled = None if measures.settled is None else measures.settled.end
+    expected = truth.next_settling(measures.window, settled, first)
+    return [*rows, next_settling_row(measures.window, newest, expected)]
+
+
+def _kept_rows(
+    measures: WindowMeasures, due: DueWindow, last: list[MeasurementRow], truths: LabelTruths
+) -> list[MeasurementRow]:
+    settled = due.settles is not SettledState.NO or (
+        due.state is not None and due.state.settled_as_of is not None
+    )
+    truth = LabelTruth.SETTLED if settled else LabelTruth.PROVISIONAL
+    rows = measures.measure_records(due.end) if due.first else []
+    if due.records and not due.first:
+        rows = measures.revised_records(due.end)
+    if not measures.model.reading.labelled:
+        return rows
+    if due.first or due.settles is not SettledState.NO:
+        warning = due.settles.warning if settled else truths.unsettled_warning(due.window, due.end)
+        rows += [] if settled else measures.measure_nowcasts(due.end, truths)
+        return rows + measures.measure_labels(due.end, truth, warning)
+    if due.labels and measures.has_performance_moved(due.end, last):
+        kept = due.state.warning if due.state else ""
+        rows += [] if settled else measures.measure_nowcasts(due.end, truths)
+        return rows + measures.measure_revision(
+            due.end, truth, kept if settled else truths.unsettled_warning(due.window, due.end)
+        )
+    return rows
+
+
+def _whole_places(due: DueWindow) -> Iterator[Place]:
+    """What is kept with whole curves: of a window the first of all, and the settled performance."""
+    if due.first:
+        yield from (
+            (due.window.name, due.end, truth.value) for truth in (LabelTruth.NONE, LabelTruth.PROVISIONAL)
+        )
+    if due.settles is not SettledState.NO:
+        yield due.window.name, due.end, LabelTruth.SETTLED.value
+
+
+def _last_kept(model: CycleModel, window: Window, due: list[DueWindow]) -> dict[int, list[MeasurementRow]]:
+    ends = [each.end for each in due if each.labels and each.settles is SettledState.NO]
+    if not ends:
+        return {}
+    by_end: dict[int, list[MeasurementRow]] = {}
+    for (end, _, _), row in model.store.read_last_performance(model.name, window.name, ends).items():
+        by_end.setdefault(end, []).append(row)
+    return by_end
+
+
+def _window_state(measures: WindowMeasures, due: DueWindow, truth: LabelTruths) -> WindowState:
+    panes, start = measures.caches.panes, due.window.start_of(due.end)
+    before = due.state or WindowState(window=due.window.name, end=due.end, first_as_of=truth.as_of)
+    settles, records = due.settles is not SettledState.NO, due.first or due.records
+    return replace(
+        before,
+        settled_as_of=truth.as_of if settles else before.settled_as_of,
+        measured_as_of=truth.as_of,
+        records_seen=panes.span_fingerprint(PaneHalf.RECORDS, start, due.end)
+        if records
+        else before.records_seen,
+        labels_seen=panes.span_fingerprint(PaneHalf.LABELS, start, due.end),
+        warning=due.settles.warning or before.warning,
+    )

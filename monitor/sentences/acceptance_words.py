@@ -1,0 +1,34 @@
+"""What people have accepted, in words."""
+
+from monitor.core.text import readable_text
+from monitor.sentences.time_words import utc_moment_words
+
+
+def accepted_change(
+    what: str, *, who: str, why: str, window: str, end: int, until: int | None, days: bool
+) -> str:
+    """Who has accepted what, as of which window or days, until when, and why.
+
+    Parameters
+    ----------
+    what
+        a rule, and which part of the model it is about.
+    end
+        of the accepted window, or of the newest accepted day; microseconds.
+    until
+        microseconds; None: until it is withdrawn.
+    days
+        its days are what is expected: that does not end.
+
+    >>> of = {"who": "ada", "why": "a campaign", "end": 86_400_000_000}
+    >>> accepted_change("performance", window="7d", until=None, days=False, **of)
+    'ada has accepted performance as it was, 7d to 1970-01-02, until somebody withdraws it: a campaign'
+    >>> accepted_change("changed (age)", window="", until=None, days=True, **of)
+    'ada has accepted changed (age), so its days up to 1970-01-02 are what is expected: a campaign'
+    """
+    if days:
+        told = f", so its days up to {utc_moment_words(end)} are what is expected"
+    else:
+        lasting = "somebody withdraws it" if until is None else utc_moment_words(until)
+        told = f" as it was, {f'{window} to ' if window else ''}{utc_moment_words(end)}, until {lasting}"
+    return readable_text(f"{who or 'somebody'} has accepted {what}{told}: {why}").removesuffix(".")

@@ -1,0 +1,310 @@
+"""What goes in and comes out: features and scores that moved, by how much; the quality of the data."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from monitor.core.measurement import DetailTable, Reason
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import BetterDirection, MeasureFamily
+from monitor.measures.measurement_comparison import REFERENCE, SEASON
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.value_words import (
+    approximate_text,
+    band_of,
+    before_of,
+    bounds_of,
+    difference_of,
+    factor_of,
+    value_of,
+)
+from monitor.sentences.known_measurements import KnownMeasurements, capitalize_first, few_names, readable_name
+from monitor.sentences.reason_words import reason_words, why_absent
+from monitor.sentences.time_words import window_of
+
+INDEX = "stability_index"
+OUT_OF_RANGE, _FEW = "out_of_range_rate", 0.01
+_FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": "unseen"}
+_CELLS, LOST = (
+    ("cell", "expected", "actual", "contribution"),
+    {"(missing)": "missing", "(invalid)": "invalid"},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LostShares:
+    """What a stability index owes to values that are missing or invalid, more of them or fewer."""
+
+    what: str  # "missing", "invalid", or both
+    # now, then: their share of the records: of the window, and of the reference.
+    now: float
+    then: float
+    there: float  # index of the values that are there
+
+    @property
+    def least(self) -> float:
+        """Smaller one of the two shares of values that are there."""
+        return 1.0 - max(self.now, self.then)
+
+    def __str__(self) -> str:
+        now, then = (value_of("missing_rate", share) for share in (self.now, self.then))
+        return f"{now} are {self.what}, reference {then}"
+
+    @property
+    def besides(self) -> str:
+        """The same, and the index without them."""
+        return f"{self}; {value_of(INDEX, self.there)} without them"
+
+
+def lost_of(index: float | None, detail: DetailTable | None) -> LostShares | None:
+    """Values that are missing or invalid; None: they are not among the cells that moved most, or by a point.
+
+    With the shares P and Q of values that are there, and p' and q' of each among those, an index is the terms
+    of what is lost, (P - Q)·ln(P / Q), and Σ (P p' - Q q')·ln(p' / q'): that is the index of the values that
+    are there, times (P + Q) / 2.
+
+    >>> rows = (("(missing)", 0.0, 0.5, 2.5), ("0.4 to 0.5", 0.1, 0.05, 0.03))
+    >>> str(lost_of(2.85, Detail(_CELLS, rows))), round(lost_of(2.85, Detail(_CELLS, rows)).there, 3)
+    ('50.0 % are missing, reference 0 %', 0.005)
+    """
+    if index is None or detail is None or detail.columns != _CELLS:
+        return None
+    rows = [row for row in detail.rows if row[0] in LOST]
+    if not rows:
+        return None
+    then, now, terms = ([float(row[at] or 0.0) for row in rows] for at in (1, 2, 3))
+    before, after = 1.0 - math.fsum(then), 1.0 - math.fsum(now)
+    if abs(after - before) < _FEW:
+        return None
+    there = 0.0
+    if min(before, after) > 0:
+        rest = index - math.fsum(terms) - (after - before) * math.log(after / before)
+        there = max(2 * rest / (after + before), 0.0)
+    what = " or ".join(LOST[str(row[0])] for row in rows)
+    return LostShares(what, math.fsum(now), math.fsum(then), there)
+
+
+def input_sentences(known: KnownMeasurements) -> Iterator[str]:
+    """Sentences on which features, scores, predictions and labels moved, and by how much; seasons first."""
+    seasonal = bool(known.feature_rows(INDEX, SEASON))
+    if seasonal:
+        yield from _feature_sentences(known, SEASON)
+    yield from _feature_sentences(known, where="Against the reference" if seasonal else "")
+    yield from _output_sentences(known)
+
+
+def _feature_sentences(known: KnownMeasurements, against: str = "", where: str = "") -> Iterator[str]:
+    rows, of = known.feature_rows(INDEX, against), f" from their {against}" if against else ""
+    far = f"moved beyond what is usual for the {against}" if against else "moved beyond chance"
+    judged = [row for row in rows if row.measurement.value is not None]
+    if not judged:
+        reason = why_absent(rows[0].measurement) if rows else reason_words("no_reference")
+        yield f"Whether features moved{of} is not known: {reason}"
+        return
+    moved = sorted(filter(lambda row: is_beyond(known, row), judged), key=lambda row: -_index_value(row))
+    large = [row for row in moved if band_of(_index_value(row)) != "none"]
+    where = where or f"{capitalize_first(window_of(judged[0]))}:"
+    if not moved:
+        yield f"{where} none of {len(judged)} features {far}"
+    else:
+        each = "each " if len(moved) > 1 else ""
+        size = f"{len(large)} by a {INDEX} of 0.1 or more" if large else f"{each}by a {INDEX} below 0.1"
+        size = f"by {INDEX}" if len(large) == len(moved) else size
+        most = few_names(
+            [
+                f"{readable_name(row.subject)} {_with_band(row, *_mean_words(known, row), *_lost_words(row))}"
+                for row in moved
+            ]
+        )
+        yield f"{where} {len(moved)} of {len(judged)} features {far}, {size}: {most}"
+        if not large and not against:
+            yield "Chance alone moves one feature of 20"
+    yield from _only_lost(known, {readable_name(row.subject): row for row in judged}, against)
+    if len(judged) < len(rows):
+        blind: dict[str, list[str]] = {}
+        for row in rows:
+            if row.measurement.value is None:
+                blind.setdefault(_unknown_reason(row), []).append(readable_name(row.subject))
+        for reason, names in blind.items():
+            yield f"Of {few_names(names)} this is not known: {reason}"
+
+
+def _unknown_reason(row: MeasurementRow) -> str:
+    """Why nothing is known of a feature."""
+    if row.measurement.reason == Reason.OUT_OF_RANGE:
+        return "most of its numbers lie beyond all of the reference's, before as now"
+    return why_absent(row.measurement)
+
+
+def _output_sentences(known: KnownMeasurements) -> Iterator[str]:
+    found = {
+        name: known.newest_row(INDEX, "settled" if subject == "label" else "", subject)
+        for subject, name in (("score", "scores"), ("prediction", "predictions"), ("label", "labels"))
+    }
+    rows = {name: row for name, row in found.items() if row is not None}
+    judged = {name: row for name, row in rows.items() if row.measurement.value is not None}
+    told = [f"{name} {_index_words(known, row)}" for name, row in judged.items() if is_beyond(known, row)]
+    still = [name for name, row in judged.items() if not _is_beyond_chance(known, row)]
+    if told:
+        yield f"Outputs moved beyond chance: {', '.join(told)}"
+    yield from _only_lost(known, judged)
+    if still:
+        yield f"No more than by chance: {few_names(still)}"
+    for name, row in rows.items():
+        if (
+            row.measurement.value is None and row.measurement.reason is not Reason.NO_LABELS
+        ):  # said of performance
+            yield f"Whether {name} moved is not known: {reason_words(str(row.measurement.reason))}"
+
+
+def quality_sentences(known: KnownMeasurements) -> Iterator[str]:
+    """Sentences on missing, invalid and unseen values, and on odd rows of the log."""
+    yield from faulty_values(known)
+    far, odd = list(_misdated_sentences(known)), list(_odd_row_words(known))
+    yield from far
+    if odd or not far:
+        yield f"In the log: {few_names(odd, 4)}" if odd else "The log has no odd rows"
+
+
+def faulty_values(known: KnownMeasurements) -> Iterator[str]:
+    """Sentences on missing, invalid and unseen values."""
+    worse = []
+    compared = 0
+    scores = [one.measurement for name in _FAULTS if (one := known.newest_row(name, "", "score", REFERENCE))]
+    for measure, word in _FAULTS.items():
+        for row in known.subject_rows(measure, "", "", REFERENCE):
+            interval = row.measurement.interval
+            if row.subject == "prediction" and row.measurement in scores:
+                continue  # made by a threshold: it lacks what its score lacks
+            compared += row.measurement.value is not None
+            if interval is not None and interval.lower > 0:
+                step = f"{difference_of(measure, row.measurement.value)}"
+                bounds = bounds_of(measure, interval, differs=True)
+                text = f"{readable_name(row.subject)} {step} {bounds} {word}"
+                worse.append((row.measurement.value or 0.0, text))
+    if worse:
+        most = [text for _, text in sorted(worse, key=lambda pair: -pair[0])]
+        yield f"Surely more faulty values than the reference: {few_names(most)}"
+    elif compared:
+        yield "No more missing, invalid or unseen values than in the reference, beyond chance"
+    else:
+        yield "Missing, invalid and unseen values are not compared: there is no reference, or no record"
+    yield from out_of_range(known)
+
+
+def out_of_range(known: KnownMeasurements) -> Iterator[str]:
+    """Features with surely more than one number in a hundred beyond all of the reference's."""
+    told = {}
+    for row in known.feature_rows(OUT_OF_RANGE):
+        interval, value = row.measurement.interval, row.measurement.value
+        if interval is not None and value is not None and interval.lower > _FEW:
+            told[f"{readable_name(row.subject)} {value_of(OUT_OF_RANGE, value)}"] = value
+    if told:
+        yield (
+            "Below or above all numbers of the reference: "
+            f"{few_names(sorted(told, key=lambda one: -told[one]))}"
+        )
+
+
+def _misdated_sentences(known: KnownMeasurements) -> Iterator[str]:
+    """How many rows no window can ever have, for their event times."""
+    count, share = known.newest_value("misdated_records"), known.newest_value("misdated_rate")
+    if not count:
+        return
+    new = f", {value_of('misdated_rate', share)} of those since the last audit" if share else ""
+    rows = "1 row has an event time" if count == 1 else f"{count:,.0f} rows have event times"
+    yield f"{rows} far outside the horizon{new}: no window counts them. Look at what writes the event time"
+
+
+def _odd_row_words(known: KnownMeasurements) -> Iterator[str]:
+    """Counts of the log that should be 0 and are not."""
+    for name, measure in BY_NAME.items():
+        if measure.family is not MeasureFamily.LOG or measure.direction is not BetterDirection.LOWER:
+            continue
+        counts = measure.unit.value == "records" and name != "misdated_records"  # which are said apart
+        value = known.newest_value(name) if counts else None
+        if value:
+            yield f"{name.replace('_', ' ')} {value_of(name, value)}"
+
+
+def is_of_few(index: float | None, beyond: float | None) -> bool:
+    """Whether most numbers lie where they did, by their index, and some beyond all of the reference's."""
+    return bool(beyond) and index is not None and band_of(index) != "significant"
+
+
+def _mean_words(known: KnownMeasurements, row: MeasurementRow) -> list[str]:
+    """Mean beside the reference's, where it is a multiple of that; whether few of the numbers make it one.
+
+    Where an index is small most numbers lie where they did: then the factor is none of a unit.
+    """
+    mean = known.sibling_row(row, "mean")
+    value, usual = (
+        (None, None) if mean is None else (mean.measurement.value, before_of(mean.measurement, None))
+    )
+    if value is None or usual is None or not (factor := factor_of(value, usual)):
+        return []
+    beyond = known.sibling_row(row, OUT_OF_RANGE)
+    if beyond is not None and is_of_few(_index_value(row), beyond.measurement.value):
+        share = value_of(OUT_OF_RANGE, beyond.measurement.value)
+        factor = f"{factor.partition(',')[0]} by {share} of its numbers, beyond all of the reference's"
+    return [f"mean {approximate_text(value)}, reference {approximate_text(usual)}, {factor}"]
+
+
+def _with_band(row: MeasurementRow, *more: str) -> str:
+    """Index with its band, which is left out where it is none, and more in the same brackets."""
+    index, band = _index_value(row), band_of(_index_value(row))
+    told = "; ".join((*([] if band == "none" else [band]), *more))
+    return f"{value_of(INDEX, index)} ({told})" if told else value_of(INDEX, index)
+
+
+def _index_words(known: KnownMeasurements, row: MeasurementRow) -> str:
+    """Index, its band, and the value that chance exceeds in one window of twenty."""
+    critical = known.sibling_row(row, f"{INDEX}_critical")
+    limit = None if critical is None else critical.measurement.value
+    if limit is None:
+        return _with_band(row, *_lost_words(row))
+    if value_of(INDEX, limit) == value_of(INDEX, _index_value(row)):
+        return f"{_index_value(row):.4g} (chance gives up to {limit:.4g})"
+    chance = f"chance gives up to {value_of(INDEX, limit)}".replace("up to <", "less than")
+    return _with_band(row, chance, *_lost_words(row))
+
+
+def is_beyond(known: KnownMeasurements, row: MeasurementRow) -> bool:
+    """Whether the values that are there moved beyond chance: there may be fewer than the index knows of."""
+    lost = _lost_shares(row)
+    return _is_beyond_chance(known, row) and (
+        lost is None or _is_beyond_chance(known, row, lost.there * lost.least)
+    )
+
+
+def _only_lost(
+    known: KnownMeasurements, judged: Mapping[str, MeasurementRow], against: str = ""
+) -> Iterator[str]:
+    """What moved beyond chance by its missing or invalid values alone."""
+    alone = [
+        f"{name} ({lost})".replace("reference", against or "reference")
+        for name, row in judged.items()
+        if _is_beyond_chance(known, row) and not is_beyond(known, row) and (lost := _lost_shares(row))
+    ]
+    if alone:
+        yield f"Moved by missing or invalid values alone: {few_names(alone)}"
+
+
+def _lost_words(row: MeasurementRow) -> list[str]:
+    """Lost values, and the index without them, of what moved besides."""
+    lost = _lost_shares(row)
+    return [] if lost is None else [lost.besides]
+
+
+def _lost_shares(row: MeasurementRow) -> LostShares | None:
+    return lost_of(row.measurement.value, row.measurement.detail)
+
+
+def _is_beyond_chance(known: KnownMeasurements, row: MeasurementRow, index: float | None = None) -> bool:
+    critical = known.sibling_row(row, f"{INDEX}_critical", row.against)
+    limit = None if critical is None else critical.measurement.value
+    return limit is not None and (_index_value(row) if index is None else index) > limit
+
+
+def _index_value(row: MeasurementRow) -> float:
+    return row.measurement.value or 0.0

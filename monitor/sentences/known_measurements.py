@@ -1,0 +1,128 @@
+"""What is known of a whole model: its measurements by name, the newest of each, its main window first."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from monitor.core.text import readable_text
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
+
+FEATURE = "feature:"
+NOWCAST = "nowcast"  # truth of rows that tell beforehand what labels will say
+_LONGEST = 40  # characters of a name in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSection:
+    """What is said under one title."""
+
+    title: str  # one word
+    sentences: tuple[str, ...]  # each ends in a full stop
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMeasurements:
+    """Measurements of a whole model."""
+
+    rows: Sequence[MeasurementRow]  # of any window and stratum; versions and segments are left out
+    window: str  # name of the window that rules judge: it is spoken of where it has been measured
+    main: str  # measure of performance that stands for the others
+    _whole: dict[tuple[str, str, str], list[MeasurementRow]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        whole: dict[tuple[str, str, str], list[MeasurementRow]] = {}
+        for row in self.rows:
+            if row.of_whole and row.window != CUMULATIVE:
+                whole.setdefault((row.measure, str(row.truth), row.against), []).append(row)
+        object.__setattr__(self, "_whole", whole)
+
+    def newest_row(
+        self, measure: str, truth: str = "", subject: str = "", against: str = ""
+    ) -> MeasurementRow | None:
+        """Newest row of a measure, one of the main window before others; None: there is none."""
+        rows = [row for row in self._whole.get((measure, truth, against), ()) if row.subject == subject]
+        return max(rows, key=self._row_rank, default=None)
+
+    def sibling_row(self, row: MeasurementRow, measure: str, against: str = "") -> MeasurementRow | None:
+        """Another measure of the same window, truth and subject; None: there is none."""
+        rows = self._whole.get((measure, str(row.truth), against), ())
+        of_subject = (one for one in rows if one.subject == row.subject)  # told apart by that, mostly
+        place = (row.window, row.window_end)
+        return next((one for one in of_subject if (one.window, one.window_end) == place), None)
+
+    def feature_rows(self, measure: str, against: str = "") -> list[MeasurementRow]:
+        """Rows of a measure of all features, of the newest main window that has some, in their order."""
+        return self.subject_rows(measure, "", FEATURE, against)
+
+    def subject_rows(self, measure: str, truth: str, kind: str, against: str = "") -> list[MeasurementRow]:
+        """Rows of a measure of all subjects of a kind: the empty one stands for any but the model itself."""
+        rows = [
+            row
+            for row in self._whole.get((measure, truth, against), ())
+            if row.subject and row.subject.startswith(kind)
+        ]
+        newest = max(rows, key=self._row_rank, default=None)
+        return [row for row in rows if newest is not None and _window_key(row) == _window_key(newest)]
+
+    def figure_rows(self, measure: str) -> list[MeasurementRow]:
+        """All rows of a measure without truth, as they came."""
+        return [row for row in self._whole.get((measure, "", ""), ()) if not row.subject]
+
+    def newest_value(self, measure: str, truth: str = "", subject: str = "") -> float | None:
+        """Value of the newest row of a measure; None: there is none."""
+        row = self.newest_row(measure, truth, subject)
+        return None if row is None else row.measurement.value
+
+    def _row_rank(self, row: MeasurementRow) -> tuple[bool, bool, int]:
+        return (row.measurement.value is not None, row.window == self.window, row.window_end)
+
+
+def readable_name(text: str) -> str:
+    r"""Name that the data brought, as a sentence may hold it: readable, without its kind, not too long.
+
+    >>> named("feature:age"), named("a\x1b[2J"), len(named(100 * "x"))
+    ('age', 'a\\x1b[2J', 40)
+    """
+    name = readable_text(text.removeprefix(FEATURE))
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+def few_names(names: Iterable[str], most: int = 3) -> str:
+    """Names in words, the first few of them.
+
+    >>> few(["a"]), few(["a", "b"]), few("abcde")
+    ('a', 'a and b', 'a, b, c and 2 more')
+    """
+    listed = list(names)
+    rest = len(listed) - most
+    if rest > 0:
+        return f"{', '.join(listed[:most])} and {rest} more"
+    return " and ".join(filter(None, (", ".join(listed[:-1]), *listed[-1:])))
+
+
+def capitalize_first(text: str) -> str:
+    """Text as a sentence begins.
+
+    >>> capital("no window"), capital("")
+    ('No window', '')
+    """
+    return text[:1].upper() + text[1:]
+
+
+def end_sentence(text: str) -> str:
+    """Text with a full stop, as a sentence ends.
+
+    >>> sentence("give [models.reference]"), sentence("Done.")
+    ('give [models.reference].', 'Done.')
+    """
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _window_key(row: MeasurementRow) -> tuple[str, int]:
+    return (row.window, row.window_end)
+
+
+def filled_sections(parts: Iterable[tuple[str, Iterator[str]]]) -> list[SentenceSection]:
+    """Sections that have something to say."""
+    return [
+        SentenceSection(title, told) for title, lines in parts if (told := tuple(map(end_sentence, lines)))
+    ]

@@ -1,0 +1,115 @@
+"""What is known of labels: how late they are, how many records have one, when the next window settles."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from monitor.core.clock import SECOND
+from monitor.core.measurement import BECAUSE, WHEN, DetailTable, Measurement, Reason
+from monitor.core.text import readable_text
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.value_words import value_of
+from monitor.sentences.known_measurements import KnownMeasurements, end_sentence, few_names, readable_name
+from monitor.sentences.reason_words import reason_words
+from monitor.sentences.time_words import utc_moment_words, window_of
+
+_NEXT = "next_settling"
+
+
+def label_sentences(known: KnownMeasurements) -> Iterator[str]:
+    """Sentences on delay, coverage and settling."""
+    settled = known.newest_row("label_delay_median", LabelTruth.SETTLED.value)
+    row = settled or known.newest_row("label_delay_median", LabelTruth.PROVISIONAL.value)
+    late = None if row is None else known.sibling_row(row, "label_delay_p90")
+    if row is not None and row.measurement.value is not None:
+        of_ten = "" if late is None or late.measurement.value is None else _ninth_decile_words(late)
+        median = value_of(row.measure, row.measurement.value)
+        some = "Of those that are in so far half came" if settled is None else "Half of them come"
+        yield f"{some} within {median}{of_ten}"
+    yield when_settles(known)
+    yield from _coverage_sentences(known)
+
+
+def none_settled(known: KnownMeasurements, window: str = "") -> str:
+    """That no window has settled, of a name if one is given, and when the first one is expected to."""
+    row = _next_settling(replace(known, window=window or known.window))
+    of = f" of {window}" if window else ""
+    if row is None:
+        return f"no window{of} has settled yet"
+    if row.measurement.value is None:
+        return f"no window{of} has settled yet, and when one will is not known"
+    name = f" of {row.window}" if row.window else ""
+    return f"no window{of} has settled yet; the first{name} is expected to settle at {_moment_words(row)}"
+
+
+def when_settles(known: KnownMeasurements) -> str:
+    """When the next window is expected to settle, and why; or that it is not known, and what would help."""
+    row = _next_settling(known)
+    return "When the next window settles is not known yet." if row is None else settling_sentence(row)
+
+
+def settling_sentence(row: MeasurementRow) -> str:
+    """When a window is expected to settle, and why, of its row of `next_settling`."""
+    if row.measurement.value is None:
+        reason = _because_words(row.measurement) or f": {reason_words(str(row.measurement.reason))}"
+        return end_sentence(f"When the next window settles is not known{reason}")
+    name = f"of {row.window} " if row.window else ""
+    return end_sentence(
+        f"The next window {name}settles at {_moment_words(row)}{_because_words(row.measurement)}"
+    )
+
+
+def with_settling(rows: Sequence[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:
+    """(Model, as of, row) of current rows; those that wait for a window to settle say when it will."""
+    due = {(model, row.window): settling_sentence(row) for model, _, row in rows if row.measure == _NEXT}
+
+    def told(model: str, row: MeasurementRow) -> MeasurementRow:
+        result, when = row.measurement, due.get((model, row.window))
+        if result.reason is not Reason.NOT_SETTLED or result.detail is not None or when is None:
+            return row
+        return replace(row, measurement=replace(result, detail=DetailTable(WHEN, ((when,),))))
+
+    return [(model, as_of, told(model, row)) for model, as_of, row in rows]
+
+
+def _next_settling(known: KnownMeasurements) -> MeasurementRow | None:
+    """The main window's next settling, or the first of others that is known."""
+    rows = known.figure_rows(_NEXT)
+    due = [row for row in rows if row.measurement.value is not None]
+    ranked = sorted(due or rows, key=lambda row: (row.window != known.window, row.measurement.value or 0.0))
+    return ranked[0] if ranked else None
+
+
+def _moment_words(row: MeasurementRow) -> str:
+    return utc_moment_words(round(row.measurement.value or 0.0) * SECOND)
+
+
+def _coverage_sentences(known: KnownMeasurements) -> Iterator[str]:
+    parts: dict[str, str] = {}
+    for truth in (LabelTruth.SETTLED, LabelTruth.PROVISIONAL):
+        row = known.newest_row("coverage", truth.value)
+        if row is not None and row.measurement.value is not None:
+            parts.setdefault(window_of(row), f"{value_of('coverage', row.measurement.value)} ({truth})")
+    if parts:
+        told = ", ".join(f"{window} {share}" for window, share in parts.items())
+        yield f"Labelled: {told}"
+    classes = known.subject_rows("coverage", LabelTruth.SETTLED, "")
+    classes = classes or known.subject_rows("coverage", LabelTruth.PROVISIONAL, "")
+    if any(row.measurement.value for row in classes):
+        yield f"By predicted class: {few_names(map(_of_class, classes))}"
+
+
+def _of_class(row: MeasurementRow) -> str:
+    name = row.subject.partition(":")[2] or row.subject
+    return f"{readable_name(name)} {value_of(row.measure, row.measurement.value)}"
+
+
+def _ninth_decile_words(late: MeasurementRow) -> str:
+    return f", nine of ten within {value_of(late.measure, late.measurement.value)}"
+
+
+def _because_words(result: Measurement) -> str:
+    """The sentence that a measurement brings along, after a colon; or nothing."""
+    detail = result.detail
+    if detail is None or detail.columns != BECAUSE or not detail.rows:
+        return ""
+    return f": {readable_text(str(detail.rows[0][0]))}"

@@ -1,0 +1,303 @@
+"""What is known of performance: settled, nowcast, against the reference and against a constant answer."""
+
+from collections.abc import Iterator
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
+from monitor.measures.catalogue.estimate_measures import ESTIMATED
+from monitor.measures.catalogue.measure import BetterDirection, MeasureUnit
+from monitor.measures.measurement_comparison import FALL, contributes_to, measurement_difference
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.value_words import (
+    CHANCE,
+    cell_of,
+    certainty_words,
+    comparison_words,
+    value_of,
+    with_interval,
+)
+from monitor.sentences.known_measurements import (
+    NOWCAST,
+    KnownMeasurements,
+    capitalize_first,
+    few_names,
+    readable_name,
+)
+from monitor.sentences.label_sentences import none_settled
+from monitor.sentences.reason_words import reason_words, why_absent
+from monitor.sentences.time_words import THE_FRAME, window_of
+
+_REFERENCE = "reference"
+_WAITED_FOR = (Reason.NO_RECORDS, Reason.NO_LABELS, Reason.NOT_SETTLED)  # said of performance already
+_FEW = 0.01  # share of the labelled records below which nothing is judged
+_LEAST = 10  # labels by which it is told what a constant answer would reach: of two it is 50 % or 100 %
+_CONSTANT = {  # of a constant answer: nothing became worse
+    "surely better": "surely better than",
+    "surely worse": "surely worse than",
+    CHANCE: "not surely better than",
+}
+
+
+def performance_sentences(known: KnownMeasurements, *, labels: bool, unsettled: str = "") -> Iterator[str]:
+    """Sentences on settled and on nowcast performance.
+
+    Parameters
+    ----------
+    labels
+        whether labels are configured.
+    unsettled
+        what is said where nothing has settled, of one period alone; empty: when the first window will.
+    """
+    if not labels:
+        yield "Performance is not known: no labels are configured"
+        yield from _estimate_sentences(known)
+        return
+    settled, nowcast = (known.newest_row(known.main, truth) for truth in (LabelTruth.SETTLED.value, NOWCAST))
+    if settled is None:
+        yield unsettled or capitalize_first(none_settled(known))
+    else:
+        yield f"{_truth_and_window('Settled', settled)}{_value_words(known, settled)}"
+    yield from segments_worse(known)
+    if nowcast is not None and not (settled and _says_again(known, settled, nowcast)):
+        yield f"Nowcast, {window_of(nowcast)}: {_value_words(known, nowcast)}"
+    if not is_known(known):
+        yield from _estimate_sentences(known)
+    yield from wrong_way(known)
+    yield from _constant_answer_sentence(known)
+
+
+def segments_worse(known: KnownMeasurements) -> Iterator[str]:
+    """A sentence on segments whose main measure is surely worse than the reference's, by a twentieth of it.
+
+    Of each segment the settled window with most labels.
+    """
+    settled = [
+        row
+        for row in known.rows
+        if row.segment and (row.measure, row.version, row.subject) == (known.main, None, "")
+        if row.truth == LabelTruth.SETTLED
+    ]
+    values = {(row.segment, row.window, row.window_end): row for row in settled if not row.against}
+    worse: dict[str, tuple[int, str]] = {}
+    for row in settled:
+        now, segment = values.get((row.segment, row.window, row.window_end)), str(row.segment)
+        then = None if now is None or row.against != _REFERENCE else _surely_fell_from(now, row.measurement)
+        if then is not None and worse.get(segment, (0, ""))[0] < row.measurement.n:
+            value = value_of(known.main, values[row.segment, row.window, row.window_end].measurement.value)
+            told = (
+                f"{readable_name(segment)} {value}, reference {value_of(known.main, then)}, {window_of(row)}"
+            )
+            worse[segment] = row.measurement.n, told
+    if worse:
+        by = f"by more than {100 * FALL:.0f} % than the same segment of the reference"
+        yield f"Surely worse in {known.main} {by}: {few_names(told for _, told in worse.values())}"
+
+
+def _surely_fell_from(now: MeasurementRow, step: Measurement) -> float | None:
+    """The reference's value, where a value is surely worse by a twentieth of it."""
+    if step.interval is None or step.value is None or now.measurement.value is None:
+        return None
+    higher = BY_NAME[now.measure].direction is BetterDirection.HIGHER
+    fell = -step.interval.upper if higher else step.interval.lower
+    then = now.measurement.value - step.value
+    return then if fell > FALL * abs(then) else None
+
+
+def _says_again(known: KnownMeasurements, settled: MeasurementRow, nowcast: MeasurementRow) -> bool:
+    """Whether a nowcast says again, word for word, what its window has settled at."""
+    of = [(one.window, one.window_end, _value_words(known, one)) for one in (settled, nowcast)]
+    return of[0] == of[1]
+
+
+def _constant_answer_sentence(known: KnownMeasurements) -> Iterator[str]:
+    """A sentence on whether the model does better than one answer for all records.
+
+    The interval of the difference is made of both intervals, as if they were of other records: where both
+    are right about the same records it is too wide, never too narrow.
+    """
+    for truth, word in ((LabelTruth.SETTLED.value, "Settled"), (NOWCAST, "Nowcast")):
+        right, often = (known.newest_row(name, truth) for name in ("accuracy", "majority_accuracy"))
+        if right is not None and often is not None and _have_values(right, often):
+            if _base_words(known, right)[1] or not tells_constant(often.measurement):
+                return
+            always = known.sibling_row(right, "majority_accuracy") or often
+            step = measurement_difference(right.measurement, always.measurement)
+            told = known.main == "accuracy"  # with its value, before
+            value = "is" if told else f"{value_of('accuracy', right.measurement.value)},"
+            yield (
+                f"{_truth_and_window(word, right, named=False)}accuracy {value} "
+                f"{_CONSTANT.get(certainty_words('accuracy', step), 'compared with')} always giving the "
+                "most frequent "
+                f"answer, {value_of('accuracy', always.measurement.value)}"
+            )
+            return
+        share = known.newest_row("r2_score", truth)
+        if share is not None and tells_constant(share.measurement):
+            yield (
+                f"{_truth_and_window(word, share, named=False)}r2_score "
+                f"{with_interval('r2_score', share.measurement)}, "
+                f"{_CONSTANT.get(certainty_words('r2_score', share.measurement), 'compared with')} "
+                "always answering the mean, 0"
+            )
+            return
+
+
+def tells_constant(always: Measurement) -> bool:
+    """Whether labels are enough to tell what always giving the most frequent answer reaches."""
+    return always.value is not None and always.n >= _LEAST
+
+
+def _truth_and_window(word: str, row: MeasurementRow, *, named: bool = True) -> str:
+    """Truth and window before what is said; all labels of a data frame are in, in its only window."""
+    if row.window == THE_FRAME:
+        return ""
+    return f"{word}, {window_of(row)}: " if named else f"{word}: "
+
+
+def is_known(known: KnownMeasurements) -> bool:
+    """Whether performance has a value: settled or nowcast."""
+    return any(
+        known.newest_value(known.main, truth) is not None for truth in (LabelTruth.SETTLED.value, NOWCAST)
+    )
+
+
+def unknown_performance_sentence(known: KnownMeasurements) -> str:
+    """That performance has no value: nothing has settled, or what has settled has none, and why."""
+    row = known.newest_row(known.main, LabelTruth.SETTLED.value)
+    if row is None:
+        return "Performance is not known: nothing has settled, and nothing was nowcast"
+    return f"Performance is not known, settled, {window_of(row)}: {lacking_reason(known, row)}"
+
+
+def wrong_way(known: KnownMeasurements) -> Iterator[str]:
+    """That scores surely rank the classes the wrong way round; a reference with that fault hides it.
+
+    Of a data frame it is a note of its own.
+    """
+    rows = (known.newest_row("roc_auc", truth) for truth in (LabelTruth.SETTLED.value, NOWCAST))
+    bounds = [row.measurement.interval for row in rows if row is not None and row.window != THE_FRAME]
+    if any(interval is not None and interval.upper < 1 / 2 for interval in bounds):
+        yield (
+            "roc_auc is surely below 0.5: scores are higher for the negative class. Look whether positive "
+            "and negative are swapped in [models.classes]"
+        )
+
+
+def lacking_reason(known: KnownMeasurements, row: MeasurementRow) -> str:
+    """Why a row has no value: labels may have come while it is the other half that lacks."""
+    base, _ = _base_words(known, row)
+    return base.removesuffix(": ") if base and not row.measurement.n else why_absent(row.measurement)
+
+
+def not_judged(known: KnownMeasurements, measure: str, truth: str, window: str, against: str) -> str | None:
+    """Why nothing can be judged of a window that was measured; None: it was not measured yet."""
+    of = (measure, truth, window, "", "")
+    rows = [
+        row
+        for row in known.rows
+        if row.of_whole and (row.measure, str(row.truth), row.window, row.subject, row.against) == of
+    ]
+    row = max(rows, key=lambda one: one.window_end, default=None)
+    if row is None:
+        return None
+    if row.measurement.value is None:
+        return lacking_reason(known, row)
+    of_what = "the reference" if against == _REFERENCE else against
+    return f"there is no {measure} of {of_what} to compare that of {window} with" if against else None
+
+
+def _value_words(known: KnownMeasurements, row: MeasurementRow) -> str:
+    """Value, and how it differs from the reference."""
+    base, few = _base_words(known, row)
+    if row.measurement.value is None:
+        none = base and not row.measurement.n
+        return f"{base}{row.measure} is not known{'' if none else f': {why_absent(row.measurement)}'}"
+    if few:
+        return f"{base}too few of them to judge {row.measure} by"
+    return f"{base}{_compared_words(known, row)}"
+
+
+def _base_words(known: KnownMeasurements, row: MeasurementRow) -> tuple[str, bool]:
+    """What a value stands on, where that is not all; whether it is less than a hundredth of the labels."""
+    labelled = known.sibling_row(row, "labelled_records")
+    has = 0 if labelled is None else round(labelled.measurement.value or 0.0)
+    if labelled is None or not has:
+        return "", False
+    n, of, parts = row.measurement.n, labelled.measurement.n, []
+    if row.window == THE_FRAME and has < of:
+        parts.append(f"{has:,} of {of:,} predictions have a label")
+    if n < has:
+        whose = "of them" if parts else f"of {has:,} labelled records have"
+        usable = "score" if row.measure == "roc_auc" else "prediction"
+        parts.append(f"{f'{n:,}' if n else 'none'} {whose} a usable {usable}")
+    return (f"{', '.join(parts)}: " if parts else ""), n < _FEW * has
+
+
+def _compared_words(known: KnownMeasurements, row: MeasurementRow) -> str:
+    """Value, and how it differs from the reference's."""
+    against = known.sibling_row(row, row.measure, _REFERENCE)
+    if against is None or against.measurement.value is None:
+        reason = reason_words("no_reference") if against is None else why_absent(against.measurement)
+        return f"{row.measure} {with_interval(row.measure, row.measurement)}; not compared: {reason}"
+    value = f"{row.measure} {value_of(row.measure, row.measurement.value)}"
+    sure = _certainty_words(row.measure, against.measurement)
+    return f"{value}, {comparison_words(against, row.measurement)}: {sure}{_segment_words(known, row)}"
+
+
+def _segment_words(known: KnownMeasurements, row: MeasurementRow) -> str:
+    """Segment that contributes most to a fall; empty where there is none."""
+    worst = known.sibling_row(row, CONTRIBUTION, _REFERENCE)
+    detail = None if worst is None else worst.measurement.detail
+    if detail is None or not detail.rows:
+        return ""
+    (segment, added, *_), mean = detail.rows[0], contributes_to(detail)
+    return (
+        f"; {readable_name(str(segment))} contributes most, {cell_of('contribution', added, mean)} of {mean}"
+    )
+
+
+def _certainty_words(measure: str, step: Measurement) -> str:
+    word = certainty_words(measure, step)
+    return "without an interval nothing is sure" if word == "unknown" else word
+
+
+def _estimate_sentences(known: KnownMeasurements) -> Iterator[str]:
+    """What the scores' own probabilities lead one to expect, where nothing better is known.
+
+    Where the main measure's estimate is lost, why, and another in its place.
+    """
+    yield from missing_estimate_sentences(known)
+    row = best_estimate(known)
+    if row is not None and row.measurement.value is not None:
+        basis = "predictions" if BY_NAME[row.measure].unit is MeasureUnit.LABEL else "scores"
+        when = "" if row.window == THE_FRAME else f", {window_of(row)}"
+        yield (
+            f"By its own {basis} alone{when}: {row.measure} "
+            f"{with_interval(row.measure, row.measurement)}; a drift of the labels is not in it"
+        )
+
+
+def missing_estimate_sentences(known: KnownMeasurements) -> Iterator[str]:
+    """Why the main measure is not estimated; nothing where it is, or where labels are waited for."""
+    for row in estimates_of(known)[:1]:
+        lost = row.measurement
+        of_frame = row.window == THE_FRAME  # which waits for nothing
+        if lost.value is None and (of_frame or lost.reason not in _WAITED_FOR):
+            yield f"{row.measure} is not known: {why_absent(lost)}"
+
+
+def estimates_of(known: KnownMeasurements) -> list[MeasurementRow]:
+    """Newest estimates of the whole, that of the main measure first."""
+    names = sorted(ESTIMATED, key=lambda name: BY_NAME[name].estimates != known.main)
+    return [row for name in names if (row := known.newest_row(name)) is not None]
+
+
+def best_estimate(known: KnownMeasurements) -> MeasurementRow | None:
+    """The first estimate that has a value, else the first; None: nothing is estimated of such a model."""
+    rows = estimates_of(known)
+    return next((row for row in rows if row.measurement.value is not None), rows[0] if rows else None)
+
+
+def _have_values(*rows: MeasurementRow) -> bool:
+    return all(row.measurement.value is not None for row in rows)

@@ -1,0 +1,293 @@
+"""Which column has which role? Guessed from names, types and values; each guess says why. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from monitor.setup.column_names import clearest_name, name_rank, rank_or_last
+from monitor.setup.composite_id import are_unique, guess_key
+from monitor.setup.output_guesses import (
+    guess_arm,
+    guess_classes,
+    guess_features,
+    guess_outputs,
+    guess_serving,
+    guess_version,
+)
+from monitor.setup.role_guess import MOST_CLASSES, GuessedRoles, RoleGuess, content_words, type_words
+from monitor.setup.table_survey import SurveyedColumn, TableSurvey
+from monitor.sources.sql.statements import has_equality
+
+Matches = Callable[[str, str], tuple[int, int] | None]
+
+
+def guess_roles(predictions: TableSurvey, labels: TableSurvey | None, matches: Matches) -> GuessedRoles:
+    """Guess the role of every column.
+
+    Parameters
+    ----------
+    labels
+        None: the truth may stand in the prediction table.
+    matches
+        how many of some labels' ids are found, given the id columns of both tables.
+    """
+    if labels is None:
+        predicted = _own_id(predictions)
+        predicted |= _event_times(predictions, predicted)
+        truth = _truth_beside(predictions, predicted)
+    else:
+        predicted, truth = _guess_ids(predictions, labels, matches)
+        predicted |= _event_times(predictions, predicted)
+        truth |= _label_times(labels, truth)
+        truth |= _guess_label(labels, truth, [column.name for column in predictions.columns])
+    holder = predictions if labels is None else labels
+    label = holder.find_column(truth["label"].column) if "label" in truth else None
+    roles = GuessedRoles(*_guess_task(label, predictions, predicted))
+    roles.predictions, roles.labels = predicted, truth
+    roles.own_table = None if label is None else labels is not None
+    guess_version(predictions, roles)
+    _id_and_version(predictions, roles)
+    guess_key(predictions, labels, roles)
+    guess_classes(label, roles)
+    guess_serving(predictions, roles)
+    guess_outputs(predictions, label, roles)
+    guess_arm(predictions, roles)
+    guess_features(predictions, roles)
+    return roles
+
+
+def _guess_ids(
+    predictions: TableSurvey, labels: TableSurvey, matches: Matches
+) -> tuple[dict[str, RoleGuess], dict[str, RoleGuess]]:
+    """The pair of columns whose values meet; among equals the clearest names."""
+    ours, theirs = _id_candidates(predictions), _id_candidates(labels)
+    named = {column.name for column in ours} - {column.name for column in theirs}
+    theirs += [
+        column for column in labels.columns if column.name in named and column.there
+    ]  # repeated by corrections
+    best: tuple[float, int, int, RoleGuess, RoleGuess] | None = None
+    for at, own in enumerate(ours[:4]):
+        for other, their in enumerate(theirs[:4]):
+            met = matches(own.name, their.name)
+            share = 0.0 if not met or not met[1] else met[0] / met[1]
+            score = share + (0.5 if own.name.lower() == their.name.lower() else 0.0) + 0.2 * own.unique
+            if best is None or score > best[0]:
+                how = "" if not met else f"; {met[0]} of {met[1]} labels looked at are found by it"
+                mine = RoleGuess(own.name, f"{type_words(own)}, {_uniqueness_words(own, predictions)}")
+                best = (score, at, other, mine, RoleGuess(their.name, f"{type_words(their)}{how}"))
+    if best is None:
+        return _own_id(predictions), {}
+    return {"id": best[3]}, {"id": best[4]}
+
+
+def _own_id(predictions: TableSurvey) -> dict[str, RoleGuess]:
+    candidates = _id_candidates(predictions)
+    if not candidates:
+        return {}
+    own = candidates[0]
+    return {"id": RoleGuess(own.name, f"{type_words(own)}, {_uniqueness_words(own, predictions)}")}
+
+
+def _id_candidates(survey: TableSurvey) -> list[SurveyedColumn]:
+    """Columns that may be ids: the unique ones and those named so, the clearest first."""
+    may_be = [
+        column
+        for column in survey.columns
+        if not column.is_time
+        and has_equality(column.type)
+        and (column.numbers is None or column.whole)
+        and column.there
+        and (column.unique or name_rank("id", column.name) is not None)
+    ]
+    return sorted(may_be, key=lambda column: (not column.unique, rank_or_last("id", column.name)))
+
+
+def _uniqueness_words(column: SurveyedColumn, survey: TableSurvey) -> str:
+    if column.unique:
+        return f"unique in {survey.looked:,} rows"
+    return f"NOT unique: {column.distinct:,} values in {survey.looked:,} rows; only the first of each counts"
+
+
+def _id_and_version(survey: TableSurvey, roles: GuessedRoles) -> None:
+    """An id that two versions share is no fault: records are known by both."""
+    own, version = roles.predictions.get("id"), roles.predictions.get("version")
+    if own is None or version is None or survey.find_column(own.column).unique:
+        return
+    if are_unique([survey.find_column(guess.column) for guess in (own, version)]):
+        why = f"{type_words(survey.find_column(own.column))}, unique for each {version.column}"
+        roles.predictions["id"] = RoleGuess(own.column, why)
+
+
+def _event_times(survey: TableSurvey, taken: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+    """Event time and `logged_at`: by name; where names do not tell, the earlier one is the event."""
+    times = _time_columns(survey, taken, "event_time")
+    if not times:
+        return {}
+    logged = clearest_name("logged_at", times)
+    named = [name for name in times if name_rank("event_time", name) is not None and name != logged] or list(
+        times
+    )
+    first = min(
+        named,
+        key=lambda name: (
+            rank_or_last("event_time", name),
+            _median_time(survey.find_column(name), times[name]),
+        ),
+    )
+    guesses = {"event_time": _time_guess(survey, first, times[first])}
+    rest = [name for name in times if name != first]
+    later = [
+        name
+        for name in rest
+        if _share_at_least(survey.find_column(name), times[name], survey.find_column(first), times[first])
+        > 0.99
+    ]
+    second = clearest_name("logged_at", later)
+    if second is not None:
+        guesses["logged_at"] = _time_guess(survey, second, times[second], f"never before {first}")
+    return guesses
+
+
+def _label_times(survey: TableSurvey, taken: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+    times = _time_columns(survey, taken, "reported_at")
+    name = clearest_name("reported_at", times) or next(iter(times), None)
+    return {} if name is None else {"reported_at": _time_guess(survey, name, times[name])}
+
+
+def _time_columns(survey: TableSurvey, taken: Mapping[str, RoleGuess], role: str) -> dict[str, str | None]:
+    """Columns of times with the unit of their epochs; whole numbers only where the name says so too."""
+    used = {guess.column for guess in taken.values()}
+    units: dict[str, str | None] = {}
+    for column in survey.columns:
+        if column.name in used:
+            continue
+        if column.is_time:
+            units[column.name] = None
+        elif column.unit is not None and any(
+            name_rank(each, column.name) is not None for each in (role, "logged_at")
+        ):
+            units[column.name] = column.unit
+    return units
+
+
+def _time_guess(survey: TableSurvey, name: str, unit: str | None, more: str = "") -> RoleGuess:
+    column = survey.find_column(name)
+    how = (
+        f"whole numbers that are times in {unit}"
+        if unit
+        else ("times without a zone" if column.naive else "times")
+    )
+    index = "indexed" if column.indexed else "NOT indexed"
+    return RoleGuess(name, ", ".join(part for part in (type_words(column), how, index, more) if part), unit)
+
+
+def _guess_label(
+    survey: TableSurvey, taken: Mapping[str, RoleGuess], predicted: Sequence[str]
+) -> dict[str, RoleGuess]:
+    """The truth: by its name, by that of a prediction of it, as the only column left or of few values."""
+    used = {guess.column for guess in taken.values()}
+    left = [each for each in survey.columns if each.name not in used and not each.is_time and each.there]
+    revision = next(
+        (
+            each
+            for each in left
+            if each.whole and name_rank("revision", each.name) is not None and len(left) > 1
+        ),
+        None,
+    )
+    guesses = {} if revision is None else {"revision": RoleGuess(revision.name, type_words(revision))}
+    left = [each for each in left if each is not revision]
+    own = [each for each in left if each.name not in predicted]  # what both tables have joins them
+    few = [each for each in own if each.distinct <= MOST_CLASSES]
+    ways = (
+        (clearest_name("label", [each.name for each in left]), ""),
+        (
+            next((each.name for each in (*few, *left) if _is_prediction_of(each.name, predicted)), None),
+            "named as a prediction is",
+        ),
+        (own[0].name if len(own) == 1 else None, "the only column left"),
+        (few[0].name if len(few) == 1 else None, "the only column of few values"),
+    )
+    for name, how in ways:
+        if name is not None:
+            column = survey.find_column(name)
+            why = ", ".join(part for part in (type_words(column), content_words(column), how) if part)
+            return guesses | {"label": RoleGuess(name, why)}
+    return guesses
+
+
+def _is_prediction_of(name: str, columns: Sequence[str]) -> bool:
+    """Whether a column's name is that of a prediction of it: pred_NAME, NAME_hat."""
+    near = {f"{head}{name}".lower() for head in ("pred_", "predicted_", "prediction_", "p_", "is_")}
+    near |= {f"{name}{tail}".lower() for tail in ("_pred", "_hat", "_prediction", "_predicted")}
+    return any(column.lower() in near for column in columns)
+
+
+def _truth_beside(survey: TableSurvey, taken: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+    """A label in the prediction table: only where its name says so clearly."""
+    used = {guess.column for guess in taken.values()}
+    named = [
+        column.name
+        for column in survey.columns
+        if column.name not in used
+        and not column.is_time
+        and (rank_or_last("label", column.name) <= 1)
+        and column.there
+    ]
+    name = clearest_name("label", [column for column in named if name_rank("prediction", column) is None])
+    if name is None:
+        return {}
+    label = {
+        "label": RoleGuess(
+            name, f"{type_words(survey.find_column(name))}: {content_words(survey.find_column(name))}"
+        )
+    }
+    times = [
+        column
+        for column in _time_columns(survey, taken, "reported_at")
+        if rank_or_last("reported_at", column) < 2
+    ]
+    return label | ({"reported_at": _time_guess(survey, times[0], None)} if times else {})
+
+
+def _guess_task(
+    label: SurveyedColumn | None, predictions: TableSurvey, taken: Mapping[str, RoleGuess]
+) -> tuple[str, str]:
+    if label is None:
+        used = {guess.column for guess in taken.values()}
+        name = clearest_name(
+            "prediction", [each.name for each in predictions.columns if each.name not in used]
+        )
+        column = None if name is None else predictions.find_column(name)
+        if column is None or column.distinct == 2:
+            return "binary", "there is no label to tell"
+        return _by_values(column, "prediction")
+    return _by_values(label, "label")
+
+
+def _by_values(column: SurveyedColumn, what: str) -> tuple[str, str]:
+    if column.distinct <= 2:
+        return "binary", f"{what} {column.name} holds {content_words(column)}"
+    if column.numbers is not None and (not column.whole or column.distinct > MOST_CLASSES):
+        return "regression", f"{what} {column.name} holds {content_words(column)}"
+    if column.distinct > MOST_CLASSES:
+        return (
+            "multiclass",
+            f"{what} {column.name} holds {column.distinct} different values: are they classes?",
+        )
+    return "multiclass", f"{what} {column.name} holds {content_words(column)}"
+
+
+def _median_time(column: SurveyedColumn, unit: str | None) -> float:
+    times = column.parse_moments(unit)
+    return float(np.median(times.us[times.known])) if times is not None and times.known.any() else np.inf
+
+
+def _share_at_least(
+    column: SurveyedColumn, unit: str | None, first: SurveyedColumn, first_unit: str | None
+) -> float:
+    mine, other = column.parse_moments(unit), first.parse_moments(first_unit)
+    if mine is None or other is None:
+        return 0.0
+    both = mine.known & other.known
+    return float(np.mean(mine.us[both] >= other.us[both])) if both.any() else 0.0

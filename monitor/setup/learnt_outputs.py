@@ -1,0 +1,150 @@
+"""What the rows that were looked at tell of the outputs: words, the threshold, who gets labels. Pure."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.advice.output_findings import (
+    CHANCE,
+    SURELY,
+    ThresholdFlip,
+    by_class,
+    flip_of,
+    is_old,
+    prediction_meanings,
+    selective_label_words,
+    surely_apart,
+)
+from monitor.advice.row_findings import ENOUGH
+from monitor.advice.table_inspection import TableInspection
+from monitor.measures.statistics.intervals import normal_quantile
+from monitor.measures.statistics.two_samples import rank_correlation
+from monitor.records.column_values import parse_numbers
+from monitor.records.reading import ReadingOptions
+from monitor.setup.role_guess import GuessedRoles, RoleGuess, type_words
+from monitor.setup.table_survey import TableSurvey
+
+_ALIKE = 0.5  # rank correlation with the label from which on a column may be the prediction
+_NEARLY = 1 - 1e-9  # Fisher's transformation of 1 is infinite
+_NAMED = 3  # columns of which none is clearly the prediction
+
+
+def with_prediction(roles: GuessedRoles, survey: TableSurvey, rows: pa.Table) -> GuessedRoles:
+    """The predicted number: the column that goes with the label surely more than any other does.
+
+    It is nearer to the label than the label's median is: what has other units may be a feature. What is the
+    label itself is none. Where two may be it, both are named and none is taken.
+
+    Parameters
+    ----------
+    rows
+        some labels, with columns of their predictions: see `labelled_values`.
+    """
+    truth, found = parse_numbers(rows["label"]), list[tuple[str, float, int]]()
+    for name in rows.column_names[1:]:
+        values = parse_numbers(rows[name])
+        both = truth.finite & values.finite
+        if both.sum() < ENOUGH:
+            continue
+        label, guessed = truth.values[both], values.values[both]
+        misses, spread = np.abs(guessed - label), np.abs(label - np.median(label))
+        if misses.max() > 0 and np.median(misses) < np.median(spread):
+            correlation = rank_correlation(label, guessed)
+            found.append((name.removeprefix("column:"), correlation, int(both.sum())))
+    found = sorted((each for each in found if each[1] >= _ALIKE), key=lambda each: -each[1])
+    if not found:
+        return roles
+    name, correlation, n = found[0]
+    if len(found) > 1 and _lower_bound(correlation, n) <= -_lower_bound(-found[1][1], found[1][2]):
+        return replace(roles, like_label=tuple((other, r) for other, r, _ in found[:_NAMED]))
+    why = f"{type_words(survey.find_column(name))}: rank correlation {correlation:.2f} with {n:,} labels"
+    return replace(
+        roles,
+        predictions={**roles.predictions, "prediction": RoleGuess(name, why)},
+        numeric=tuple(other for other in roles.numeric if other != name),
+        categorical=tuple(other for other in roles.categorical if other != name),
+    )
+
+
+def _lower_bound(correlation: float, n: int) -> float:
+    """Lower bound of a rank correlation, by Fisher's transformation."""
+    within = min(max(correlation, -_NEARLY), _NEARLY)
+    return math.tanh(math.atanh(within) - normal_quantile(SURELY) * math.sqrt(1.06 / (n - 3)))
+
+
+def with_outputs(roles: GuessedRoles, looked: TableInspection, reading: ReadingOptions) -> GuessedRoles:
+    """What was guessed, with what predictions and labels tell together.
+
+    Parameters
+    ----------
+    looked, reading
+        what was seen by the first guess, and how that was read.
+    """
+    records, joined = looked.alike or looked.records, looked.joined
+    if records is None or roles.task == "regression":
+        return roles
+    told = looked.first if surely_apart(looked.first, reading) else joined  # a drift turns the newest round
+    ranked, sure = _by_ranks(roles, told, reading)
+    if "prediction" in roles.predictions:
+        roles = _in_words(ranked, records, told, reading, sure=sure)
+    else:
+        roles = ranked
+    if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
+        found = selective_label_words(records, joined, reading)
+        if found is not None and is_old(looked.delays, looked.oldest, looked.newest):
+            roles = replace(roles, only_for=(found.words, str(found)))
+    return roles
+
+
+def _by_ranks(
+    roles: GuessedRoles, told: pa.Table | None, reading: ReadingOptions
+) -> tuple[GuessedRoles, bool]:
+    """The positive class is that with the higher scores, if they are surely so; whether they are."""
+    found = surely_apart(told, reading)
+    if told is None or found is None or found[1] >= CHANCE:
+        return roles, found is not None
+    negative, positive = reading.classes
+    why = f"its scores are higher: ROC AUC {1 - found[0]:.2f} in {told.num_rows:,} labels"
+    return replace(roles, classes=(negative, positive), why_classes=why), True
+
+
+def _in_words(
+    roles: GuessedRoles, records: pa.Table, joined: pa.Table | None, reading: ReadingOptions, *, sure: bool
+) -> GuessedRoles:
+    """Words that mean the classes, and the threshold at which the one becomes the other.
+
+    Parameters
+    ----------
+    sure
+        labels have told which class has the higher scores.
+    """
+    meaning, flip = prediction_meanings(records, joined, reading), flip_of(records, reading)
+    own = meaning or {name: name for name in reading.classes}
+    if flip is not None and not meaning and not {flip.below, flip.above} & set(reading.classes):
+        own = meaning = {flip.above: roles.classes[0], flip.below: roles.classes[1]}
+        why = "a guess, by the score: too few labels tell"
+    else:
+        n = 0 if joined is None else joined.num_rows
+        why = f"by {n:,} labels that have a prediction"
+    if meaning:
+        roles = replace(roles, names=(by_class(meaning), why))
+    if flip is None or not {flip.below, flip.above} <= own.keys():
+        return roles
+    of_high_scores = own[flip.above], own[flip.below]
+    if of_high_scores == roles.classes:
+        return _apply_threshold_flip(roles, flip)
+    if sure:  # scores and words contradict each other: the column says what was predicted
+        return roles
+    return _apply_threshold_flip(
+        replace(roles, classes=of_high_scores, why_classes="predicted of high scores"), flip
+    )
+
+
+def _apply_threshold_flip(roles: GuessedRoles, flip: ThresholdFlip) -> GuessedRoles:
+    """A threshold instead of the column."""
+    column = roles.predictions["prediction"].column
+    why = f"{column} is {flip.below} below and {flip.above} from there on, in all of {flip.n:,} rows"
+    others = {role: guess for role, guess in roles.predictions.items() if role != "prediction"}
+    return replace(roles, predictions=others, threshold=(flip.threshold, why), written=column)

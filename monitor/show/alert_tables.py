@@ -1,0 +1,219 @@
+"""Alerts for people: a table, what is behind them, JSON and CSV."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from monitor.alerts.alert_phrases import (
+    alert_figures,
+    alert_sentence,
+    alerted_series_name,
+    cause_heading,
+    cause_table,
+    end_reason_words,
+    fill_annotations,
+    place_words,
+    still_firing_words,
+)
+from monitor.alerts.alert_rules import ACKNOWLEDGED, Rule, Severity
+from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.core.clock import SECOND, to_iso
+from monitor.core.measurement import DetailTable
+from monitor.core.text import json_text, readable_text
+from monitor.measures.measurement_comparison import FIGURES
+from monitor.measures.measurement_row import CUMULATIVE
+from monitor.show.plain_rows import csv_row, records_of
+from monitor.show.terminal_layout import align_columns, indent_columns
+from monitor.show.terminal_words import iso_or_none, short_moment_text
+
+_HEAD = ("severity", "state", "model", "rule", "of", "found", "")
+_COLUMNS = (
+    "model", "rule", "version", "segment", "window", "subject", "severity", "state", "since", "fired_at",
+    "resolved_at", "reason", "value", "lower", "upper", "limit", "n", "window_end", "as_of", "verdict",
+    "cause", "acknowledged", "decisions",
+)  # fmt: skip
+_SEVERITIES = tuple(Severity)
+_STATES = (AlertState.FIRING, AlertState.PENDING, AlertState.RESOLVED)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertDecision:
+    """What somebody decided of an alert: acknowledged, accepted (`until`, None: for ever); when, who, why."""
+
+    at: int
+    kind: str
+    who: str
+    why: str
+    until: int | None = None
+
+    def decision_line(self, moment: Callable[[int], str] = short_moment_text) -> str:
+        """What, when, who, until when, and why: in a line; `moment` writes times."""
+        until = "" if self.until is None else f" until {moment(self.until)}"
+        return f"{self.kind} {moment(self.at // SECOND * SECOND)} by {self.who}{until}: {self.why}"
+
+    def plain_decision(self) -> dict[str, str | None]:
+        """Plain values, times ISO-8601 UTC."""
+        until = iso_or_none(self.until)
+        return {
+            "at": to_iso(self.at),
+            "decision": self.kind,
+            "who": self.who,
+            "why": self.why,
+            "until": until,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAlert:
+    """An alert, its rule, if there is one, what people decided of it, and which of its values are odd."""
+
+    model: str
+    alert: Alert
+    rule: Rule | None = None
+    decisions: tuple[AlertDecision, ...] = ()
+    odd_values: str = ""
+
+    @property
+    def seen_by(self) -> str:
+        """Who has it, with the words that were given; empty: nobody."""
+        seen = [one for one in self.decisions if one.kind == ACKNOWLEDGED]
+        return f"{seen[-1].who}: {seen[-1].why}" if seen else ""
+
+    def decisions_line(self, moment: Callable[[int], str] = short_moment_text) -> str:
+        """All that was decided of it, in a line; empty: nothing was."""
+        return "; ".join(one.decision_line(moment) for one in self.decisions)
+
+
+def plain_alert(shown: ShownAlert) -> dict[str, object]:
+    """One alert as plain values; times are ISO-8601 UTC, None for the whole and for what is absent."""
+    alert = shown.alert
+    series, breach = alert.series, alert.breach
+    return {
+        "model": shown.model,
+        "rule": series.rule,
+        "version": series.version or None,
+        "segment": series.segment or None,
+        "window": series.window or None,
+        "subject": series.subject,
+        "severity": alert.severity.value,
+        "state": alert.state.value,
+        "since": to_iso(alert.since),
+        "fired_at": iso_or_none(alert.fired_at),
+        "resolved_at": iso_or_none(alert.resolved_at),
+        "reason": None if alert.ended is None else alert.ended.value,
+        "value": breach.value,
+        "lower": breach.lower,
+        "upper": breach.upper,
+        "limit": breach.limit,
+        "n": breach.n,
+        "window_end": to_iso(breach.window_end),
+        "as_of": to_iso(alert.judged_at),
+        "verdict": alert.verdict.outcome.value,
+        "cause": None if breach.behind is None else records_of(breach.behind),
+        "acknowledged": shown.seen_by or None,
+        "decisions": [one.plain_decision() for one in shown.decisions],
+    }
+
+
+def alerts_as_json(alerts: Iterable[ShownAlert]) -> str:
+    """JSON list of alerts."""
+    return json_text([plain_alert(shown) for shown in _order_alerts(alerts)], indent=1)
+
+
+def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
+    """CSV with a header; what is behind an alert, and what was decided of it, as JSON."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for shown in _order_alerts(alerts):
+        plain = plain_alert(shown)
+        writer.writerow(csv_row(plain | {"decisions": json_text(plain["decisions"])}, "cause"))
+    return out.getvalue()
+
+
+def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False, width: int | None = None) -> str:
+    """A line for each alert, the most urgent first, and what it says; all that is behind it, if asked for."""
+    ordered = _order_alerts(alerts)
+    if not ordered:
+        return "no alert is pending or firing"
+    text = align_columns([_HEAD, *(_alert_line(shown, explain=explain) for shown in ordered)], width)
+    return "\n\n".join([text, *(_explain_alert(shown, width) for shown in ordered if explain)])
+
+
+def _alert_line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
+    alert, series = shown.alert, shown.alert.series
+    over = (
+        ""
+        if alert.ended is None
+        else f"ended {short_moment_text(alert.resolved_at or 0)}, {end_reason_words(alert)}"
+    )
+    told = "" if alert.fired_at in (None, alert.since) else f"told {short_moment_text(alert.fired_at)}"
+    window = (
+        ""
+        if series.window in ("", CUMULATIVE)
+        else f"{series.window} to {short_moment_text(alert.breach.window_end)}"
+    )
+    says = (
+        ""
+        if explain
+        else ": ".join(part for part in (window, alert_figures(shown.rule, alert.breach)) if part)
+    )
+    return (
+        alert.severity.value,
+        alert.state.value,
+        shown.model,
+        series.rule,
+        place_words(series),
+        short_moment_text(alert.since),
+        "; ".join(
+            part
+            for part in (
+                told,
+                over,
+                "" if explain else still_firing_words(alert),
+                shown.decisions_line(),
+                says,
+            )
+            if part
+        ),
+    )
+
+
+def _explain_alert(shown: ShownAlert, width: int | None) -> str:
+    """What an alert says, and the segments, cells or features behind it, under a heading."""
+    alert, cause = shown.alert, shown.alert.breach.cause
+    lines = [
+        readable_text(
+            f"{shown.model}, {alerted_series_name(alert.series)}, found {short_moment_text(alert.since)}"
+        ),
+        f"  {alert_sentence(shown.rule, alert.series, alert.breach)}.",
+    ]
+    lines += [f"  It is {kept}." for kept in (still_firing_words(alert),) if kept]
+    lines += [f"  {readable_text(shown.odd_values)}."] if shown.odd_values else []
+    if cause is not None and cause.rows:
+        lines += [
+            f"  {readable_text(_cause_title(cause))}:",
+            indent_columns(cause_table(shown.rule, cause), width),
+        ]
+    if shown.rule is not None and alert.state is not AlertState.RESOLVED:
+        action = fill_annotations(shown.rule, alert.breach).get("action", "")
+        lines += [f"  What to do: {readable_text(line)}" for line in action.split("\n") if line]
+    return "\n".join(lines)
+
+
+def _cause_title(cause: DetailTable) -> str:
+    return "What it is compared with" if cause.columns == FIGURES else cause_heading(cause)
+
+
+def _order_alerts(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
+    return sorted(
+        alerts,
+        key=lambda shown: (
+            _STATES.index(shown.alert.state),
+            _SEVERITIES.index(shown.alert.severity),
+            shown.model,
+            -shown.alert.since,
+            shown.alert.series,
+        ),
+    )

@@ -1,0 +1,166 @@
+"""What the budget of false alerts allows, and what it has cost; what moves below the limit."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.lifecycle import Alert
+from monitor.core.clock import DAY
+from monitor.core.measurement import BECAUSE, Measurement, Reason
+from monitor.core.text import json_text, number_text
+from monitor.measures.catalogue.daily_measures import ALERTS, DETECTABLE, EVIDENCE
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.sentences.change_words import alerts_beside_budget, change_sentence, subject_name
+from monitor.sentences.known_measurements import readable_name
+from monitor.sentences.reason_words import reason_words
+from monitor.show.terminal_layout import align_columns
+from monitor.show.terminal_words import counted_noun, short_moment_text
+from monitor.specs.model_spec import BudgetSpec
+
+MONTH = 30 * DAY
+_WITH_WHOLE = "told with the change of the whole"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetStatus:
+    """A model's budget, and what is known of its days."""
+
+    model: str
+    budget: BudgetSpec | None  # None: the model has none
+    as_of: int | None  # of the last cycle, microseconds; None: none ran
+    alerts: Sequence[Alert]  # that judged days, whatever became of them
+    rows: Sequence[MeasurementRow]  # current ones of the judged days
+
+    @property
+    def lately(self) -> list[Alert]:
+        """Alerts that fired in the last 30 days."""
+        since = (self.as_of or 0) - MONTH
+        return [alert for alert in self.alerts if alert.fired_at is not None and alert.fired_at > since]
+
+    @property
+    def evidence(self) -> list[MeasurementRow]:
+        """Evidence of each subject, the most first; what cannot be judged is last."""
+        rows = [row for row in self.rows if row.measure == EVIDENCE]
+        return sorted(
+            rows, key=lambda row: (-_most_evidence(row.measurement), row.segment or "", row.subject)
+        )
+
+    def detectable_change(self, of: MeasurementRow) -> Measurement:
+        """Smallest change that would be found of the subject whose evidence a row is."""
+        key = (DETECTABLE, of.subject, of.segment)
+        found = (row.measurement for row in self.rows if (row.measure, row.subject, row.segment) == key)
+        return next(found, Measurement.without_value(Reason.LEARNING, n=0))
+
+
+def budget_lines(spent: BudgetStatus, width: int | None = None) -> Iterator[str]:
+    """The budget of a model, and a line for each subject."""
+    if spent.budget is None:
+        yield f"{readable_name(spent.model)}: no budget of false alerts: it states rules of its own"
+        return
+    rows = spent.evidence
+    watched = f"{counted_noun(len(rows), 'subject')} watched"
+    yield f"{readable_name(spent.model)}: {'; '.join([*alerts_beside_budget(spent.rows), watched])}"
+    for alert in spent.lately:
+        of = subject_name(alert.series.subject, alert.series.segment)
+        yield f"  {short_moment_text(alert.fired_at or 0)} {alert.series.rule} {of}"
+    heads = ("subject", "evidence", "found in 7 days from", "days", "note")
+    yield align_columns([heads, *(_evidence_line(spent, row) for row in rows)], width)
+
+
+def change_lines(spent: BudgetStatus) -> Iterator[str]:
+    """What moves: a line for each subject with some evidence, the most first."""
+    moving = [row for row in spent.evidence if _most_evidence(row.measurement) >= _SOME]
+    if not moving:
+        yield f"{readable_name(spent.model)}: nothing moves that the last weeks do not lead one to expect"
+    for row in moving:
+        of = f"{readable_name(spent.model)}: {subject_name(row.subject, row.segment)}"
+        yield f"{of}: {_change_words(row)} ({_state_words(row.measurement)})"
+
+
+def _state_words(result: Measurement) -> str:
+    if (result.value or 0.0) > 1:
+        return "an alert stands"
+    if result.value == 1:
+        return _WITH_WHOLE
+    share = _evidence_any_size(result)
+    if share > 1:
+        return "enough evidence, but smaller than `smallest`"
+    return f"{100 * share:.0f} % of the evidence of an alert"
+
+
+def as_plain(models: Iterable[BudgetStatus]) -> str:
+    """JSON list of models."""
+    return json_text([_plain_budget(spent) for spent in models], indent=1)
+
+
+_SOME, _MOST = 0.1, 1_000.0
+
+
+def _plain_budget(spent: BudgetStatus) -> dict[str, object]:
+    stated = None if spent.budget is None else spent.budget.false_alerts
+    told = next((row.measurement.value for row in spent.rows if row.measure == ALERTS), None)
+    return {
+        "model": spent.model,
+        "false_alerts": stated,
+        "alerts_30d": None if told is None else int(told),
+        "subjects": [
+            {
+                "subject": row.subject,
+                "segment": row.segment or "",
+                "evidence": row.measurement.value,
+                "apparent": _evidence_any_size(row.measurement),
+                "reason": None if row.measurement.reason is None else row.measurement.reason.value,
+                "detectable_change": spent.detectable_change(row).value,
+                "days": _learned_days(row.measurement),
+                "words": _change_words(row),
+            }
+            for row in spent.evidence
+        ],
+    }
+
+
+def _change_words(row: MeasurementRow) -> str:
+    change = row.measurement.change
+    return "" if change is None else change_sentence(change, row.window_end)
+
+
+def _evidence_line(spent: BudgetStatus, row: MeasurementRow) -> tuple[str, ...]:
+    result, smallest = row.measurement, spent.detectable_change(row)
+    evidence = "" if result.value is None else number_text(result.value)
+    evidence = f"> {_MOST:,.0f}" if (result.value or 0.0) > _MOST else evidence
+    told = "" if smallest.value is None else number_text(smallest.value)
+    return (
+        subject_name(row.subject, row.segment),
+        evidence,
+        told,
+        str(_learned_days(result)),
+        _evidence_note(result, smallest),
+    )
+
+
+def _evidence_note(result: Measurement, smallest: Measurement) -> str:
+    if (result.value or 0.0) > 1:
+        return "an alert stands"
+    if result.value == 1:
+        return _WITH_WHOLE
+    detail = (result if result.value is None else smallest).detail
+    if detail is not None and detail.columns == BECAUSE:
+        return str(detail.rows[0][0])
+    return "" if result.value is not None else reason_words(str(result.reason))
+
+
+def _evidence_any_size(result: Measurement) -> float:
+    """Evidence whatever the size; -1 where nothing is judged."""
+    if result.change is None:
+        return -1.0 if result.value is None else result.value
+    evidence = result.change.evidence_any_size
+    return -1.0 if evidence is None else float(evidence)
+
+
+def _most_evidence(result: Measurement) -> float:
+    """The same, at least that with which a change was found that stands."""
+    return max(_evidence_any_size(result), -1.0 if result.value is None else result.value)
+
+
+def _learned_days(result: Measurement) -> int:
+    """Learned days."""
+    return result.n if result.change is None else int(result.change.learned_days)

@@ -1,0 +1,162 @@
+"""What `--format json` prints, and pages answer with `.json`, as JSON Schemas (draft 2020-12)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from monitor.alerts.alert_rules import Severity
+from monitor.alerts.lifecycle import AlertState, EndReason
+from monitor.alerts.model_standing import Need
+from monitor.alerts.verdicts import Outcome
+from monitor.core.measurement import Reason
+from monitor.measures.measurement_row import LabelTruth
+
+Schema: TypeAlias = Mapping[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_NUMBER: Schema = {"type": "number"}
+_MOMENT: Schema = {"type": "string", "format": "date-time", "description": "ISO 8601, UTC"}
+_ERROR = "error"
+
+
+def _or_null(schema: Schema, description: str = "") -> Schema:
+    """A value that may be absent."""
+    either: dict[str, Any] = {"oneOf": [schema, {"type": "null"}]}
+    return {**either, "description": description} if description else either
+
+
+def _one_of(names: Iterable[str]) -> Schema:
+    return {"type": "string", "enum": sorted(set(names) - {""})}
+
+
+def _record_schema(fields: Mapping[str, Schema]) -> Schema:
+    """An object that has these fields, all of them and no other."""
+    return {
+        "type": "object",
+        "properties": dict(fields),
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+_CELL: Schema = {"oneOf": [_NUMBER, _TEXT, {"type": "null"}]}
+_TABLE: Schema = {"type": "array", "items": {"type": "object", "additionalProperties": _CELL}}
+_WHOLE = "null: the whole"
+
+ROWS: Mapping[str, Schema] = {
+    "measurement": _record_schema(
+        {
+            "model": _TEXT,
+            "version": _or_null(_TEXT, _WHOLE),
+            "window": _or_null(_TEXT, "null: of the log itself"),
+            "window_end": {**_MOMENT, "description": "exclusive; ISO 8601, UTC"},
+            "as_of": _MOMENT,
+            "truth": _or_null(_one_of(LabelTruth), "null: it stands on no labels"),
+            "segment": _or_null(_TEXT, _WHOLE),
+            "measure": _TEXT,
+            "subject": {
+                **_TEXT,
+                "description": "score, prediction, feature:NAME, class:NAME; empty: the model",
+            },
+            "against": _or_null(_TEXT, "what the value is a difference from"),
+            "value": _or_null(_NUMBER, "null: see the reason"),
+            "reason": _or_null(_one_of(Reason)),
+            "n": _COUNT,
+            "lower": _or_null(_NUMBER, "of the interval"),
+            "upper": _or_null(_NUMBER, "of the interval"),
+            "resolution": _NUMBER,
+            "coverage": _or_null(_NUMBER, "share of the records with a label"),
+            "warning": _or_null(_TEXT),
+            "detail": _or_null(_TABLE, "the table behind the value"),
+        }
+    ),
+    "alert": _record_schema(
+        {
+            "model": _TEXT,
+            "rule": _TEXT,
+            "version": _or_null(_TEXT, _WHOLE),
+            "segment": _or_null(_TEXT, _WHOLE),
+            "window": _or_null(_TEXT),
+            "subject": _TEXT,
+            "severity": _one_of(Severity),
+            "state": _one_of(AlertState),
+            "since": _MOMENT,
+            "fired_at": _or_null(_MOMENT),
+            "resolved_at": _or_null(_MOMENT),
+            "reason": _or_null(_one_of(EndReason), "why it ended"),
+            "value": _or_null(_NUMBER, "of the newest breach"),
+            "lower": _or_null(_NUMBER),
+            "upper": _or_null(_NUMBER),
+            "limit": _or_null(_NUMBER),
+            "n": _COUNT,
+            "window_end": _MOMENT,
+            "as_of": {**_MOMENT, "description": "of the newest verdict; ISO 8601, UTC"},
+            "verdict": _one_of(Outcome),
+            "cause": _or_null(_TABLE, "cells, segments or features behind it"),
+            "acknowledged": _or_null(_TEXT, "who has it"),
+            "decisions": {**_TABLE, "description": "at, decision, who, why, until"},
+        }
+    ),
+    "status": _record_schema(
+        {
+            "model": _TEXT,
+            "verdict": _one_of(Need),
+            "because": {"type": "array", "items": _TEXT},
+            "as_of": _or_null(_MOMENT, "null: no cycle has run"),
+            "sections": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},
+        }
+    ),
+    _ERROR: _record_schema({"error": _TEXT}),
+}
+PARAMETERS: Mapping[str, str] = {
+    "run": "history in the store; left out: the live one",
+    "as_of": "a date or time: what was known then",
+    "q": "part of a name: of a model, a rule, a state; of a measure, a feature, a segment",
+    "window": "as configured: 7d, month",
+    "end": "end of the window, exclusive: a date or time; left out: the newest one",
+    "from": "beginning of any whole panes: a date or time; together with `to`, instead of window and end",
+    "to": "their end, exclusive",
+    "measure": "name of a measure",
+    "range": "90d, 180d, 1y or all",
+    "segment": "column=value; left out: the whole",
+    "version": "of the model; left out: all together",
+    "name": "of the feature",
+    "sort": "what comes first",
+    "by": "what the cells show",
+    "since": "of the first breach, microseconds since 1970; left out: the newest episode",
+    "subject": "score, prediction, feature:NAME",
+    "against": "reference, previous, season, or a span as 28d: what the value is the difference from",
+}
+
+
+def operation_schema(about: str, rows: str, path: Iterable[str], query: Iterable[str]) -> Schema:
+    """OpenAPI of one address: what it takes, and a list of such rows."""
+
+    def parameter(name: str, where: str) -> Schema:
+        told = {"description": PARAMETERS[name]} if name in PARAMETERS else {}
+        required = where == "path" or name == "name"
+        return {"name": name, "in": where, "required": required, "schema": _TEXT, **told}
+
+    def answered(schema: Schema, description: str) -> Schema:
+        return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+    def named(name: str) -> Schema:
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    faults = {
+        "400": "it asks for what the page does not know",
+        "404": "there is no such model, rule, measure or feature",
+    }
+    return {
+        "get": {
+            "summary": about,
+            "parameters": [
+                *(parameter(one, "path") for one in path),
+                *(parameter(one, "query") for one in query),
+            ],
+            "responses": {
+                "200": answered({"type": "array", "items": named(rows)}, f"a list of rows: {rows}"),
+                **{status: answered(named(_ERROR), why) for status, why in faults.items()},
+            },
+        }
+    }

@@ -1,0 +1,261 @@
+"""Rows as tables: a heading for each window, a line for each measure, and what they are compared with."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from monitor.core.measurement import BECAUSE, WHEN, Measurement
+from monitor.core.text import duration_text, readable_text
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
+from monitor.measures.measurement_comparison import contributes_to
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.value_words import (
+    band_of,
+    bounds_of,
+    comparison_words,
+    difference_of,
+    is_compared_by_difference,
+    value_of,
+)
+from monitor.sentences.input_sentences import INDEX
+from monitor.show.plain_rows import Shown, order_rows
+from monitor.show.terminal_layout import align_columns, rows_of
+from monitor.show.terminal_words import short_moment_text
+
+NOTHING_YET = "nothing has been measured yet"
+_NEGLIGIBLE = 1e-9
+_LEADING = {"feature:": "stability_index", "class:": "base_rate"}  # by which a few are chosen
+_MANY = tuple(_LEADING)
+_FEW = 3
+_MOMENTS = ("to", "as of")
+ALIASES = {
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "brier": "brier_score",
+    "kappa": "cohen_kappa_score",
+    "ks": "ks_distance",
+    "lift": "lift_top_decile",
+    "logloss": "log_loss",
+    "mae": "mean_absolute_error",
+    "mse": "mean_squared_error",
+    "n": "records",
+    "psi": "stability_index",
+    "r2": "r2_score",
+    "rmse": "root_mean_squared_error",
+    "sensitivity": "recall",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableLine:
+    """A row, and the same measure of the same window against other moments."""
+
+    model: str
+    as_of: int
+    row: MeasurementRow
+    others: Sequence[MeasurementRow] = ()
+
+    @property
+    def heading(self) -> str:
+        """Window, truth, coverage and as of: what a group of lines has in common."""
+        row = self.row
+        window = f"{row.window} to {short_moment_text(row.window_end)}" if row.window else "the log itself"
+        parts = (
+            self.model,
+            window,
+            "" if row.version is None else f"version {row.version}",
+            row.segment or "",
+            row.truth.value,
+            "" if row.coverage is None else f"coverage {row.coverage:.1%}",
+            f"as of {short_moment_text(self.as_of)}",
+        )
+        return readable_text(", ".join(part for part in parts if part))
+
+    @property
+    def family(self) -> str:
+        """Name of the measure's family; empty: the catalogue does not know it."""
+        return BY_NAME[self.row.measure].family.value if self.row.measure in BY_NAME else ""
+
+
+def lines_of(rows: Iterable[Shown]) -> list[TableLine]:
+    """Rows in order, each heading once; what is against another moment stands with what it compares."""
+    compared: dict[tuple[object, ...], list[MeasurementRow]] = {}
+    lines: list[TableLine] = []
+    for model, as_of, row in order_rows(rows):
+        place = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
+        key = (*place, row.measure, row.subject)
+        if row.against and key in compared:
+            compared[key].append(row)
+        else:
+            lines.append(TableLine(model, as_of, row, compared.setdefault(key, [])))
+    headings: dict[str, int] = {}
+    return sorted(lines, key=lambda line: headings.setdefault(line.heading, len(headings)))
+
+
+def filter_strata(rows: Sequence[Shown], *, segments: bool, versions: bool) -> list[Shown]:
+    """Rows of whole models, and those of segments and versions where these are wanted."""
+    return [
+        shown
+        for shown in rows
+        if (segments or shown[2].segment is None) and (versions or shown[2].version is None)
+    ]
+
+
+def as_table(rows: Iterable[Shown], *, everything: bool = True, width: int | None = None) -> str:
+    """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
+
+    One measure of several windows or revisions is a line for each of them instead. What a value is compared
+    with stands in its note.
+
+    Parameters
+    ----------
+    everything
+        False: headline measures of the whole model, and of its few most shifted features and most frequent
+        classes; how many lines are left out is said.
+    width
+        of the terminal: see `rows_of`.
+    """
+    measured = lines_of(rows)
+    if not measured:
+        return NOTHING_YET
+    if len(measured) > 1 and len({(line.row.measure, line.row.subject) for line in measured}) == 1:
+        return _one_measure(measured, width)
+    shown = measured if everything else _overview_lines(measured)
+    indent = "    " if len({line.family for line in shown}) > 1 else "  "
+    header = (f"{indent}measure", "subject", "value", "interval", "n", "note")
+    texts = iter(rows_of([header, *(_line_cells(line, indent) for line in shown)], width))
+    text, left = [next(texts)], Counter(line.heading for line in measured)
+    for heading, group in groupby(shown, key=lambda line: line.heading):
+        lines = list(group)
+        more = left.pop(heading) - len(lines)
+        text += ["", heading, *_by_family(lines, texts, headings=len(indent) > 2)]
+        text += [f"{indent}… {more:,} more: --all"] if more else []
+    others = left.total()
+    return "\n".join([*text, *(["", f"… {others:,} more: --all"] if others else [])])
+
+
+def _by_family(lines: Iterable[TableLine], texts: Iterator[str], *, headings: bool) -> Iterator[str]:
+    for family, group in groupby(lines, key=lambda line: line.family):
+        if headings and family:
+            yield f"  {family}"
+        for _ in group:
+            yield next(texts)
+
+
+def _overview_lines(lines: Sequence[TableLine]) -> list[TableLine]:
+    """Headlines of whole models, and of a few of their features and classes in each window.
+
+    Performance is settled or nowcast: provisional values of it are left out. What a nowcast lacks is said
+    once a window.
+    """
+    whole = [
+        line
+        for line in lines
+        if line.row.of_whole
+        and line.row.measure in BY_NAME
+        and (line.row.truth is not LabelTruth.PROVISIONAL or line.family != MeasureFamily.PERFORMANCE.value)
+        and (BY_NAME[line.row.measure].headline or line.row.against)
+    ]
+    chosen: list[TableLine] = []
+    for _, group in groupby(whole, key=lambda line: line.heading):
+        of_family = list(group)
+        if of_family[0].row.truth is LabelTruth.NOWCAST and not any(map(_has_value, of_family)):
+            of_family = of_family[:1]
+        few = {subject for kind in _LEADING for subject in _leading_subjects(of_family, kind)}
+        chosen += [
+            shown
+            for shown in of_family
+            if shown.row.subject in few or not shown.row.subject.startswith(_MANY)
+        ]
+    return chosen
+
+
+def _has_value(line: TableLine) -> bool:
+    return line.row.measurement.value is not None
+
+
+def _leading_subjects(lines: Iterable[TableLine], kind: str) -> list[str]:
+    """Subjects of a kind that lead in its measure."""
+    rows = (line.row for line in lines)
+    leading = {
+        row.subject: -1.0 if row.measurement.value is None else row.measurement.value
+        for row in rows
+        if row.measure == _LEADING[kind] and row.subject.startswith(kind)
+    }
+    return sorted(leading, key=lambda subject: -leading[subject])[:_FEW]
+
+
+def _one_measure(lines: Sequence[TableLine], width: int | None) -> str:
+    """A line for each row under a title that says what all of them have in common."""
+    places = [_place_in_words(line) for line in lines]
+    common = [
+        name for name in places[0] if name not in _MOMENTS and len({line[name] for line in places}) == 1
+    ]
+    title = readable_text(", ".join(places[0][name] for name in common if places[0][name]))
+    rest = [name for name in places[0] if name not in common]
+    header = [*rest, "value", "interval", "n", "note"]
+    texts = [
+        (*(words[name] for name in rest), *_line_cells(line)[2:])
+        for words, line in zip(places, lines, strict=True)
+    ]
+    table = align_columns([header, *texts], width)
+    return f"{title}\n\n{table}" if title else table
+
+
+def _place_in_words(line: TableLine) -> dict[str, str]:
+    row = line.row
+    return {
+        "model": line.model,
+        "measure": row.measure,
+        "subject": row.subject,
+        "window": row.window or "the log itself",
+        "to": short_moment_text(row.window_end),
+        "version": row.version or "",
+        "segment": row.segment or "",
+        "truth": row.truth.value,
+        "coverage": "" if row.coverage is None else f"{row.coverage:.1%}",
+        "as of": short_moment_text(line.as_of),
+    }
+
+
+def _line_cells(line: TableLine, indent: str = "") -> tuple[str, ...]:
+    row, result = line.row, line.row.measurement
+    value, interval = value_of(row.measure, result.value), bounds_of(row.measure, result.interval)
+    if result.value is None:
+        value = f"({result.reason})"
+    elif is_compared_by_difference(
+        row.measure, row.against
+    ):  # it stands in the note: no difference is shown as a value
+        value, interval = "", ""
+    note = ", ".join(part for part in (row.warning, *_line_remarks(line)) if part)
+    return f"{indent}{row.measure}", row.subject, value, interval, f"{result.n:,}", note
+
+
+def _line_remarks(line: TableLine) -> Iterator[str]:
+    """What limits a value, and what it is compared with."""
+    row, result = line.row, line.row.measurement
+    if row.measure == INDEX and result.value is not None:
+        yield f"band {band_of(result.value)}"
+    if result.resolution > _NEGLIGIBLE:
+        measure = BY_NAME.get(row.measure)
+        seconds = measure is not None and measure.unit is MeasureUnit.SECONDS
+        yield f"± {duration_text(result.resolution) if seconds else f'{result.resolution:.2g}'} by its cells"
+    if (detail := result.detail) is not None and detail.columns == BECAUSE:
+        yield f"because {detail.rows[0][0]}"
+    elif detail is not None and detail.columns == WHEN:
+        yield str(detail.rows[0][0]).rstrip(".")
+    alone = "" if is_compared_by_difference(row.measure, row.against) else "against "
+    own = [f"{alone}{_comparison_words(row)}"] if row.against else []
+    yield "; ".join([*own, *(_comparison_words(other, result) for other in line.others)])
+
+
+def _comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str:
+    """What a value is against: the figure then and the difference, another shift, or the worst segment."""
+    result, detail = row.measurement, row.measurement.detail
+    if detail is not None and (mean := contributes_to(detail)):
+        return f"{row.against}: {detail.rows[0][0]}, {difference_of(mean, result.value)} of {mean}"
+    if result.value is None or is_compared_by_difference(row.measure, row.against):
+        return comparison_words(row, now)
+    return f"{row.against} {value_of(row.measure, result.value)}"

@@ -1,0 +1,375 @@
+"""Counted parts of panes, and those that changed in the source and are not yet counted again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from sys import intern
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, select, update
+from sqlalchemy.sql.dml import ReturningInsert
+
+from monitor.core.clock import to_iso
+from monitor.core.errors import CodecError, StoreError, damage_error
+from monitor.records.pane import PaneHalf, PanePart
+from monitor.specs.stored_rows import FoldedPanes, PaneFacts, WaitingPane
+from monitor.store.damaged_rows import named_damage
+from monitor.store.dialect_statements import Insert, insert_of, put_rows
+from monitor.store.tables import differences, models, panes, waiting
+
+if TYPE_CHECKING:
+    from monitor.records.counting import Counting
+    from monitor.records.labels.label_differences import LabelDifferences
+    from monitor.states.counters import CounterLayout
+    from monitor.states.strata import Strata
+
+_AT_ONCE = 1_000  # starts a statement
+
+_FACTS = (
+    panes.c.start,
+    panes.c.part,
+    panes.c.counted_as_of,
+    func.coalesce(panes.c.labelled_as_of, panes.c.counted_as_of),
+    panes.c.layout,
+    func.coalesce(panes.c.mapping, ""),
+    panes.c.rows,
+    panes.c.newest,
+    panes.c.records,
+    panes.c.labelled,
+    panes.c.checksum,
+)
+_STORED = (
+    panes.c.start,
+    panes.c.rows,
+    panes.c.newest,
+    panes.c.records,
+    panes.c.labelled,
+    panes.c.checksum,
+    panes.c.blob,
+)
+_SOME_STORED = select(*_STORED).where(
+    panes.c.run == bindparam("run"),
+    panes.c.model == bindparam("model"),
+    panes.c.part == bindparam("part"),
+    panes.c.layout == bindparam("layout"),
+    panes.c.start.in_(bindparam("starts", expanding=True)),
+)
+_WAITING = (
+    select(waiting.c.start, waiting.c.part, waiting.c.since)
+    .where(waiting.c.run == bindparam("run"), waiting.c.model == bindparam("model"))
+    .order_by(waiting.c.since, waiting.c.start, waiting.c.part)
+)
+_COUNTED = delete(waiting).where(
+    and_(
+        waiting.c.run == bindparam("of_run"),
+        waiting.c.model == bindparam("of_model"),
+        waiting.c.part == bindparam("of_part"),
+        waiting.c.start == bindparam("of_start"),
+    )
+)
+_FOLDED = (
+    update(panes)
+    .where(
+        panes.c.run == bindparam("of_run"),
+        panes.c.model == bindparam("of_model"),
+        panes.c.part == PaneHalf.LABELS.value,
+        panes.c.start == bindparam("new_start"),
+    )
+    .values(
+        labelled_as_of=bindparam("as_of"),
+        codec=bindparam("new_codec"),
+        newest=bindparam("new_newest"),
+        labelled=bindparam("new_labelled"),
+        checksum=bindparam("new_checksum"),
+        blob=bindparam("new_blob"),
+        holds=bindparam("new_holds"),
+    )
+)
+_DIFFERENCES = (
+    select(differences.c.number, differences.c.as_of, differences.c.layout, differences.c.blob)
+    .where(differences.c.run == bindparam("run"), differences.c.model == bindparam("model"))
+    .order_by(differences.c.number)
+)
+
+
+def save_parts(
+    connection: Connection,
+    run: str,
+    model: str,
+    part: PaneHalf,
+    parts: Sequence[PanePart],
+    *,
+    layout: str,
+    mapping: str = "",
+    as_of: int,
+    writes: int | None = None,
+) -> None:
+    """Store parts that were counted whole, in place of what is there, and take them off the waiting list.
+
+    Parameters
+    ----------
+    writes
+        number of this write of labels parts: they hold all differences before it. None: there are none.
+    """
+    if not parts:
+        return
+    key = {"run": run, "model": model, "part": part.value}
+    counted = {"layout": layout, "mapping": mapping, "counted_as_of": as_of, "labelled_as_of": as_of}
+    if writes is not None:
+        _take_turn(connection, run, model, writes)
+        counted["holds"] = writes
+    put_rows(connection, panes, [key | counted | row for row in _part_rows(parts)])
+    key = {"of_run": run, "of_model": model, "of_part": part.value}
+    connection.execute(_COUNTED, [key | {"of_start": int(pane.start)} for pane in parts])
+
+
+def _part_rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
+    from monitor.records import codec  # NumPy: for cycles alone
+
+    return [
+        {
+            "start": int(pane.start),
+            "codec": codec.VERSION,
+            "rows": int(pane.rows),
+            "newest": None if pane.newest is None else int(pane.newest),
+            "records": int(pane.records),
+            "labelled": int(pane.labelled),
+            "checksum": int(pane.checksum),
+            "blob": blob,
+        }
+        for pane, blob in zip(parts, codec.encode_parts(parts), strict=True)
+    ]
+
+
+def _take_turn(connection: Connection, run: str, model: str, writes: int) -> None:
+    """Take the next number of what is written of labels parts: of two processes one gets it.
+
+    Raises
+    ------
+    StoreError
+        if another process has written some meanwhile.
+    """
+    turn = {"run": run, "model": model, "label_writes": writes}
+    if connection.execute(_turn_statement(connection.dialect.name), turn).scalar() is None:
+        raise StoreError(f'panes of "{model}": another process has counted them meanwhile')
+
+
+@lru_cache
+def _turn_statement(dialect: str) -> ReturningInsert[int]:
+    statement = insert_of(dialect, models)
+    new = statement.excluded.label_writes
+    return statement.on_conflict_do_update(
+        index_elements=["run", "model"],
+        set_={"label_writes": new},
+        where=func.coalesce(models.c.label_writes, 0) == new - 1,
+    ).returning(models.c.label_writes)
+
+
+def write_folded_panes(
+    connection: Connection, run: str, model: str, folded: FoldedPanes, *, writes: int
+) -> None:
+    """Store labels parts to which all differences before this write were added."""
+    _take_turn(connection, run, model, writes)
+    note_waiting(connection, run, model, folded.refused)
+    owner = {"of_run": run, "of_model": model, "new_holds": writes}
+    rows = [
+        owner | {"as_of": int(as_of)} | {f"new_{name}": value for name, value in row.items()}
+        for row, as_of in zip(_part_rows(folded.parts), folded.as_of, strict=True)
+    ]
+    if rows:
+        connection.execute(_FOLDED, rows)
+    if folded.layout is not None:
+        before = and_(differences.c.run == run, differences.c.model == model, differences.c.number < writes)
+        connection.execute(delete(differences).where(before, differences.c.layout == folded.layout))
+
+
+def add_differences(
+    connection: Connection, run: str, model: str, new: LabelDifferences, layout: str, *, writes: int
+) -> None:
+    """Keep what labels have added to panes."""
+    _take_turn(connection, run, model, writes)
+    row = {"run": run, "model": model, "number": writes, "as_of": int(new.as_of), "layout": layout}
+    from monitor.records import codec
+
+    connection.execute(insert(differences), row | {"blob": codec.encode_differences(new)})
+
+
+def label_writes(connection: Connection, run: str, model: str) -> int:
+    """How often labels parts of a model were written."""
+    found = select(models.c.label_writes).where(models.c.run == run, models.c.model == model)
+    return connection.execute(found).scalar() or 0
+
+
+def read_differences(connection: Connection, run: str, model: str) -> list[tuple[str, LabelDifferences]]:
+    """(layout, what labels have added to panes that do not hold it yet), oldest first.
+
+    Raises
+    ------
+    CodecError
+        if a blob cannot be read.
+    """
+    from monitor.records import codec
+
+    found = []
+    stored = connection.execute(_DIFFERENCES, {"run": run, "model": model}).all()
+    held = select(panes.c.start, panes.c.holds).where(
+        panes.c.run == run,
+        panes.c.model == model,
+        panes.c.part == PaneHalf.LABELS.value,
+        panes.c.holds >= min((number for number, *_ in stored), default=0),
+    )
+    holds = connection.execute(held).all() if stored else []
+    for number, as_of, layout, blob in stored:
+        try:
+            each = codec.decode_differences(blob, as_of)
+        except CodecError as error:
+            raise damage_error(f'differences {number} of "{model}"', error) from error
+        left = each.without_panes(start for start, last in holds if last >= number)
+        if len(left.start):
+            found.append((layout, left))
+    return found
+
+
+def drop_panes(connection: Connection, run: str, model: str) -> None:
+    """Delete a model's panes, and what waits."""
+    for table in (panes, differences, waiting):
+        connection.execute(delete(table).where(table.c.run == run, table.c.model == model))
+
+
+def read_pane_facts(connection: Connection, run: str, model: str, since: int) -> list[PaneFacts]:
+    """Facts of the parts that start at or after `since`, by part and start."""
+    stored = connection.execute(
+        select(*_FACTS)
+        .where(panes.c.run == run, panes.c.model == model, panes.c.start >= since)
+        .order_by(panes.c.part, panes.c.start)
+    )
+    moved = {
+        start: (each, at)
+        for _, each in read_differences(connection, run, model)
+        for at, start in enumerate(each.start.tolist())
+    }
+    with named_damage(f'table panes, panes of "{model}"'):
+        known = [
+            PaneFacts(
+                start=start,
+                part=PaneHalf(part),
+                counted_as_of=counted,
+                labelled_as_of=moved,
+                layout=intern(layout),  # the same of all panes
+                mapping=intern(mapping),
+                rows=rows,
+                newest=newest,
+                records=records,
+                labelled=labelled,
+                checksum=checksum,
+            )
+            for start, part, counted, moved, layout, mapping, rows, newest, records, labelled, checksum in (
+                stored
+            )
+        ]
+    return [
+        replace(
+            fact,
+            labelled_as_of=moved[fact.start][0].as_of,
+            **moved[fact.start][0].facts_at(moved[fact.start][1]),
+        )
+        if fact.part is PaneHalf.LABELS and fact.start in moved
+        else fact
+        for fact in known
+    ]
+
+
+def load_parts(
+    connection: Connection, run: str, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
+) -> dict[int, PanePart]:
+    """Parts of the given starts that were counted on the layout of `counting`.
+
+    Raises
+    ------
+    CodecError
+        if a blob cannot be read; it names the pane.
+    """
+    from monitor.records import codec
+    from monitor.records.labels.label_differences import with_differences
+
+    layout = counting.layout_of(part)
+    added: list[LabelDifferences] = []
+    if part is PaneHalf.LABELS:
+        kept_as = counting.stored_as(layout)
+        added = [each for of, each in read_differences(connection, run, model) if of == kept_as]
+    stored = list(_read_stored(connection, run, model, part, starts, counting))
+    try:
+        decoded = codec.decode_many([blob for *_, blob in stored], layout)
+    except CodecError:  # one by one it is known which
+        decoded = [_decode_blob(row, layout, f'"{model}", part {part.value}') for row in stored]
+    loaded = {
+        start: PanePart(start, strata, *facts)
+        for (start, *facts, _), strata in zip(stored, decoded, strict=True)
+    }
+    return loaded if not added else with_differences(layout, loaded, added)
+
+
+def _decode_blob(row: Sequence[Any], layout: CounterLayout, whose: str) -> Strata:
+    from monitor.records import codec
+
+    start, *_, blob = row
+    try:
+        return codec.decode_strata(blob, layout)
+    except CodecError as error:
+        raise damage_error(f"pane {to_iso(start)} of {whose}", error) from error
+
+
+def load_blobs(
+    connection: Connection, run: str, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
+) -> dict[int, bytes]:
+    """The same parts as they are stored, by start."""
+    return {
+        start: bytes(blob) for start, *_, blob in _read_stored(connection, run, model, part, starts, counting)
+    }
+
+
+def _read_stored(
+    connection: Connection, run: str, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
+) -> Iterator[Sequence[Any]]:
+    kept_as = counting.stored_as(counting.layout_of(part))
+    whose = {"run": run, "model": model, "part": part.value, "layout": kept_as}
+    plain = [int(start) for start in starts]
+    for first in range(0, len(plain), _AT_ONCE):
+        yield from connection.execute(_SOME_STORED, whose | {"starts": plain[first : first + _AT_ONCE]})
+
+
+def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:
+    """Remember dirty panes: the oldest since stays."""
+    rows = [
+        {
+            "run": run,
+            "model": model,
+            "part": pane.part.value,
+            "start": int(pane.start),
+            "since": int(pane.since),
+        }
+        for pane in panes
+    ]
+    if rows:
+        connection.execute(_note_waiting_statement(connection.dialect.name), rows)
+
+
+@lru_cache
+def _note_waiting_statement(dialect: str) -> Insert:
+    statement = insert_of(dialect, waiting)
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=["run", "model", "part", "start"],
+        set_={
+            "since": case((new.since < waiting.c.since, new.since), else_=waiting.c.since),
+        },
+    )
+
+
+def waiting_panes(connection: Connection, run: str, model: str) -> list[WaitingPane]:
+    """Panes that wait, longest waiting first."""
+    rows = connection.execute(_WAITING, {"run": run, "model": model})
+    with named_damage(f'table waiting, panes of "{model}"'):
+        return [WaitingPane(start=start, part=PaneHalf(part), since=since) for start, part, since in rows]

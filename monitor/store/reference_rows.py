@@ -1,0 +1,104 @@
+"""Kept references: grids and reading options as JSON, counters as blobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, select
+
+from monitor.core.errors import CodecError, damage_error
+from monitor.specs.stored_rows import KeptReference
+from monitor.states.strata import WHOLE
+from monitor.store.dialect_statements import database_now, insert_missing
+from monitor.store.tables import references
+
+if TYPE_CHECKING:  # counts: what only reads measurements does without NumPy and Arrow
+    from monitor.records.reference import Reference
+    from monitor.states.counters import CounterLayout, Counters
+    from monitor.states.strata import Strata
+
+
+def read_reference(connection: Connection, key: str) -> Reference | None:
+    """Reference of a key.
+
+    Raises
+    ------
+    CodecError
+        if it cannot be read by this version.
+    """
+    from monitor.records.codec import counting_of
+    from monitor.records.reference import Reference
+    from monitor.states.counters import Counters
+
+    columns = (references.c.hash, references.c.counting, references.c.records, references.c.labels)
+    row = connection.execute(select(*columns).where(references.c.key == key)).first()
+    if row is None:
+        return None
+    try:
+        counting = counting_of(row.counting)
+        records, segments = _split_blob(row.records, counting.records)
+        if row.hash != counting.hash:  # kept by a version that counted labels otherwise: theirs are not known
+            return Reference(counting, records, Counters.make_empty(counting.labels), segments, {})
+        labels, labelled = _split_blob(row.labels, counting.labels)
+    except CodecError as error:
+        raise damage_error(f"table references_, key {key}", error) from error
+    return Reference(counting, records, labels, segments, labelled)
+
+
+def _split_blob(blob: bytes, layout: CounterLayout) -> tuple[Counters, Strata]:
+    """Counters of the whole, and those by segment."""
+    from monitor.records.codec import decode_strata
+
+    strata = dict(decode_strata(blob, layout))
+    if WHOLE not in strata:
+        raise CodecError("a state of the whole expected: got none")
+    return strata.pop(WHOLE), strata
+
+
+def list_reference_keys(connection: Connection, model: str) -> list[str]:
+    """Keys of a model's references, oldest first."""
+    chosen = select(references.c.key).where(references.c.model == model)
+    return list(connection.execute(chosen.order_by(references.c.created, references.c.key)).scalars())
+
+
+def describe_reference(connection: Connection, key: str) -> KeptReference | None:
+    """What is known of a kept reference beside its counters.
+
+    Raises
+    ------
+    CodecError
+        if it cannot be read by this version.
+    """
+    columns = (references.c.model, references.c.made_of, references.c.created)
+    row = connection.execute(select(*columns).where(references.c.key == key)).first()
+    reference = read_reference(connection, key)
+    if row is None or reference is None:
+        return None
+    return KeptReference(
+        key=key,
+        model=row.model,
+        grid=reference.counting.hash,
+        made_of=row.made_of,
+        rows=reference.n,
+        created=row.created,
+    )
+
+
+def keep_reference(
+    connection: Connection, key: str, model: str, reference: Reference, made_of: str = ""
+) -> None:
+    """Keep a reference; one that is kept under this key already stays as it is."""
+    from monitor.records.codec import counting_text, encode_strata
+
+    now = connection.execute(select(database_now(connection))).scalar_one()
+    row = {
+        "key": key,
+        "model": model,
+        "hash": reference.counting.hash,
+        "counting": counting_text(reference.counting),
+        "records": encode_strata({WHOLE: reference.records, **reference.segments}),
+        "labels": encode_strata({WHOLE: reference.labels, **reference.label_segments}),
+        "created": now,
+        "made_of": made_of,
+    }
+    insert_missing(connection, references, [row])

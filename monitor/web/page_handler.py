@@ -1,0 +1,85 @@
+"""Pages over HTTP: threads of their own wait for them, so that no scrape does."""
+
+import asyncio
+import gzip
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from monitor.web.answers import PageAnswer, PageSource, accepts_gzip
+
+_AT_ONCE, _WAITING = 2, 8  # pages that are made or packed, and that wait
+_SMALL = 1_000  # bytes that are not worth packing
+
+
+def pages_at(pages: PageSource, hosts: frozenset[str] | None) -> Callable[[Request], Awaitable[Response]]:
+    """Endpoint of all pages.
+
+    Parameters
+    ----------
+    hosts
+        by which they may be asked for, without a port; None: any. Others are answered 421.
+    """
+    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="pages")
+    making: dict[_PageQuestion, asyncio.Future[PageAnswer]] = {}
+
+    async def show(request: Request) -> Response:
+        if hosts is not None and _host_name(request.headers.get("host", "")) not in hosts:
+            return PlainTextResponse("pages are not shown under this host: see http.url\n", status_code=421)
+        question = _PageQuestion.from_request(request)
+        made = making.get(question)
+        if made is None and len(making) >= _AT_ONCE + _WAITING:
+            again = {"Retry-After": "1"}
+            return PlainTextResponse("too many pages are asked for at once\n", status_code=503, headers=again)
+        if made is None:
+            made = asyncio.get_running_loop().run_in_executor(pool, _compressed_answer, pages, question)
+            making[question] = made
+            made.add_done_callback(lambda _: making.pop(question))
+        found = await asyncio.shield(made)  # others may wait for it too
+        headers = dict(found.headers) | {"Content-Type": found.content_type}
+        return Response(found.body, found.status, headers=headers)
+
+    return show
+
+
+@dataclass(frozen=True, slots=True)
+class _PageQuestion:
+    """What a client asks for: those who ask the same at once are given one answer."""
+
+    # path, query: as they were sent.
+    path: str
+    query: str
+    known: str  # ETag that the client has, or empty
+    packed: bool  # whether it takes gzip
+
+    @classmethod
+    def from_request(cls, request: Request) -> "_PageQuestion":
+        path = request.scope.get("raw_path", request.scope["path"].encode())
+        return cls(
+            path=path.decode("latin-1"),
+            query=request.scope["query_string"].decode("latin-1"),
+            known=request.headers.get("if-none-match", ""),
+            packed=accepts_gzip(request.headers.get("accept-encoding", "")),
+        )
+
+
+def _compressed_answer(pages: PageSource, question: _PageQuestion) -> PageAnswer:
+    """The answer, packed for those who take it."""
+    found = pages.answer_page(question.path, question.query, question.known)
+    if len(found.body) < _SMALL or not question.packed:
+        return found
+    packed = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    return replace(found, body=gzip.compress(found.body, 6, mtime=0), headers=dict(found.headers) | packed)
+
+
+def _host_name(header: str) -> str:
+    """Host of a Host header, without its port.
+
+    >>> _host("localhost:9839"), _host("[::1]:80"), _host("LOCALHOST")
+    ('localhost', '[::1]', 'localhost')
+    """
+    host = header.strip().lower()
+    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]

@@ -1,0 +1,100 @@
+"""Days that are judged once: when they begin, when they are due, at which age their labels are taken. Pure.
+
+A day is due at a moment that follows from the day alone, so that any order of ticks finds the same counts.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+import numpy as np
+
+from monitor.core.array_types import Floats, Ints
+from monitor.core.clock import HOUR
+from monitor.windows.calendar_units import largest_pane, newest_start, number_of
+
+ENOUGH_DAYS = 14  # of a feed, before its delays tell at which age labels are taken
+TAKEN = 0.6  # share of the labels that will come, by which a day's are taken
+HEARD = 1.5  # times that age the feed must have been heard for: it could have shown longer delays
+
+
+def zone_of_days(zone: str, pane: int) -> str:
+    """Zone whose days are whole panes: the model's own, or UTC.
+
+    >>> from monitor.core.clock import DAY
+    >>> zone_of_days("Europe/Vienna", HOUR), zone_of_days("Europe/Vienna", DAY)
+    ('Europe/Vienna', 'UTC')
+    """
+    return "UTC" if largest_pane("day", zone) % pane else zone
+
+
+def days_from(moment: int, zone: str) -> Iterator[tuple[int, int]]:
+    """(Start, end) of the days of a zone that begin at or after a moment, for ever."""
+    start = newest_start("day", zone, moment)
+    if start < moment:
+        start = _next_day(start, zone)
+    while True:
+        end = _next_day(start, zone)
+        yield start, end
+        start = end
+
+
+def without_days(
+    span: tuple[int, int], days: Sequence[tuple[int, int]], zone: str
+) -> tuple[tuple[int, int], ...]:
+    """What is left of a span without some days of a zone, each (first, last) by their numbers.
+
+    >>> from monitor.core.clock import DAY
+    >>> [(start // DAY, end // DAY) for start, end in without_days((0, 7 * DAY), [(2, 3)], "UTC")]
+    [(0, 2), (4, 7)]
+    """
+    first, end = span
+    left: list[tuple[int, int]] = []
+    if not any(one <= number_of(end, zone) and number_of(first, zone) <= last for one, last in days):
+        return (span,)
+    for start, over in takewhile(lambda day: day[0] < end, days_from(newest_start("day", zone, first), zone)):
+        if any(one <= number_of(start, zone) <= last for one, last in days):
+            continue
+        joined = left.pop()[0] if left and left[-1][1] == start else max(start, first)
+        left.append((joined, min(over, end)))
+    return tuple(left)
+
+
+def due_moment(end: int, ready_after: int, every: int, age: int = 0) -> int:
+    """First tick at which a day is ready and, of its labels, of some age; microseconds.
+
+    >>> from monitor.core.clock import DAY
+    >>> due(2 * DAY, HOUR // 4, HOUR) - 2 * DAY == HOUR
+    True
+    """
+    return -(-(end + age + ready_after) // every) * every
+
+
+def label_age(counts: Ints, observed: Ints) -> int | None:
+    """First whole number of days at which most labels that will come are in; None: not known yet.
+
+    The development of each day's labels, from age to age, is that of all days that have reached it: what lies
+    beyond the right edge of the triangle does not count as missing (chain ladder; Mack (1993), ASTIN Bulletin
+    23:213).
+
+    Parameters
+    ----------
+    counts
+        (days, ages), int64: labels of a day that were reported at most 0, 1, … days after their records.
+    observed
+        int64: the age in days that every record of a day has reached.
+    """
+    ages = int(observed.max(initial=0))
+    if ages < ENOUGH_DAYS or not counts.any():
+        return None
+    share: Floats = np.ones(ages + 1)
+    for age in range(ages - 1, -1, -1):
+        old_enough = observed > age
+        before, after = counts[old_enough, age].sum(), counts[old_enough, age + 1].sum()
+        share[age] = share[age + 1] * (before / after if after else 1.0)
+    reached = np.flatnonzero((share >= TAKEN) & (np.arange(ages + 1) >= 1))
+    age = int(reached[0]) if len(reached) else ages
+    return age if HEARD * age <= ages else None
+
+
+def _next_day(start: int, zone: str) -> int:
+    return newest_start("day", zone, start + 26 * HOUR)  # a day has 23 to 25 hours

@@ -1,0 +1,205 @@
+"""Which windows are there, and with which earlier spans are they compared? Times are UTC microseconds."""
+
+from dataclasses import dataclass
+
+from monitor.core.clock import DAY, HOUR, floor_to, format_duration, parse_duration
+from monitor.windows import calendar_units
+
+PREVIOUS = "previous"
+WEEK = 7 * DAY
+SEASONS = {"week": 1, "year": 52}  # weeks of a period: a year of 52 keeps its weekdays
+FEWEST_PERIODS = 3  # two are as far from each other as each from the other
+_MOST_PERIODS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A kind of window: a length and the step at which its ends fall, or a calendar unit."""
+
+    name: str  # as configured: "7d", "month"
+    length: int  # microseconds; of a calendar unit the longest one
+    step: int  # microseconds; 0 for calendar units, whose ends are those of the calendar
+    # IANA name of the model's zone: of calendar units, and of "the same hours" of earlier weeks.
+    zone: str = "UTC"
+
+    @property
+    def calendar(self) -> bool:
+        """Whether the windows are calendar units."""
+        return self.step == 0
+
+    def newest_end(self, moment: int) -> int:
+        """Latest end at or before a moment."""
+        if self.calendar:
+            return calendar_units.newest_start(self.name, self.zone, moment)
+        return floor_to(moment, self.step)
+
+    def start_of(self, end: int) -> int:
+        """Start of the window that ends at `end`."""
+        return self.newest_end(end - 1) if self.calendar else end - self.length
+
+    def days_of(self, end: int) -> list[int]:
+        """Starts of the days of the zone that the window which ends at `end` reaches into, newest first."""
+        starts, start = [end], self.start_of(end)
+        while starts[-1] > start:
+            starts.append(calendar_units.newest_start("day", self.zone, starts[-1] - 1))
+        return starts[1:]
+
+    def previous_end(self, end: int) -> int:
+        """Return the end before `end`."""
+        return self.start_of(end) if self.calendar else end - self.step
+
+    def kept_ends(self, after: int, until: int) -> list[int]:
+        """Ends in (after, until] that are kept, newest first: the first of each UTC day, or all units'."""
+        if self.calendar:
+            ends, end = [], self.newest_end(until)
+            while end > after:
+                ends.append(end)
+                end = self.start_of(end)
+            return ends
+        width = max(DAY, self.step)
+        firsts = (
+            -(-at // self.step) * self.step for at in range(floor_to(until, width), after - width, -width)
+        )
+        return [end for end in firsts if after < end <= until]
+
+    def stands_apart(self, end: int) -> bool:
+        """Whether a kept window is one of those that do not overlap one another, counted from 1970 on.
+
+        >>> week = window_of("7d", HOUR)
+        >>> [week.stands_apart(day * DAY) for day in range(7, 15)].count(True)
+        2
+        """
+        if self.calendar:
+            return True
+        width = max(DAY, self.step)
+        early = (
+            self.step if width % self.step else 0
+        )  # by which a first end of a day may lie before its day's
+        return end // width % -(-(self.length + early) // width) == 0
+
+    def earlier_span(self, end: int, back: int, season: str = "week") -> tuple[int, int]:
+        """Start and end of the same local hours before a window: whole weeks or years, at least its length.
+
+        Parameters
+        ----------
+        back
+            1: the nearest such weeks, 2: those before them, …; windows up to a week go back 1, 2, … weeks.
+        season
+            what is whole: one of `SEASONS`.
+        """
+        weeks = back * weeks_of(self.name, season)
+        start, end = (calendar_units.weeks_before(at, weeks, self.zone) for at in (self.start_of(end), end))
+        return start, end
+
+
+def window_of(name: str, pane: int, step: int | None = None, zone: str = "UTC") -> Window:
+    """Window of its configured name.
+
+    Raises
+    ------
+    ValueError
+        if the name is neither a duration nor a calendar unit, length or step are no multiples of the pane, or
+        the pane does not divide every end of the calendar unit in the zone.
+
+    >>> window_of("7d", HOUR).step // HOUR
+    6
+    """
+    if name in calendar_units.LONGEST:
+        largest = calendar_units.largest_pane(name, zone)
+        if largest % pane:
+            fitting = format_duration(largest)
+            raise ValueError(f'window "{name}": the pane must divide every end in {zone}, as {fitting} does')
+        return Window(name, calendar_units.longest_unit_length(name, zone), 0, zone)
+    length = parse_duration(name)
+    default = HOUR if length <= DAY else 6 * HOUR if length <= 7 * DAY else DAY
+    step = -(-default // pane) * pane if step is None else step
+    if length == 0 or length % pane or step == 0 or step % pane:
+        raise ValueError(f'window "{name}": length and step must be multiples of the pane')
+    return Window(name, length, step, zone)
+
+
+def nominal_length(name: str) -> int:
+    """Length of a window by its name alone; of a calendar unit the longest in UTC."""
+    return calendar_units.LONGEST[name] * DAY if name in calendar_units.LONGEST else parse_duration(name)
+
+
+def weeks_of(window: str, season: str = "week") -> int:
+    """Whole weeks, or weeks of years, by which a window is shifted, so that it does not overlap itself.
+
+    >>> weeks_of("30d"), weeks_of("30d", "year")
+    (5, 52)
+    """
+    whole = SEASONS[season]
+    return -(-nominal_length(window) // (whole * WEEK)) * whole
+
+
+def earlier_period_count(window: str, season: str) -> int:
+    """How many earlier periods a window is compared with: those of eight weeks or years, at least three.
+
+    >>> periods("7d", "week"), periods("30d", "week"), periods("30d", "year")
+    (8, 3, 8)
+    """
+    return max(FEWEST_PERIODS, _MOST_PERIODS * SEASONS[season] // weeks_of(window, season))
+
+
+def seasonal_reach(window: str, season: str, count: int) -> int:
+    """How far before a window's end so many periods begin; clocks that change may move it by a day."""
+    return count * weeks_of(window, season) * WEEK + nominal_length(window)
+
+
+def volume_reach(length: int, weeks: int) -> int:
+    """How far back volumes are compared: a window, and so many earlier ones that do not overlap it.
+
+    Parameters
+    ----------
+    weeks
+        1: there is a ratio; 2: it has an interval.
+
+    >>> [volume_reach(days * DAY, 2) // DAY for days in (1, 7, 14, 30)]
+    [15, 21, 42, 100]
+    """
+    return weeks * -(-length // WEEK) * WEEK + length
+
+
+def earlier_span_count(window: str, against: str) -> int:
+    """How many such shifts fit into a trailing span.
+
+    >>> shifts("7d", "28d"), shifts("1d", "28d"), shifts("month", "28d")
+    (4, 4, 0)
+    """
+    return parse_duration(against) // (weeks_of(window) * WEEK)
+
+
+def earlier_spans(window: Window, end: int, against: str, pane: int) -> list[tuple[int, int]]:
+    """Starts and ends of what the window that ends at `end` is compared with, the latest first.
+
+    Parameters
+    ----------
+    against
+        "previous": the window of the same kind that ends where this one starts, of calendar units the unit
+        before; one of `SEASONS`: the same local hours of so many earlier periods; or a duration: the same
+        local hours as many whole weeks before as fit into it, none where the window is too long.
+    pane
+        hours that the clocks' changes move are cut at its multiples.
+    """
+    if against == PREVIOUS:
+        start = window.start_of(end)
+        return [(window.start_of(start), start)]
+    seasonal = against in SEASONS
+    count = (
+        earlier_period_count(window.name, against) if seasonal else earlier_span_count(window.name, against)
+    )
+    season = against if seasonal else "week"
+    spans = (window.earlier_span(end, back, season) for back in range(1, count + 1))
+    return [(floor_to(start, pane), floor_to(end, pane)) for start, end in spans]
+
+
+def comparison_reach(window: Window, against: str) -> int:
+    """How far before a window's start what it is compared with may begin."""
+    if against in SEASONS:
+        return (
+            seasonal_reach(window.name, against, earlier_period_count(window.name, against))
+            - window.length
+            + DAY
+        )
+    return window.length if against == PREVIOUS else parse_duration(against) + DAY
