@@ -274,7 +274,7 @@ def nowcast_of(
         delays,
         kept,
         class_totals(counting, pieces),
-        heard=heard,
+        last_heard=heard,
         window=(int(starts[first]), heard),
     )
     counts = weight_labels(counting, pieces, kept.share, spread)

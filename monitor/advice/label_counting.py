@@ -58,13 +58,13 @@ def _index_remedies(session: ReadSession, source: SqlSource, model: ModelSpec) -
     if labels is None or not has_own_table(labels):
         return ()
     engine = source.reader.engine
-    looked, here = (
+    survey, here = (
         survey_relation(session, engine, predictions, "p"),
         survey_relation(session, engine, labels, "l"),
     )
     missing = (
-        missing_id_index(session, here, labels, looked, predictions),
-        missing_id_index(session, looked, predictions, here, labels),
+        missing_id_index(session, here, labels, survey, predictions),
+        missing_id_index(session, survey, predictions, here, labels),
     )
     return tuple(remedy for remedy in missing if remedy is not None)
 

@@ -41,7 +41,7 @@ def feature_warnings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[s
 
 def far_off(rows: pa.Table, reference: pa.Table, model: ModelSpec) -> Iterator[str]:
     """Warn of numeric features that lie beyond all of the reference, or differ from it by a power of ten."""
-    told = []
+    sentences = []
     for name in model.reading.numeric:
         role = f"feature:{name}"
         if role not in rows.column_names or role not in reference.column_names:
@@ -56,11 +56,14 @@ def far_off(rows: pa.Table, reference: pa.Table, model: ModelSpec) -> Iterator[s
         factor = factor_of(median, usual)
         if beyond >= _NEARLY_ALL or in_other_units(median, usual):
             of = f"{rounded(median)}, in the reference {rounded(usual)}{factor and f': {factor}'}"
-            told.append(f'"{readable_text(name)}" (median {of}; {beyond:.0%} beyond all of the reference)')
-    if told:
+            sentences.append(
+                f'"{readable_text(name)}" (median {of}; {beyond:.0%} beyond all of the reference)'
+            )
+    if sentences:
         yield (
             f"Of {rows.num_rows:,} rows of the log looked at, these features lie far from the reference: "
-            f"{', '.join(told)}. Look at their units in both. Alerts tell what changes from day to day: what "
+            f"{', '.join(sentences)}. Look at their units in both. Alerts tell what changes "
+            "from day to day: what "
             "was so before the first cycle stands on pages and in status alone"
         )
 
@@ -73,13 +76,13 @@ def load_warnings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]
         event, logged = (parse_role_times(rows, role, model.reading) for role in ("event_time", "logged_at"))
     except SourceError:
         return  # said of the times themselves
-    known = event.known & logged.known
-    loads, load_of = np.unique(logged.us[known] // HOUR, return_inverse=True)
-    hours = len(np.unique(event.us[known] // HOUR))
+    is_known = event.known & logged.known
+    loads, load_of = np.unique(logged.us[is_known] // HOUR, return_inverse=True)
+    hours = len(np.unique(event.us[is_known] // HOUR))
     if hours < _HOURS or 4 * len(loads) > hours:
         return
     newest = np.full(len(loads), np.iinfo(np.int64).max)
-    np.minimum.at(newest, load_of, (logged.us - event.us)[known])
+    np.minimum.at(newest, load_of, (logged.us - event.us)[is_known])
     late = int(np.median(newest))
     if late > model.ready_after:
         wanted = format_duration((late // HOUR + 1) * HOUR + _ROOM)
@@ -99,14 +102,14 @@ def name_warnings(rows: pa.Table, reading: ReadingOptions, about: str) -> Iterat
         if not (text and role.startswith(_NAMED)):
             continue
         values = parse_texts(rows[role])
-        named = f'"{column}" ({role})'
+        name = f'"{column}" ({role})'
         if n := int(values.renamed_rows().sum()):
             yield (
-                f"{about} {n:,} {'has an unusual name' if n == 1 else 'have unusual names'} in {named}: "
+                f"{about} {n:,} {'has an unusual name' if n == 1 else 'have unusual names'} in {name}: "
                 f"characters that nobody sees, or more than {MOST_BYTES} bytes. They are escaped and cut"
             )
         if role == "version" and len(values.levels) > _MANY_VERSIONS:
             yield (
-                f"{about} {named} has {len(values.levels):,} values: is it a version? The 20 with most "
+                f"{about} {name} has {len(values.levels):,} values: is it a version? The 20 with most "
                 f"records in a window are measured apart; those beyond {MOST_VERSIONS:,} in a pane are other"
             )

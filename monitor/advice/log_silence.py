@@ -69,19 +69,19 @@ def longest_silence(session: ReadSession, source: SqlSource, model: ModelSpec, n
 
     Cost: one row of each slot of 28 days, in one statement.
     """
-    looked = survey_relation(session, source.reader.engine, model.predictions, "p")
+    survey = survey_relation(session, source.reader.engine, model.predictions, "p")
     event, logged = (
-        make_comparable_time(session, looked, column, role, model.reading)
+        make_comparable_time(session, survey, column, role, model.reading)
         for role in ("event_time", "logged_at")
         if (column := model.predictions.column_of(role) or model.predictions.column_of("event_time"))
     )
-    if not is_sortable(session, looked, logged):
+    if not is_sortable(session, survey, logged):
         return 0
     near = event.range_condition(newest - _DAYS * DAY - model.reading.horizon, newest + DAY)
     slots = [
         f"({near}) AND ({logged.range_condition(newest - at - _SLOT, newest - at)})"
         for at in range(0, _DAYS * DAY, _SLOT)
     ]
-    held = are_there(session, looked, slots)
+    held = are_there(session, survey, slots)
     runs = [(there, len(list(same))) for there, same in groupby([True, *held])]
     return max((length for there, length in runs[:-1] if not there), default=0)

@@ -232,15 +232,18 @@ def _of_reference(model: ModelSpec, reference: Reference, inspection: TableInspe
     if model.labels is None or inspection.reference is None:
         return
     if "label" not in inspection.reference[0].column_names:
-        asked = [
+        asked_names = [
             rule.name
             for rule in model.rules
             if rule.truth and (rule.against == REFERENCE or rule.subject == LABEL)
         ]
-        if asked:
-            need = "needs" if len(asked) == 1 else "need"
+        if asked_names:
+            need = "needs" if len(asked_names) == 1 else "need"
             column = model.labels.column_of("label")
-            yield f'the reference has no labels: {few_names(asked)} {need} them; give it a column "{column}"'
+            yield (
+                f"the reference has no labels: {few_names(asked_names)} {need} them; give it a "
+                f'column "{column}"'
+            )
         return
     if joined is None or not joined.num_rows or not counting.scored or _is_selective(model, inspection):
         return
@@ -327,18 +330,18 @@ def _expected_reads(
 def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[str], list[str]]:
     """Warn of wrong differences of labels, and of another reference file than the last; what is accepted."""
     warnings: list[str] = []
-    told: list[str] = []
+    sentences: list[str] = []
     with suppress(MonitorError):  # said of the store, or of the reference, already
         if not is_newest(settings.store_url):
-            return warnings, told
+            return warnings, sentences
         with closing(open_store(settings.store_url, LIVE)) as store:
             events, seen = store.read_events(model.name), store.read_state(model.name).as_of or 0
             warnings += wrong_differences(model, events)
             decisions = [one.acceptance for one in events if one.kind == ACCEPTED]
             accepted = standing_accepted(decisions, seen, seen=LAST)
-            told += accepted_of(accepted, model.rules, seen).values()
+            sentences += accepted_of(accepted, model.rules, seen).values()
             if model.reference is not None and model.reference.file is not None:
                 warnings += filter(
                     None, [choose_reference(model, base, store.reference_keys(model.name)).warning]
                 )
-    return warnings, told
+    return warnings, sentences

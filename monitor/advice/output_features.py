@@ -32,9 +32,9 @@ def output_features(rows: pa.Table | None, reading: ReadingOptions, about: str) 
         return
     for role in rows.column_names:
         if role.startswith("feature:"):
-            said = _ranked_alike(rows, reading, role) or _decision(rows, reading, role)
-            if said is not None:
-                yield f"{about} the feature {double_quoted(role.removeprefix('feature:'))} {said}"
+            text = _ranked_alike(rows, reading, role) or _decision(rows, reading, role)
+            if text is not None:
+                yield f"{about} the feature {double_quoted(role.removeprefix('feature:'))} {text}"
 
 
 def _ranked_alike(rows: pa.Table, reading: ReadingOptions, role: str) -> str | None:

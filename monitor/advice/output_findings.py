@@ -114,12 +114,12 @@ def output_faults(
     yield from unusable
     if reading.only_for and not unusable and not is_labelled(records, reading).any():
         words = _raw_predictions(records, reading)
-        found = selective_label_words(records, joined, reading)
-        line = only_for_line(("…",) if found is None else found.words)
-        named = ", ".join(map(double_quoted, reading.only_for))
+        selective = selective_label_words(records, joined, reading)
+        line = only_for_line(("…",) if selective is None else selective.words)
+        name = ", ".join(map(double_quoted, reading.only_for))
         holds = "" if words is None else f"; they are {value_share_words(counts_of(words))}"
         yield (
-            f"{about} none has a prediction of labels.only_for ({named}), so no label counts{holds}: "
+            f"{about} none has a prediction of labels.only_for ({name}), so no label counts{holds}: "
             f"write {line}"
         )
 
@@ -139,14 +139,15 @@ def selective_warnings(
     old
         False: the log is too young to tell whether labels of other predictions come later.
     """
-    found = None if reading.only_for else selective_label_words(records, joined, reading)
-    if found is not None:
-        named = ", ".join(map(double_quoted, found.words))
-        remedy = f"performance is of a choice, no sample; write {only_for_line(found.words)}"
+    selective = None if reading.only_for else selective_label_words(records, joined, reading)
+    if selective is not None:
+        name = ", ".join(map(double_quoted, selective.words))
+        remedy = f"performance is of a choice, no sample; write {only_for_line(selective.words)}"
         young = "others' may come later: check again when the log is twice as old as labels are late"
         yield (
-            f"{about} labels come for some predictions only: {named} are {found.of_labels:.1%} of "
-            f"{found.labels:,} labels, and {found.of_predictions:.1%} of {found.predictions:,} predictions: "
+            f"{about} labels come for some predictions only: {name} are {selective.of_labels:.1%} of "
+            f"{selective.labels:,} labels, and {selective.of_predictions:.1%} of "
+            f"{selective.predictions:,} predictions: "
             f"{remedy if old else young}"
         )
 
@@ -348,18 +349,19 @@ def _unusable_findings(
     if "prediction" not in records.column_names or not reading.classes:
         return
     usable = prediction_of(records, reading, None)
-    counted = counts_of(parse_categories(records["prediction"]))
-    if not isinstance(usable, CategoryValues) or sum(counted.values()) < NAMED_FROM:
+    counts = counts_of(parse_categories(records["prediction"]))
+    if not isinstance(usable, CategoryValues) or sum(counts.values()) < NAMED_FROM:
         return
     if (usable.level_positions(reading.classes, -1) >= 0).any():
         return
     meaning = prediction_meanings(records, joined, reading)
     table = names_table(by_class(meaning) if meaning else {name: ["…"] for name in reading.classes[:_SHOWN]})
-    named = ", ".join(map(double_quoted, reading.classes))
+    full_name = ", ".join(map(double_quoted, reading.classes))
     yield (
-        f'{about} none is of a class ({named}) in "{reading.column_name("prediction")}" (prediction), which '
+        f'{about} none is of a class ({full_name}) in "{reading.column_name("prediction")}" '
+        "(prediction), which "
         "holds "
-        f"{value_share_words(counted)}: no prediction can be right; write [models.classes] names = {table}"
+        f"{value_share_words(counts)}: no prediction can be right; write [models.classes] names = {table}"
     )
 
 

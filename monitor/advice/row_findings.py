@@ -135,9 +135,9 @@ def look_at_odd_times(
     n = int((~parsed.known[sample.n :]).sum())
     if n:
         some = "1 row holds" if n == 1 else f"{n:,} rows{' or more' * (n >= LOOKED_AT)} hold"
-        named = f'"{model.reading.column_name(role)}" ({role}){_unparsed_finding(parsed, together[role])}'
+        name = f'"{model.reading.column_name(role)}" ({role}){_unparsed_finding(parsed, together[role])}'
         effect = "left out" if role == "event_time" else "taken as reported with their events"
-        findings.warnings.append(f"{title}: {some} no time that is understood in {named}: {effect}")
+        findings.warnings.append(f"{title}: {some} no time that is understood in {name}: {effect}")
 
 
 def look_at_labels(sample: RowSample, model: ModelSpec, title: str, findings: RowFindings) -> None:
@@ -176,8 +176,8 @@ def look_at_labels(sample: RowSample, model: ModelSpec, title: str, findings: Ro
     findings.delays = np.sort(delays)
     findings.warnings += _negative_delay_findings(delays, about)
     kinds = np.zeros(len(delays), np.int64) if reading.task is ModelTask.REGRESSION else values.codes[dated]
-    kept = delays <= reading.horizon  # what comes later is not counted
-    findings.settling = settling_estimate(delays[kept], kinds[kept], model.settled_share)
+    keep_mask = delays <= reading.horizon  # what comes later is not counted
+    findings.settling = settling_estimate(delays[keep_mask], kinds[keep_mask], model.settled_share)
     findings.warnings += horizon_warnings(delays, model, about)
 
 
@@ -203,8 +203,8 @@ def well_dated(rows: pa.Table, reading: ReadingOptions, findings: RowFindings) -
     if findings.expected is None:
         return rows
     first, last = findings.expected
-    kept = ~event.known | ((event.us >= first) & (event.us < last))
-    return rows.filter(pa.array(kept)) if kept.any() else rows
+    keep_mask = ~event.known | ((event.us >= first) & (event.us < last))
+    return rows.filter(pa.array(keep_mask)) if keep_mask.any() else rows
 
 
 def misdated_warning(
@@ -213,10 +213,10 @@ def misdated_warning(
     """What is said of predictions that no window will ever have; empty where they are few, or all are."""
     if not misdated.n or misdated.n < MISDATED_SHARE * rows.n or (misdated == rows and not rows.more):
         return ""
-    named = f'"{model.reading.column_name("event_time")}" (event_time)'
+    name = f'"{model.reading.column_name("event_time")}" (event_time)'
     first, last = (to_iso(moment)[:10] for moment in expected)
     return (
-        f"{title}: {misdated} of {rows} rows have event times before {first} or after {last} in {named}: no "
+        f"{title}: {misdated} of {rows} rows have event times before {first} or after {last} in {name}: no "
         "window counts them. Look at what writes them: a unit, a default value, a year"
     )
 
@@ -265,9 +265,9 @@ def _look_at_times(
     there = int(parsed.known.sum()) + parsed.invalid
     if parsed.invalid == 0:
         return
-    named = f'"{reading.column_name(role)}" ({role})'
+    name = f'"{reading.column_name(role)}" ({role})'
     example = _unparsed_finding(parsed, column)
-    text = f"{about} {parsed.invalid / there:.1%} hold no time that is understood in {named}{example}"
+    text = f"{about} {parsed.invalid / there:.1%} hold no time that is understood in {name}{example}"
     if role == "event_time" and parsed.invalid == there:
         findings.faults.append(f"{text}: nothing can be counted")
     else:
@@ -289,14 +289,14 @@ def _implausible_findings(event: ParsedTimes, reading: ReadingOptions, now: int,
     moments = event.us[event.known]
     if len(moments) == 0:
         return
-    named = f'"{reading.column_name("event_time")}" (event_time)'
+    name = f'"{reading.column_name("event_time")}" (event_time)'
     early = float(np.mean(moments < OLDEST_LOG))
     ahead, late = int(moments.max()) - now, int(np.sum(moments > now + reading.tolerance))
     if early > 0.5:
-        yield f"{about} {early:.1%} lie before 1990 in {named}: is event_time_unit right?"
+        yield f"{about} {early:.1%} lie before 1990 in {name}: is event_time_unit right?"
     if late:  # a few too: of a slow log a wrong time zone moves no more
         why = "is event_time_unit right?" if ahead > 370 * DAY else "is the source's timezone right?"
-        lie = f"{about} {late:,} lie in the future in {named}, the newest by {_in_words(ahead)}"
+        lie = f"{about} {late:,} lie in the future in {name}, the newest by {_in_words(ahead)}"
         yield f"{lie}: they wait until then; {why}"
 
 
@@ -306,14 +306,14 @@ def _id_findings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]:
         roles.append("version")
     codes = np.stack([codes_of(rows[role]) for role in roles])
     named_rows = codes[:, codes[0] >= 0]
-    named = ", ".join(f'"{column}"' for _, column in model.predictions.id_columns)
+    name = ", ".join(f'"{column}"' for _, column in model.predictions.id_columns)
     missing = 1.0 - named_rows.shape[1] / rows.num_rows
     if missing > _FEW:
-        yield f"{about} {missing:.1%} have no id ({named}): they are not counted"
+        yield f"{about} {missing:.1%} have no id ({name}): they are not counted"
     repeated = 1.0 - np.unique(named_rows, axis=1).shape[1] / max(named_rows.shape[1], 1)
     if repeated > 0.05:
         yield (
-            f"{about} {repeated:.1%} repeat an id ({named}): only the first row of an id counts; does "
+            f"{about} {repeated:.1%} repeat an id ({name}): only the first row of an id counts; does "
             "it name a prediction, and is a version column configured where several versions log it?"
         )
 
@@ -337,29 +337,32 @@ def _score_findings(rows: pa.Table, reading: ReadingOptions, about: str) -> Iter
 def _class_findings(values: CategoryValues, reading: ReadingOptions, role: str, about: str) -> Iterator[str]:
     if not reading.classes:
         return
-    counted = counts_of(values)
-    total = sum(counted.values())
+    counts = counts_of(values)
+    total = sum(counts.values())
     if total == 0:
         return
-    holds = value_share_words(counted)
-    named = f'"{reading.column_name(role)}" ({role})'
+    holds = value_share_words(counts)
+    full_name = f'"{reading.column_name(role)}" ({role})'
     for name in reading.classes:
-        if name not in counted and total >= ENOUGH:
-            yield f'{about} none is of the class "{name}" in {named}; it holds {holds}'
-    other = sum(count for name, count in counted.items() if name not in reading.classes)
+        if name not in counts and total >= ENOUGH:
+            yield f'{about} none is of the class "{name}" in {full_name}; it holds {holds}'
+    other = sum(count for name, count in counts.items() if name not in reading.classes)
     if other:
         names = ", ".join(f'"{name}"' for name in reading.classes)
-        yield f"{about} {other / total:.1%} are of no configured class ({names}) in {named}; it holds {holds}"
+        yield (
+            f"{about} {other / total:.1%} are of no configured class ({names}) in {full_name}; it "
+            f"holds {holds}"
+        )
 
 
 def _arm_findings(rows: pa.Table, reading: ReadingOptions, about: str) -> Iterator[str]:
     arms = reading.arms
     if arms is None or "arm" not in rows.column_names:
         return
-    counted = counts_of(parse_categories(rows["arm"]))
-    holds = value_share_words(counted)
+    counts = counts_of(parse_categories(rows["arm"]))
+    holds = value_share_words(counts)
     for key, name in (("control_value", arms.control), ("treatment_value", arms.treatment)):
-        if name not in counted and rows.num_rows >= ENOUGH:
+        if name not in counts and rows.num_rows >= ENOUGH:
             yield f'{about} none has {key} "{name}" in "{arms.column}"; it holds {holds}'
 
 
@@ -368,14 +371,14 @@ def serving_warnings(sample: RowSample, reading: ReadingOptions, title: str) -> 
     rows, serving = sample.rows, reading.serving
     if serving is None or "serving" not in rows.column_names or rows.num_rows < ENOUGH:
         return
-    counted = counts_of(parse_categories(rows["serving"]))
-    lacking = [value for value in serving.values if value not in counted]
+    counts = counts_of(parse_categories(rows["serving"]))
+    lacking = [value for value in serving.values if value not in counts]
     if lacking:
-        named = ", ".join(f'"{value}"' for value in lacking)
+        name = ", ".join(f'"{value}"' for value in lacking)
         end = "" if len(lacking) < len(serving.values) else ": no row serves, the whole model has no record"
         yield (
-            f'{title}: of {sample.title} rows none has {named} (serving.values) in "{serving.column}"; '
-            f"it holds {value_share_words(counted)}{end}"
+            f'{title}: of {sample.title} rows none has {name} (serving.values) in "{serving.column}"; '
+            f"it holds {value_share_words(counts)}{end}"
         )
 
 

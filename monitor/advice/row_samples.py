@@ -66,19 +66,19 @@ class LogStart:
 
 def sample_records(session: ReadSession, engine: Engine, model: ModelSpec, now: int) -> RowSample:
     """Newest predictions up to now; some, where all lie in the future."""
-    looked = survey_relation(session, engine, model.predictions, "p")
+    survey = survey_relation(session, engine, model.predictions, "p")
     column = str(model.predictions.column_of("event_time"))
-    time = make_comparable_time(session, looked, column, "event_time", model.reading)
-    order = _newest_first(session, looked, time, now)
-    outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
+    time = make_comparable_time(session, survey, column, "event_time", model.reading)
+    order = _newest_first(session, survey, time, now)
+    outputs = (*prediction_outputs(survey, model), *feature_outputs(survey, model))
     sample = RowSample(
-        session.read_table(Statement(outputs, f"FROM {_sample_rows_sql(looked, order or '')}")),
+        session.read_table(Statement(outputs, f"FROM {_sample_rows_sql(survey, order or '')}")),
         order is not None,
     )
     if sample.n or order is None:
         return sample
     return RowSample(
-        session.read_table(Statement(outputs, f"FROM {_sample_rows_sql(looked, '')}")), newest=False
+        session.read_table(Statement(outputs, f"FROM {_sample_rows_sql(survey, '')}")), newest=False
     )
 
 
@@ -98,13 +98,13 @@ def sample_alike(
     if joined is None:
         return None
     event = parse_role_times(joined, "event_time", model.reading)
-    looked = survey_relation(session, engine, model.predictions, "p")
+    survey = survey_relation(session, engine, model.predictions, "p")
     column = str(model.predictions.column_of("event_time"))
-    time = make_comparable_time(session, looked, column, "event_time", model.reading)
-    if not event.known.any() or not is_sortable(session, looked, time):
+    time = make_comparable_time(session, survey, column, "event_time", model.reading)
+    if not event.known.any() or not is_sortable(session, survey, time):
         return None
     moments = np.quantile(event.us[event.known], (np.arange(_PARTS) + 0.5) / _PARTS).astype(np.int64)
-    outputs = prediction_outputs(looked, model)
+    outputs = prediction_outputs(survey, model)
     parts = [
         f"WHERE ({time.range_condition(_EPOCH_ON, moment + 1)}) ORDER BY {time.sql} DESC"
         for moment in moments.tolist()
@@ -112,7 +112,7 @@ def sample_alike(
     return concat_mixed_tables(
         [
             session.read_table(
-                Statement(outputs, f"FROM {_sample_rows_sql(looked, part, LOOKED_AT // _PARTS)}")
+                Statement(outputs, f"FROM {_sample_rows_sql(survey, part, LOOKED_AT // _PARTS)}")
             )
             for part in parts
         ]
@@ -125,47 +125,47 @@ def log_start(session: ReadSession, engine: Engine, model: ModelSpec, newest: in
     A few misdated rows, or many, would be its oldest ones: what lies beyond half a year without any row is
     left out. Cost: some of the oldest rows, and one row of each half year between them and the newest.
     """
-    looked = survey_relation(session, engine, model.predictions, "p")
+    survey = survey_relation(session, engine, model.predictions, "p")
     column = str(model.predictions.column_of("event_time"))
-    time = make_comparable_time(session, looked, column, "event_time", model.reading)
-    if not is_sortable(session, looked, time):
+    time = make_comparable_time(session, survey, column, "event_time", model.reading)
+    if not is_sortable(session, survey, time):
         return None
-    output = looked.output_column(
+    output = survey.output_column(
         WantedKind.TIME, "event_time", column, unit=model.reading.unit_of("event_time")
     )
 
     def oldest_since(first: int) -> int:
         oldest = f"WHERE ({time.range_condition(first, newest + 1)}) ORDER BY {time.sql}"
-        rows = session.read_table(Statement((output,), f"FROM {_sample_rows_sql(looked, oldest, _OLDEST)}"))
+        rows = session.read_table(Statement((output,), f"FROM {_sample_rows_sql(survey, oldest, _OLDEST)}"))
         found = parse_role_times(rows, "event_time", model.reading)
         return int(found.us[found.known].min(initial=newest))
 
     oldest = oldest_since(_EPOCH_ON)
     ends = range(newest + 1, oldest, -_PAUSE)
-    there = are_there(session, looked, [time.range_condition(end - _PAUSE, end) for end in ends])
+    there = are_there(session, survey, [time.range_condition(end - _PAUSE, end) for end in ends])
     if all(there):
         return LogStart(oldest)
     return LogStart(oldest_since(ends[there.index(False)]), has_older=True)
 
 
-def are_there(session: ReadSession, looked: SurveyedRelation, conditions: Sequence[str]) -> list[bool]:
+def are_there(session: ReadSession, survey: SurveyedRelation, conditions: Sequence[str]) -> list[bool]:
     """Whether there is a row of each condition, by one statement."""
-    one = f"SELECT 1 AS one FROM {looked.item} WHERE"
-    asked = [
+    one = f"SELECT 1 AS one FROM {survey.item} WHERE"
+    asked_names = [
         f"(SELECT count(*) FROM ({one} {condition} LIMIT 1) AS few) AS at{at}"
         for at, condition in enumerate(conditions)
     ]
-    return [bool(count) for count in session.read_rows(f"SELECT {', '.join(asked)}")[0]]
+    return [bool(count) for count in session.read_rows(f"SELECT {', '.join(asked_names)}")[0]]
 
 
 def count_far_off(session: ReadSession, engine: Engine, model: ModelSpec, expected: Range) -> RowCount | None:
     """Predictions whose event times lie outside of those expected; None where no index finds them."""
-    looked = survey_relation(session, engine, model.predictions, "p")
+    survey = survey_relation(session, engine, model.predictions, "p")
     column = str(model.predictions.column_of("event_time"))
-    time = make_comparable_time(session, looked, column, "event_time", model.reading)
+    time = make_comparable_time(session, survey, column, "event_time", model.reading)
     return (
-        count_rows(session, looked.item, time.outside_condition(expected))
-        if is_sortable(session, looked, time)
+        count_rows(session, survey.item, time.outside_condition(expected))
+        if is_sortable(session, survey, time)
         else None
     )
 
@@ -201,19 +201,19 @@ def odd_times(session: ReadSession, engine: Engine, model: ModelSpec, role: str,
     role
         event_time, or reported_at of a model that has it.
     """
-    looked, column = (
+    survey, column = (
         survey_relation(session, engine, model.predictions, "p"),
         model.predictions.column_of(role),
     )
     if role == "reported_at" and model.labels is not None:
-        looked, column = look_labels(session, engine, model.labels, looked), model.labels.column_of(role)
+        survey, column = look_labels(session, engine, model.labels, survey), model.labels.column_of(role)
     column = str(column)
-    time = make_comparable_time(session, looked, column, role, model.reading)
+    time = make_comparable_time(session, survey, column, role, model.reading)
     beside = time.odd_near((now - model.reading.horizon, now))
-    if time.shape is not TimeShape.TEXT or beside is None or not is_sortable(session, looked, time):
+    if time.shape is not TimeShape.TEXT or beside is None or not is_sortable(session, survey, time):
         return None
-    output = looked.output_column(WantedKind.TIME, role, column)
-    return session.read_table(Statement((output,), f"FROM {_sample_rows_sql(looked, f'WHERE {beside}')}"))
+    output = survey.output_column(WantedKind.TIME, role, column)
+    return session.read_table(Statement((output,), f"FROM {_sample_rows_sql(survey, f'WHERE {beside}')}"))
 
 
 def sample_labels(
@@ -230,28 +230,28 @@ def sample_labels(
     """
     if model.labels is None:
         return None
-    looked = survey_relation(session, engine, model.predictions, "p")
-    labels = look_labels(session, engine, model.labels, looked)
+    survey = survey_relation(session, engine, model.predictions, "p")
+    labels = look_labels(session, engine, model.labels, survey)
     column, order = model.labels.column_of("reported_at"), None
     if column is not None:
         time = make_comparable_time(session, labels, column, "reported_at", model.reading)
         order = _newest_first(session, labels, time, now)
     if oldest and order is not None:
         order = order.removesuffix(" DESC")
-    outputs = (*label_outputs(labels, model.labels, model.reading), *_joined_outputs(looked, model))
+    outputs = (*label_outputs(labels, model.labels, model.reading), *_joined_outputs(survey, model))
     if not has_own_table(model.labels):
         there = (
             order
             or f"WHERE {labels.qualified_ref(str(model.labels.column_of('label')), 'label')} IS NOT NULL"
         )
         return RowSample(
-            session.read_table(Statement(outputs, f"FROM {_sample_rows_sql(looked, there)}")),
+            session.read_table(Statement(outputs, f"FROM {_sample_rows_sql(survey, there)}")),
             order is not None,
         )
-    if not _cheap_join(session, looked, model):
+    if not _cheap_join(session, survey, model):
         return None
-    join = same_id(model.predictions, model.labels, looked, labels)
-    body = f"FROM {_sample_rows_sql(labels, order or '')} LEFT JOIN {looked.item} ON {join}"
+    join = same_id(model.predictions, model.labels, survey, labels)
+    body = f"FROM {_sample_rows_sql(labels, order or '')} LEFT JOIN {survey.item} ON {join}"
     return RowSample(session.read_table(Statement(outputs, body)), order is not None)
 
 
@@ -259,10 +259,10 @@ def count_traffic(
     session: ReadSession, engine: Engine, model: ModelSpec, newest: int, span: int
 ) -> RowCount | None:
     """Predictions of the last `span` up to the newest one; None where no index finds them."""
-    looked = survey_relation(session, engine, model.predictions, "p")
+    survey = survey_relation(session, engine, model.predictions, "p")
     column = str(model.predictions.column_of("event_time"))
-    time = make_comparable_time(session, looked, column, "event_time", model.reading)
-    return _count_recent_rows(session, looked, time, newest, span)
+    time = make_comparable_time(session, survey, column, "event_time", model.reading)
+    return _count_recent_rows(session, survey, time, newest, span)
 
 
 def label_traffic(
@@ -271,8 +271,8 @@ def label_traffic(
     """Labels reported in the last `span` up to the newest one; None where no index finds them."""
     if model.labels is None or (column := model.labels.column_of("reported_at")) is None:
         return None
-    looked = survey_relation(session, engine, model.predictions, "p")
-    labels = look_labels(session, engine, model.labels, looked)
+    survey = survey_relation(session, engine, model.predictions, "p")
+    labels = look_labels(session, engine, model.labels, survey)
     return _count_recent_rows(
         session,
         labels,
@@ -282,59 +282,59 @@ def label_traffic(
     )
 
 
-def _sample_rows_sql(looked: SurveyedRelation, chosen: str, most: int = LOOKED_AT) -> str:
+def _sample_rows_sql(survey: SurveyedRelation, chosen: str, most: int = LOOKED_AT) -> str:
     """Some rows as an item of FROM: ORDER BY does not stand beside SQLite's row of literals."""
-    return f"(SELECT {looked.alias}.* FROM {looked.item} {chosen} LIMIT {most}) AS {looked.alias}"
+    return f"(SELECT {survey.alias}.* FROM {survey.item} {chosen} LIMIT {most}) AS {survey.alias}"
 
 
 def _count_recent_rows(
-    session: ReadSession, looked: SurveyedRelation, time: ComparableTime, newest: int, span: int
+    session: ReadSession, survey: SurveyedRelation, time: ComparableTime, newest: int, span: int
 ) -> RowCount | None:
-    if not is_sortable(session, looked, time):
+    if not is_sortable(session, survey, time):
         return None
-    return count_rows(session, looked.item, time.range_condition(newest - span, newest + 1))
+    return count_rows(session, survey.item, time.range_condition(newest - span, newest + 1))
 
 
-def _joined_outputs(looked: SurveyedRelation, model: ModelSpec) -> Sequence[OutputColumn]:
+def _joined_outputs(survey: SurveyedRelation, model: ModelSpec) -> Sequence[OutputColumn]:
     column = str(model.predictions.column_of("event_time"))
-    time = looked.output_column(
+    time = survey.output_column(
         WantedKind.TIME, "event_time", column, unit=model.reading.unit_of("event_time")
     )
     there = (
-        f"CASE WHEN {looked.qualified_ref(str(model.predictions.column_of('id')), 'id')} IS NULL THEN 0 "
+        f"CASE WHEN {survey.qualified_ref(str(model.predictions.column_of('id')), 'id')} IS NULL THEN 0 "
         "ELSE 1 END"
     )
-    is_found = looked.engine.output_column(WantedKind.NUMBER, "found", f"({there})", looked.engine.integer)
+    is_found = survey.engine.output_column(WantedKind.NUMBER, "found", f"({there})", survey.engine.integer)
     outputs = (
         output
-        for output in prediction_outputs(looked, model)
+        for output in prediction_outputs(survey, model)
         if output.name in ("score", "prediction") or output.name.startswith("probability:")
     )
     return (time, is_found, *outputs)
 
 
 def _newest_first(
-    session: ReadSession, looked: SurveyedRelation, time: ComparableTime, now: int
+    session: ReadSession, survey: SurveyedRelation, time: ComparableTime, now: int
 ) -> str | None:
-    if not is_sortable(session, looked, time):
+    if not is_sortable(session, survey, time):
         return None
     condition = time.range_condition(_EPOCH_ON, now + DAY)
     return f"WHERE ({condition}) ORDER BY {time.sql} DESC"
 
 
-def is_sortable(session: ReadSession, looked: SurveyedRelation, time: ComparableTime) -> bool:
+def is_sortable(session: ReadSession, survey: SurveyedRelation, time: ComparableTime) -> bool:
     """Whether the newest rows of a column of times are found without reading a large table whole."""
     if time.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
         return False
-    if looked.engine.has_index(session, looked.item, time.range_condition(0, 1)):
+    if survey.engine.has_index(session, survey.item, time.range_condition(0, 1)):
         return True
-    return not count_rows(session, looked.item, most=_SORTED).more
+    return not count_rows(session, survey.item, most=_SORTED).more
 
 
-def _cheap_join(session: ReadSession, looked: SurveyedRelation, model: ModelSpec) -> bool:
+def _cheap_join(session: ReadSession, survey: SurveyedRelation, model: ModelSpec) -> bool:
     """Whether predictions are found by id without reading a large table."""
-    own = looked.qualified_ref(str(model.predictions.column_of("id")), "id")
-    same = f"{own} = (SELECT {own} FROM {looked.item} LIMIT 1)"
-    if looked.engine.has_index(session, looked.item, same):
+    own = survey.qualified_ref(str(model.predictions.column_of("id")), "id")
+    same = f"{own} = (SELECT {own} FROM {survey.item} LIMIT 1)"
+    if survey.engine.has_index(session, survey.item, same):
         return True
-    return not count_rows(session, looked.item, most=5 * _SORTED).more
+    return not count_rows(session, survey.item, most=5 * _SORTED).more

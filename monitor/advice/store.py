@@ -27,14 +27,14 @@ def check_store(settings: Settings) -> StoreFindings:
     """Look at the store; nothing is made or upgraded."""
     try:
         require_usable(settings.store_url)
-        looked = require_sound(settings.store_url)
+        integrity = require_sound(settings.store_url)
         if not is_newest(settings.store_url):
-            return StoreFindings((), looked.warnings, looked.notes)
+            return StoreFindings((), integrity.warnings, integrity.notes)
         with closing(open_store(settings.store_url, LIVE)) as store:
             faults = [_fault_of_model(store, model.name) for model in settings.models]
     except (StoreError, CodecError) as error:
         return StoreFindings((str(error),))
-    return StoreFindings(tuple(dict.fromkeys(filter(None, faults))), looked.warnings, looked.notes)
+    return StoreFindings(tuple(dict.fromkeys(filter(None, faults))), integrity.warnings, integrity.notes)
 
 
 def _fault_of_model(store: SqlStore, model: str) -> str | None:

@@ -187,54 +187,58 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
 def _inspect_predictions(session: ReadSession, looking: _ModelInspection) -> None:
     model, findings = looking.model, looking.findings
     reading, relation = model.reading, model.predictions
-    looked = looking.predictions = survey_relation(session, looking.source.reader.engine, relation, "p")
-    wanted = {role: WantedKind.TEXT for role, _ in relation.id_columns}
-    wanted |= {"event_time": WantedKind.TIME, "logged_at": WantedKind.TIME, "version": WantedKind.TEXT}
-    wanted |= {
+    survey = looking.predictions = survey_relation(session, looking.source.reader.engine, relation, "p")
+    wanted_kinds = {role: WantedKind.TEXT for role, _ in relation.id_columns}
+    wanted_kinds |= {"event_time": WantedKind.TIME, "logged_at": WantedKind.TIME, "version": WantedKind.TEXT}
+    wanted_kinds |= {
         "score": WantedKind.NUMBER,
         "prediction": wanted_outcome(reading),
         "arm": WantedKind.TEXT,
         "serving": WantedKind.TEXT,
     }
-    wanted |= {"challenger": of_challenger(reading)}
-    wanted |= {f"probability:{name}": WantedKind.NUMBER for name in reading.probabilities}
+    wanted_kinds |= {"challenger": of_challenger(reading)}
+    wanted_kinds |= {f"probability:{name}": WantedKind.NUMBER for name in reading.probabilities}
     columns = dict(relation.columns)
     if reading.serving is not None:
         columns["serving"] = reading.serving.column
-    outputs = _output_columns(looked, columns, wanted, looking)
-    outputs += _feature_columns(looked, looking)
-    looking.rows = count_rows(session, looked.item)
+    outputs = _output_columns(survey, columns, wanted_kinds, looking)
+    outputs += _feature_columns(survey, looking)
+    looking.rows = count_rows(session, survey.item)
     if looking.rows.n == 0:
-        findings.warnings.append(_empty_words(looked, relation))
-    _inspect_times(session, looked, relation, looking, looking.rows)
-    _inspect_values(session, looked, outputs, looking)
+        findings.warnings.append(_empty_words(survey, relation))
+    _inspect_times(session, survey, relation, looking, looking.rows)
+    _inspect_values(session, survey, outputs, looking)
 
 
 def _inspect_labels(session: ReadSession, looking: _ModelInspection) -> None:
     relation, findings, reading = looking.model.labels, looking.findings, looking.model.reading
     if relation is None:
         return
-    wanted = {"label": wanted_outcome(reading), "reported_at": WantedKind.TIME, "revision": WantedKind.NUMBER}
-    looked = looking.predictions
+    wanted_kinds = {
+        "label": wanted_outcome(reading),
+        "reported_at": WantedKind.TIME,
+        "revision": WantedKind.NUMBER,
+    }
+    survey = looking.predictions
     if has_own_table(relation):
-        wanted |= {role: WantedKind.TEXT for role, _ in relation.id_columns}
-        looked = survey_relation(session, looking.source.reader.engine, relation, "l")
-    if looked is None:
+        wanted_kinds |= {role: WantedKind.TEXT for role, _ in relation.id_columns}
+        survey = survey_relation(session, looking.source.reader.engine, relation, "l")
+    if survey is None:
         return
-    looking.labels = looked
-    outputs = _output_columns(looked, dict(relation.columns), wanted, looking)
-    own = looked is not looking.predictions
-    rows = looking.label_rows = count_rows(session, looked.item) if own else None
+    looking.labels = survey
+    outputs = _output_columns(survey, dict(relation.columns), wanted_kinds, looking)
+    own = survey is not looking.predictions
+    rows = looking.label_rows = count_rows(session, survey.item) if own else None
     if rows is not None and rows.n == 0:
-        findings.warnings.append(_empty_words(looked, relation))
-    _inspect_times(session, looked, relation, looking, rows or RowCount(0))
-    _inspect_values(session, looked, outputs, looking)
+        findings.warnings.append(_empty_words(survey, relation))
+    _inspect_times(session, survey, relation, looking, rows or RowCount(0))
+    _inspect_values(session, survey, outputs, looking)
     if own and looking.predictions is not None:
-        _inspect_ids(session, looking, looking.predictions, looked, relation)
+        _inspect_ids(session, looking, looking.predictions, survey, relation)
 
 
-def _empty_words(looked: SurveyedRelation, relation: Relation) -> str:
-    return f"{looked.title} {f'has no row where {relation.where}' if relation.where else 'is empty'}"
+def _empty_words(survey: SurveyedRelation, relation: Relation) -> str:
+    return f"{survey.title} {f'has no row where {relation.where}' if relation.where else 'is empty'}"
 
 
 def _inspect_ids(
@@ -250,21 +254,21 @@ def _inspect_ids(
         (labels, relation, predictions, own, looking.label_rows, "joining labels reads"),
         (predictions, own, labels, relation, looking.rows, "finding the predictions of new labels reads"),
     )
-    for looked, mine, other, theirs, rows, cost in sides:
+    for survey, mine, other, theirs, rows, cost in sides:
         if rows is None or rows.n < MANY:
             continue
-        remedy = missing_id_index(session, looked, mine, other, theirs)
+        remedy = missing_id_index(session, survey, mine, other, theirs)
         if remedy is not None:
-            named = ", ".join(f'"{column}"' for _, column in mine.id_columns)
-            looking.findings.warnings.append(_no_index(looked, f"{named} (id)", cost, rows, remedy))
+            name = ", ".join(f'"{column}"' for _, column in mine.id_columns)
+            looking.findings.warnings.append(_no_index(survey, f"{name} (id)", cost, rows, remedy))
 
 
-def _no_index(looked: SurveyedRelation, named: str, cost: str, rows: RowCount, remedy: str) -> str:
-    return f"{looked.title}: no index on {named} is used: {cost} all {rows} rows; {remedy}"
+def _no_index(survey: SurveyedRelation, name: str, cost: str, rows: RowCount, remedy: str) -> str:
+    return f"{survey.title}: no index on {name} is used: {cost} all {rows} rows; {remedy}"
 
 
 def _output_columns(
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     columns: Mapping[str, str],
     wanted: Mapping[str, WantedKind],
     looking: _ModelInspection,
@@ -274,28 +278,28 @@ def _output_columns(
         if (column := columns.get(role)) is not None:
             try:
                 unit = looking.model.reading.unit_of(role)
-                outputs.append((looked.output_column(want, role, column, unit=unit), want))
+                outputs.append((survey.output_column(want, role, column, unit=unit), want))
             except SourceError as error:
                 looking.findings.faults.append(str(error))
     return outputs
 
 
-def _feature_columns(looked: SurveyedRelation, looking: _ModelInspection) -> list[_Asked]:
+def _feature_columns(survey: SurveyedRelation, looking: _ModelInspection) -> list[_Asked]:
     outputs: list[_Asked] = []
     reading, findings = looking.model.reading, looking.findings
     for column in reading.segments:
-        if column not in looked.types:
-            hint = suggest_name(column, looked.types)
-            findings.warnings.append(f'{looked.title} has no column "{column}" (segment){hint}')
+        if column not in survey.types:
+            hint = suggest_name(column, survey.types)
+            findings.warnings.append(f'{survey.title} has no column "{column}" (segment){hint}')
     for names, want in ((reading.numeric, WantedKind.NUMBER), (reading.categorical, WantedKind.TEXT)):
         for name in names:
             column = feature_column(looking.model, name)
-            if column not in looked.types:
-                hint = suggest_name(column, looked.types)
-                findings.warnings.append(f'{looked.title} has no column "{column}" (feature){hint}')
+            if column not in survey.types:
+                hint = suggest_name(column, survey.types)
+                findings.warnings.append(f'{survey.title} has no column "{column}" (feature){hint}')
                 continue
             try:
-                outputs.append((looked.output_column(want, f"feature:{name}", column), want))
+                outputs.append((survey.output_column(want, f"feature:{name}", column), want))
             except SourceError as error:
                 findings.faults.append(str(error))
     return outputs
@@ -303,30 +307,30 @@ def _feature_columns(looked: SurveyedRelation, looking: _ModelInspection) -> lis
 
 def _inspect_times(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     relation: Relation,
     looking: _ModelInspection,
     rows: RowCount,
 ) -> None:
     for role in ("event_time", "logged_at", "reported_at"):
         column = relation.column_of(role)
-        if column is None or column not in looked.types:
+        if column is None or column not in survey.types:
             continue
-        named, findings = f'"{column}" ({role})', looking.findings
+        name, findings = f'"{column}" ({role})', looking.findings
         try:
-            time = make_comparable_time(session, looked, column, role, looking.model.reading)
+            time = make_comparable_time(session, survey, column, role, looking.model.reading)
         except SourceError as error:
             findings.faults.append(str(error))
             continue
         if time.shape is TimeShape.UNKNOWN:
             findings.warnings.append(
-                f"{looked.title}: {named} holds no time that is understood: every row is read"
+                f"{survey.title}: {name} holds no time that is understood: every row is read"
                 f"{_unit_hint(role, looking)}"
             )
         elif time.shape is TimeShape.NOTHING and rows.n:
-            findings.warnings.append(f"{looked.title}: {named} has no value in any row")
+            findings.warnings.append(f"{survey.title}: {name} has no value in any row")
         elif rows.n >= MANY:
-            findings.warnings += _time_index(session, looked, relation, (column, role), time, rows)
+            findings.warnings += _time_index(session, survey, relation, (column, role), time, rows)
 
 
 def _unit_hint(role: str, looking: _ModelInspection) -> str:
@@ -339,52 +343,52 @@ def _unit_hint(role: str, looking: _ModelInspection) -> str:
 
 def _time_index(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     relation: Relation,
     named: tuple[str, str],
     time: ComparableTime,
     rows: RowCount,
 ) -> Iterator[str]:
     column, role = named
-    part = rows_of_partition(session, looked, relation, column)
+    part = rows_of_partition(session, survey, relation, column)
     if part is not None and part.n < MANY:
         return
-    remedy = missing_time_index(session, looked, relation, column, time, leading=part is None)
+    remedy = missing_time_index(session, survey, relation, column, time, leading=part is None)
     if remedy is not None:
         cost = _COST[role] if part is None else f"{_COST[role]} whole partitions, the largest with"
-        yield _no_index(looked, f'"{column}" ({role})', cost, part or rows, remedy)
+        yield _no_index(survey, f'"{column}" ({role})', cost, part or rows, remedy)
 
 
 def _inspect_values(
-    session: ReadSession, looked: SurveyedRelation, outputs: Iterable[_Asked], looking: _ModelInspection
+    session: ReadSession, survey: SurveyedRelation, outputs: Iterable[_Asked], looking: _ModelInspection
 ) -> None:
     """Columns of numbers that hold none, looked at in some rows."""
-    chosen = tuple(output for output, want in outputs if want is WantedKind.NUMBER)
-    if not chosen:
+    output_columns = tuple(output for output, want in outputs if want is WantedKind.NUMBER)
+    if not output_columns:
         return
-    table = session.read_table(Statement(chosen, f"FROM {looked.item} LIMIT {_SAMPLE}"))
-    for output in chosen:
+    table = session.read_table(Statement(output_columns, f"FROM {survey.item} LIMIT {_SAMPLE}"))
+    for output in output_columns:
         values = parse_numbers(table[output.name])
         there = int(np.sum(~values.missing))
         if there and not values.finite.any():
             is_feature = output.name.startswith("feature:")
             notes = looking.findings.warnings if is_feature else looking.findings.faults
-            named = looking.model.reading.column_name(output.name).removeprefix("feature:")
+            name = looking.model.reading.column_name(output.name).removeprefix("feature:")
             role = "feature" if is_feature else output.name
             notes.append(
-                f'{looked.title}: "{named}" ({role}) is configured as a number, but none of {there} values '
+                f'{survey.title}: "{name}" ({role}) is configured as a number, but none of {there} values '
                 "looked at is one"
             )
 
 
 def _records_sample(session: ReadSession, looking: _ModelInspection, now: int) -> None:
-    engine, looked = looking.source.reader.engine, looking.predictions
-    if looked is not None:
+    engine, survey = looking.source.reader.engine, looking.predictions
+    if survey is not None:
         sample = sample_records(session, engine, looking.model, now)
         _expected_times(session, looking, sample, now)
-        look_at_records(sample, looking.model, now, looked.title, looking.findings)
+        look_at_records(sample, looking.model, now, survey.title, looking.findings)
         odd = odd_times(session, engine, looking.model, "event_time", now) if sample.newest else None
-        look_at_odd_times(sample, odd, looking.model, looked.title, looking.findings)
+        look_at_odd_times(sample, odd, looking.model, survey.title, looking.findings)
 
 
 def _expected_times(session: ReadSession, looking: _ModelInspection, sample: RowSample, now: int) -> None:
@@ -406,9 +410,9 @@ def _expected_times(session: ReadSession, looking: _ModelInspection, sample: Row
 
 def _times_sample(session: ReadSession, looking: _ModelInspection, now: int) -> None:
     """Whatever else is wrong: event times that nobody understands are a fault of their own."""
-    looked, engine = looking.predictions, looking.source.reader.engine
-    if looked is not None and (sample := sample_times(session, engine, looking.model, now)) is not None:
-        look_at_times(sample, looking.model, now, looked.title, looking.findings)
+    survey, engine = looking.predictions, looking.source.reader.engine
+    if survey is not None and (sample := sample_times(session, engine, looking.model, now)) is not None:
+        look_at_times(sample, looking.model, now, survey.title, looking.findings)
 
 
 def _labels_sample(session: ReadSession, looking: _ModelInspection, now: int) -> None:
@@ -435,9 +439,11 @@ def _labels_sample(session: ReadSession, looking: _ModelInspection, now: int) ->
 
 
 def _inspect_reference(looking: _ModelInspection, base_dir: Path) -> None:
-    given = looking.model.reference
-    of_the_log = given is not None and given.file is None and given.relation is None
-    if given is None or (of_the_log and looking.findings.faults):  # whose faults are known
+    reference_spec = looking.model.reference
+    of_the_log = (
+        reference_spec is not None and reference_spec.file is None and reference_spec.relation is None
+    )
+    if reference_spec is None or (of_the_log and looking.findings.faults):  # whose faults are known
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)

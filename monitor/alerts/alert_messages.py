@@ -277,8 +277,8 @@ def _time_lines(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[s
     if kind is NoticeKind.FIRING and group[0].breach.change is not None:
         return  # the first line says when it began
     if kind is NoticeKind.FIRING:
-        told = f" and told {_span_words(at - since)} later" if at > since else ""
-        yield f"Found {to_iso(since)}{told}."
+        sentence = f" and told {_span_words(at - since)} later" if at > since else ""
+        yield f"Found {to_iso(since)}{sentence}."
     else:
         yield f"Found {to_iso(since)}, ended {to_iso(at)}, {_span_words(at - since)} later."
 

@@ -56,10 +56,10 @@ def alert_sentence(rule: Rule | None, series: AlertedSeries, verdict: Verdict) -
 
     It is the first line of a message and the summary in Prometheus; readable, without a final full stop.
     """
-    told = ", ".join(part for part in (place_words(series), alert_figures(rule, verdict)) if part)
+    sentence = ", ".join(part for part in (place_words(series), alert_figures(rule, verdict)) if part)
     own = "" if rule is None else fill_annotations(rule, verdict).get("summary", "")
     lead = " ".join(own.split()).removesuffix(".")
-    return readable_text(f"{lead}: {told}" if lead else told)
+    return readable_text(f"{lead}: {sentence}" if lead else sentence)
 
 
 def alert_figures(rule: Rule | None, verdict: Verdict) -> str:
@@ -334,8 +334,8 @@ def _feature_words(rule: Rule, row: Sequence[Cell]) -> str:
     """One of the features that a share counts: see `COUNTED`."""
     name, *numbers = row[:4]
     value, limit, beside = (one if isinstance(one, float | int) else None for one in numbers)
-    told = [", ".join([str(name), *_judged_words(rule, value, "", limit, beside)])]
-    return "; ".join([*told, *([_moved_shares(row[4:])] if row[4] is not None else [])])
+    sentences = [", ".join([str(name), *_judged_words(rule, value, "", limit, beside)])]
+    return "; ".join([*sentences, *([_moved_shares(row[4:])] if row[4] is not None else [])])
 
 
 def _moved_shares(cells: Sequence[Cell]) -> str:

@@ -184,15 +184,15 @@ def against_accepted(rule: Rule, acceptance: Acceptance) -> Rule:
     Where the whole interval was to lie beyond its limit, it now is to lie beyond no difference, and the value
     beyond the limit: both windows vary by chance, so few falls are surely larger than a limit.
     """
-    rule, asked = replace(rule, against=acceptance.against), rule.condition
-    sides = [(one, sign) for one, sign in ((asked.above, 1), (asked.below, -1)) if one is not None]
+    rule, condition = replace(rule, against=acceptance.against), rule.condition
+    sides = [(one, sign) for one, sign in ((condition.above, 1), (condition.below, -1)) if one is not None]
     (limit, sign), *other = sides
     size = replace(limit, amount=sign * limit.amount)
-    if other or asked.bound is JudgedBound.POINT or asked.and_above is not None or size.amount <= 0:
+    if other or condition.bound is JudgedBound.POINT or condition.and_above is not None or size.amount <= 0:
         return rule
     above, below = (RuleLimit(0.0), None) if sign > 0 else (None, RuleLimit(0.0))
     return replace(
-        rule, condition=BreachCondition(above=above, below=below, bound=asked.bound, and_above=size)
+        rule, condition=BreachCondition(above=above, below=below, bound=condition.bound, and_above=size)
     )
 
 

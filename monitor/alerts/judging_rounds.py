@@ -99,18 +99,18 @@ def merge_rounds(one: JudgingRound, other: JudgingRound) -> JudgingRound:
     )
 
 
-def without_accepted(judged: JudgingRound, accepted: Accepted, at: int) -> JudgingRound:
+def without_accepted(judging_round: JudgingRound, accepted: Accepted, at: int) -> JudgingRound:
     """A round of rules on days: alerts whose newest breach was accepted end now, not with a new day."""
     ends = {
         series: alert
-        for series, alert in judged.standing.items()
+        for series, alert in judging_round.standing.items()
         if _is_expected(alert, accepted.get(series))
     }
     if not ends:
-        return judged
+        return judging_round
     ended = [alert for one in ends.values() if (alert := end_accepted_alert(one, at)) is not None]
-    standing = {series: alert for series, alert in judged.standing.items() if series not in ends}
-    return chain_rounds(judged, _make_round(judged.standing, standing, ended, at))
+    standing = {series: alert for series, alert in judging_round.standing.items() if series not in ends}
+    return chain_rounds(judging_round, _make_round(judging_round.standing, standing, ended, at))
 
 
 def _is_expected(alert: Alert, accepted: Acceptance | None) -> bool:

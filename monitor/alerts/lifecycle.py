@@ -187,7 +187,7 @@ def _begin_alert(rule: Rule, series: AlertedSeries, verdict: Verdict, at: int) -
 def _apply_breach(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
     judged = alert.unknown_since is None and alert.clear_since is None
     breached = alert.breached + (at - alert.judged_at if judged else 0)
-    moved = replace(
+    moved_alert = replace(
         alert,
         verdict=verdict,
         breach=verdict if verdict.outcome is Outcome.BREACH else alert.breach,
@@ -200,20 +200,20 @@ def _apply_breach(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
     if (
         fires
         or not alert.told
-        or excess_over_limit(moved.breach) >= _WORSE * excess_over_limit(alert.told[-1][1]) > 0
+        or excess_over_limit(moved_alert.breach) >= _WORSE * excess_over_limit(alert.told[-1][1]) > 0
     ):
-        moved = replace(moved, told=(*alert.told, (at, moved.breach)))
-    return replace(moved, state=AlertState.FIRING, fired_at=at) if fires else moved
+        moved_alert = replace(moved_alert, told=(*alert.told, (at, moved_alert.breach)))
+    return replace(moved_alert, state=AlertState.FIRING, fired_at=at) if fires else moved_alert
 
 
 def _apply_clear(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert | None:
     since = at if alert.clear_since is None else alert.clear_since
-    moved = replace(alert, verdict=verdict, judged_at=at, clear_since=since, unknown_since=None)
+    moved_alert = replace(alert, verdict=verdict, judged_at=at, clear_since=since, unknown_since=None)
     if verdict.window_end == alert.breach.window_end:
-        return _end_alert(moved, EndReason.REVISED, at)
+        return _end_alert(moved_alert, EndReason.REVISED, at)
     if alert.state is AlertState.PENDING or at - since >= rule.keep_firing_for:
-        return _end_alert(moved, EndReason.USUAL if verdict.reason == USUAL else EndReason.CLEARED, at)
-    return moved
+        return _end_alert(moved_alert, EndReason.USUAL if verdict.reason == USUAL else EndReason.CLEARED, at)
+    return moved_alert
 
 
 def _end_alert(alert: Alert, why: EndReason, at: int) -> Alert | None:

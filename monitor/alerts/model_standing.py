@@ -104,169 +104,182 @@ class ModelStanding:
     sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
 
 
-def judge_standing(seen: ModelFacts) -> ModelStanding:
+def judge_standing(facts: ModelFacts) -> ModelStanding:
     """How a model stands: who is needed, why, and what is known."""
-    known = KnownMeasurements(seen.rows, seen.window, seen.main)
-    unjudged = list(_unjudged_rules(seen, known))
-    firing = _firing_alerts(seen)
+    measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
+    unjudged = list(_unjudged_rules(facts, measurements))
+    firing = _firing_alerts(facts)
     open_ = [alert for alert, seen_by in firing if not seen_by]
-    stale = list(filter(None, [trouble_told(seen.trouble, seen.as_of), _stale_sentence(seen)]))
-    blind = list(_unknown_sentences(seen, known, unjudged))
-    lasting = list(_not_back(seen))
+    stale = list(filter(None, [trouble_told(facts.trouble, facts.as_of), _stale_sentence(facts)]))
+    blind = list(_unknown_sentences(facts, measurements, unjudged))
+    lasting = list(_not_back(facts))
     fired = [
         FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
     ]
-    causes = list(change_words.common_causes(seen.rows, fired))
-    if seen.replay_until is not None:  # nobody is told of what fires in the past
+    causes = list(change_words.common_causes(facts.rows, fired))
+    if facts.replay_until is not None:  # nobody is told of what fires in the past
         need, because = (
             Need.IN_HAND,
-            [_replay(seen, seen.replay_until), *causes, *_firing_sentences(seen, firing)],
+            [_replay(facts, facts.replay_until), *causes, *_firing_sentences(facts, firing)],
         )
     elif open_ or stale or lasting:
         critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
         others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
         taken = [pair for pair in firing if pair[1]]
         need = Need.NEEDED
-        because = [*causes, *_firing_sentences(seen, critical), *stale]
-        because += [*_firing_sentences(seen, others), *lasting, *_firing_sentences(seen, taken)]
+        because = [*causes, *_firing_sentences(facts, critical), *stale]
+        because += [*_firing_sentences(facts, others), *lasting, *_firing_sentences(facts, taken)]
     elif firing:
-        need, because = Need.IN_HAND, [*causes, *_firing_sentences(seen, firing)]
+        need, because = Need.IN_HAND, [*causes, *_firing_sentences(facts, firing)]
     elif blind:
         need, because = Need.CANNOT_TELL, blind
     else:
-        need, because = Need.NOTHING, [*_quiet_sentences(seen), *performance_sentences.segments_worse(known)]
+        need, because = (
+            Need.NOTHING,
+            [*_quiet_sentences(facts), *performance_sentences.segments_worse(measurements)],
+        )
     return ModelStanding(
-        model=seen.model,
-        as_of=seen.as_of,
+        model=facts.model,
+        as_of=facts.as_of,
         need=need,
         because=tuple(map(end_sentence, because)),
-        rank=_urgency_rank(seen, firing, stale=bool(stale)),
+        rank=_urgency_rank(facts, firing, stale=bool(stale)),
         sections=tuple(
-            _standing_sections(seen, known, () if need is Need.CANNOT_TELL else unjudged, len(unjudged))
+            _standing_sections(
+                facts, measurements, () if need is Need.CANNOT_TELL else unjudged, len(unjudged)
+            )
         ),
     )
 
 
 def rank_models(models: Iterable[ModelStanding]) -> list[ModelStanding]:
     """Models in the order in which somebody is needed."""
-    return sorted(models, key=lambda one: (_ORDER.index(one.need), one.rank, one.model))
+    return sorted(models, key=lambda standing: (_ORDER.index(standing.need), standing.rank, standing.model))
 
 
 def exit_code(models: Iterable[ModelStanding]) -> int:
     """What a script is told: 3 somebody is needed, 4 it cannot be judged, 0 neither."""
-    needs = {one.need for one in models}
+    needs = {standing.need for standing in models}
     return 3 if Need.NEEDED in needs else 4 if Need.CANNOT_TELL in needs else 0
 
 
-def _firing_alerts(seen: ModelFacts) -> list[tuple[Alert, str]]:
+def _firing_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
     """Alerts that call for somebody, the most urgent first: what is for information alone does not."""
     firing = [
         (alert, seen_by)
-        for alert, seen_by in seen.alerts
+        for alert, seen_by in facts.alerts
         if alert.state is AlertState.FIRING and alert.severity is not Severity.INFO
     ]
     return sorted(firing, key=lambda one: (_SEVERITIES.index(one[0].severity), -one[0].since, one[0].series))
 
 
-def _urgency_rank(seen: ModelFacts, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tuple[int, int]:
+def _urgency_rank(facts: ModelFacts, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tuple[int, int]:
     critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
     first = 0 if critical else 1 if stale else 2
-    newest = max((alert.since for alert, _ in firing), default=seen.as_of or 0)
+    newest = max((alert.since for alert, _ in firing), default=facts.as_of or 0)
     return (first, -newest)
 
 
-def _replay(seen: ModelFacts, until: int) -> str:
+def _replay(facts: ModelFacts, until: int) -> str:
     """Where a replay is that runs now."""
-    if seen.as_of is None:
+    if facts.as_of is None:
         return f"Replaying to {utc_moment_words(until)}: no cycle of this model has ended yet"
-    return f"Replaying: at {utc_moment_words(seen.as_of)} of {utc_moment_words(until)}"
+    return f"Replaying: at {utc_moment_words(facts.as_of)} of {utc_moment_words(until)}"
 
 
-def _stale_sentence(seen: ModelFacts) -> str | None:
+def _stale_sentence(facts: ModelFacts) -> str | None:
     """That no cycle ran for too long, or none will; None: one did, or the first one is still awaited."""
-    patience = max(_PATIENCE * seen.every + _SLACK, 0 if seen.followed else _AFTER_REPLAY)
-    heard = seen.now if seen.heard is None else seen.heard
-    done = max(seen.as_of or 0, seen.worked or 0)  # a daemon that makes up for missed ticks works
-    if seen.as_of is None or seen.past or (seen.now - heard <= _SLACK and seen.now - done <= patience):
+    patience = max(_PATIENCE * facts.every + _SLACK, 0 if facts.followed else _AFTER_REPLAY)
+    last_heard = facts.now if facts.heard is None else facts.heard
+    done = max(facts.as_of or 0, facts.worked or 0)  # a daemon that makes up for missed ticks works
+    if (
+        facts.as_of is None
+        or facts.past
+        or (facts.now - last_heard <= _SLACK and facts.now - done <= patience)
+    ):
         return None
-    lasting = duration_text((seen.now - seen.as_of) / SECOND)
-    told = f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log"
-    if seen.heard is not None:
-        told = f"No daemon has been heard of since {utc_moment_words(heard)}: start it, or look at its log"
-    return f"{told}. All that is said here is of {utc_moment_words(seen.as_of)}"
+    lasting = duration_text((facts.now - facts.as_of) / SECOND)
+    sentence = f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log"
+    if facts.heard is not None:
+        sentence = (
+            f"No daemon has been heard of since {utc_moment_words(last_heard)}: start it, or look at its log"
+        )
+    return f"{sentence}. All that is said here is of {utc_moment_words(facts.as_of)}"
 
 
-def _not_back(seen: ModelFacts) -> Iterator[str]:
+def _not_back(facts: ModelFacts) -> Iterator[str]:
     """What nobody has accepted, and no alert tells any longer: silence would look like health."""
     accepted = {
         (one.series.subject, one.series.segment): one.end
-        for one in seen.accepted.values()
+        for one in facts.accepted.values()
         if one.series.window == CUMULATIVE
     }
     since = {
         subject_name(*of): day
-        for of, day in change_words.changes_now_usual(seen.rows).items()
+        for of, day in change_words.changes_now_usual(facts.rows).items()
         if accepted.get(of, 0) <= from_iso(day)
     }
     if since:
-        told = few_names(f"{name} since {day}" for name, day in since.items())
-        yield f"Not gone back, though no alert tells it any longer: {told}. Mend it, or accept it"
+        sentence = few_names(f"{name} since {day}" for name, day in since.items())
+        yield f"Not gone back, though no alert tells it any longer: {sentence}. Mend it, or accept it"
 
 
-def _firing_sentences(seen: ModelFacts, firing: Iterable[tuple[Alert, str]]) -> Iterator[str]:
+def _firing_sentences(facts: ModelFacts, firing: Iterable[tuple[Alert, str]]) -> Iterator[str]:
     """Alerts that fire: what, when, and who has it; subjects of which the same is said stand together."""
     groups: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
     for alert, seen_by in firing:
         place = tuple(readable_name(part) for part in (alert.series.version, alert.series.segment) if part)
-        subjects = groups.setdefault((alert.series.rule, place, _firing_words(seen, alert, seen_by)), [])
+        subjects = groups.setdefault((alert.series.rule, place, _firing_words(facts, alert, seen_by)), [])
         if alert.series.subject and not alert.series.subject.endswith("*"):
             subjects.append(readable_name(alert.series.subject))
-    for (rule, place, told), subjects in groups.items():
+    for (rule, place, sentence), subjects in groups.items():
         of = ", ".join([*place, *([few_names(subjects, _NAMED)] if subjects else [])])
-        yield readable_text(f"{rule} ({of}){told}" if of else f"{rule}{told}")
+        yield readable_text(f"{rule} ({of}){sentence}" if of else f"{rule}{sentence}")
 
 
-def _firing_words(seen: ModelFacts, alert: Alert, seen_by: str) -> str:
+def _firing_words(facts: ModelFacts, alert: Alert, seen_by: str) -> str:
     if alert.breach.reason == NOT_KEPT:
         return f" fires, found {utc_moment_words(alert.since)}; {NOT_KEPT}"
-    rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
+    rule = next((rule for rule in facts.rules if rule.name == alert.series.rule), None)
     found = "" if alert.breach.change is not None else f", found {utc_moment_words(alert.since)}"
     told = (still_firing_words(alert), f"acknowledged by {seen_by}" if seen_by else "")
     return "; ".join([f": {alert_figures(rule, alert.breach)}{found}", *filter(None, told)])
 
 
-def _quiet_sentences(seen: ModelFacts) -> Iterator[str]:
+def _quiet_sentences(facts: ModelFacts) -> Iterator[str]:
     """Why nothing is to be done, and what is not watched at all."""
-    every = "Every rule" if len(_told_of(seen)) == len(seen.rules) else "Every rule that something is kept of"
-    beyond = few_names(sorted(map(alerted_series_name, _accepted_words(seen))))
-    if seen.alerts:
+    every = (
+        "Every rule" if len(_told_of(facts)) == len(facts.rules) else "Every rule that something is kept of"
+    )
+    beyond = few_names(sorted(map(alerted_series_name, _accepted_words(facts))))
+    if facts.alerts:
         yield f"{every} is judged; what is in breach is pending, or for information alone"
     else:
         but = f" beyond what is accepted: {beyond}" if beyond else ""
         yield f"{every} is judged, and none is in breach{but}"
-    if not seen.labels:
+    if not facts.labels:
         yield "Performance is not watched: no labels are configured"
 
 
 def _unknown_sentences(
-    seen: ModelFacts, known: KnownMeasurements, unjudged: Sequence[UnjudgedRule]
+    facts: ModelFacts, measurements: KnownMeasurements, unjudged: Sequence[UnjudgedRule]
 ) -> Iterator[str]:
     """Sentences on what cannot be told, each with what would help."""
-    if seen.as_of is None:
+    if facts.as_of is None:
         yield "No cycle has run yet: start the daemon, or run `monitor cycle`"
         return
-    if not known.rows:
+    if not measurements.rows:
         yield "Nothing has been measured yet: wait for the next cycle, or look at the log's table"
         return
-    if not seen.rules:
+    if not facts.rules:
         yield "No rule is configured, so nothing is judged: leave alerts = [] out"
-    if not seen.reference:
+    if not facts.reference:
         yield f"Shifts and falls are not judged: {reason_words('no_reference')}"
-    if seen.labels and not performance_sentences.is_known(known):
-        yield performance_sentences.unknown_performance_sentence(known)
-        if known.newest_row(known.main, LabelTruth.SETTLED.value) is None:
-            yield label_sentences.when_settles(known)
-    yield from performance_sentences.wrong_way(known)
+    if facts.labels and not performance_sentences.is_known(measurements):
+        yield performance_sentences.unknown_performance_sentence(measurements)
+        if measurements.newest_row(measurements.main, LabelTruth.SETTLED.value) is None:
+            yield label_sentences.when_settles(measurements)
+    yield from performance_sentences.wrong_way(measurements)
     yield from _not_judged(unjudged)
 
 
@@ -280,39 +293,39 @@ def _not_judged(unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:
         yield f"{few_names(names, 4)} {'can never be' if ever else f'{be} not'} judged: {reason}"
 
 
-def _unjudged_rules(seen: ModelFacts, known: KnownMeasurements) -> Iterator[UnjudgedRule]:
+def _unjudged_rules(facts: ModelFacts, measurements: KnownMeasurements) -> Iterator[UnjudgedRule]:
     """Rules of which nothing is known by the newest measurements."""
-    rows = index_rows(seen.rows, rule_measures(seen.rules))
-    for rule in _told_of(seen):
-        if rule.name in seen.never:
-            yield UnjudgedRule(rule.name, seen.never[rule.name], ever=True)
+    rows = index_rows(facts.rows, rule_measures(facts.rules))
+    for rule in _told_of(facts):
+        if rule.name in facts.never:
+            yield UnjudgedRule(rule.name, facts.never[rule.name], ever=True)
             continue
-        verdicts = judge_rule(rule, rows, seen.accepted)
+        verdicts = judge_rule(rule, rows, facts.accepted)
         if not verdicts:
-            yield UnjudgedRule(rule.name, _no_row(rule, known))
+            yield UnjudgedRule(rule.name, _no_row(rule, measurements))
         elif all(verdict.outcome is Outcome.UNKNOWN for verdict in verdicts.values()):
-            yield UnjudgedRule(rule.name, _main_reason(verdicts.values(), known))
+            yield UnjudgedRule(rule.name, _main_reason(verdicts.values(), measurements))
 
 
-def _told_of(seen: ModelFacts) -> list[Rule]:
+def _told_of(facts: ModelFacts) -> list[Rule]:
     """Rules of which something can be told: of the past only those whose measurements are kept."""
-    if not seen.past:
-        return list(seen.rules)
-    kept = {(row.measure, row.window, row.truth) for row in seen.rows}
+    if not facts.past:
+        return list(facts.rules)
+    kept = {(row.measure, row.window, row.truth) for row in facts.rows}
     return [
         rule
-        for rule in seen.rules
+        for rule in facts.rules
         if rule.truth == "settled" or (rule.measure, rule.window, rule.truth) in kept
     ]
 
 
-def _no_row(rule: Rule, known: KnownMeasurements) -> str:
+def _no_row(rule: Rule, measurements: KnownMeasurements) -> str:
     """Why a rule has nothing to judge."""
     of = (rule.measure, rule.truth, rule.window, rule.against)
-    if rule.truth and (told := performance_sentences.not_judged(known, *of)) is not None:
-        return told
+    if rule.truth and (sentence := performance_sentences.not_judged(measurements, *of)) is not None:
+        return sentence
     if rule.truth == "settled":
-        return label_sentences.none_settled(known, "" if rule.window == CUMULATIVE else rule.window)
+        return label_sentences.none_settled(measurements, "" if rule.window == CUMULATIVE else rule.window)
     if rule.truth == "nowcast":
         return f"nothing has been nowcast yet: {reason_words('too_early')}"
     if not rule.window:
@@ -320,43 +333,47 @@ def _no_row(rule: Rule, known: KnownMeasurements) -> str:
     return f"what it judges of the window {rule.window} is not there yet: wait until the window has ended"
 
 
-def _main_reason(verdicts: Iterable[Verdict], known: KnownMeasurements) -> str:
+def _main_reason(verdicts: Iterable[Verdict], measurements: KnownMeasurements) -> str:
     reasons = [verdict.reason for verdict in verdicts]
     reason = max(dict.fromkeys(reasons), key=reasons.count)
-    return label_sentences.when_settles(known) if reason == Reason.NOT_SETTLED else reason_words(reason)
+    return (
+        label_sentences.when_settles(measurements) if reason == Reason.NOT_SETTLED else reason_words(reason)
+    )
 
 
 def _standing_sections(
-    seen: ModelFacts, known: KnownMeasurements, told: Sequence[UnjudgedRule], unjudged: int
+    facts: ModelFacts, measurements: KnownMeasurements, unjudged_rules: Sequence[UnjudgedRule], unjudged: int
 ) -> Iterator[SentenceSection]:
-    if seen.as_of is None or not known.rows:
+    if facts.as_of is None or not measurements.rows:
         return
     yield from filled_sections(
         (
-            ("performance", performance_sentences.performance_sentences(known, labels=seen.labels)),
-            ("inputs", input_sentences.input_sentences(known)),
-            ("labels", label_sentences.label_sentences(known) if seen.labels else iter(())),
-            ("data", input_sentences.quality_sentences(known)),
-            ("rules", _rule_sentences(seen, told, unjudged)),
-            ("accepted", iter(_accepted_words(seen).values())),
-            ("next", _next_cycle_sentences(seen)),
+            ("performance", performance_sentences.performance_sentences(measurements, labels=facts.labels)),
+            ("inputs", input_sentences.input_sentences(measurements)),
+            ("labels", label_sentences.label_sentences(measurements) if facts.labels else iter(())),
+            ("data", input_sentences.quality_sentences(measurements)),
+            ("rules", _rule_sentences(facts, unjudged_rules, unjudged)),
+            ("accepted", iter(_accepted_words(facts).values())),
+            ("next", _next_cycle_sentences(facts)),
         )
     )
 
 
-def _rule_sentences(seen: ModelFacts, told: Sequence[UnjudgedRule], unjudged: int) -> Iterator[str]:
+def _rule_sentences(
+    facts: ModelFacts, unjudged_rules: Sequence[UnjudgedRule], unjudged: int
+) -> Iterator[str]:
     """How many rules are judged, what waits; which are not, where the head does not tell it."""
-    known = _told_of(seen)
-    pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is AlertState.PENDING})
-    rules = f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
-    yield "; ".join([rules, *change_words.judged_subjects(seen.rows)])
-    yield from change_words.alerts_beside_budget(seen.rows)
-    if len(known) < len(seen.rules):
-        past = [rule.name for rule in seen.rules if rule not in known]
+    known = _told_of(facts)
+    pending = sorted({alert.series.rule for alert, _ in facts.alerts if alert.state is AlertState.PENDING})
+    rules = f"{len(known) - unjudged} of {len(facts.rules)} rules are judged"
+    yield "; ".join([rules, *change_words.judged_subjects(facts.rows)])
+    yield from change_words.alerts_beside_budget(facts.rows)
+    if len(known) < len(facts.rules):
+        past = [rule.name for rule in facts.rules if rule not in known]
         yield f"{few_names(past)} cannot be told of a moment in the past"
     if pending:
         yield f"In breach, but not for long enough to fire: {few_names(pending)}"
-    yield from _not_judged(told)
+    yield from _not_judged(unjudged_rules)
 
 
 def accepted_of(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[AlertedSeries, str]:
@@ -384,33 +401,33 @@ def accepted_of(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[A
     }
 
 
-def _accepted_words(seen: ModelFacts) -> dict[AlertedSeries, str]:
-    return accepted_of(seen.accepted, seen.rules, seen.as_of or 0)
+def _accepted_words(facts: ModelFacts) -> dict[AlertedSeries, str]:
+    return accepted_of(facts.accepted, facts.rules, facts.as_of or 0)
 
 
-def _next_cycle_sentences(seen: ModelFacts) -> Iterator[str]:
-    due = (seen.as_of or 0) + seen.every
-    if seen.of_past and not seen.past:
-        yield f"As of {utc_moment_words(seen.as_of or 0)} UTC, where a log of the past ends"
+def _next_cycle_sentences(facts: ModelFacts) -> Iterator[str]:
+    due = (facts.as_of or 0) + facts.every
+    if facts.of_past and not facts.past:
+        yield f"As of {utc_moment_words(facts.as_of or 0)} UTC, where a log of the past ends"
         return
-    if seen.replay_until is not None:
+    if facts.replay_until is not None:
         yield (
-            f"As of {utc_moment_words(seen.as_of or 0)} UTC; the replay goes on to "
-            f"{utc_moment_words(seen.replay_until)}"
+            f"As of {utc_moment_words(facts.as_of or 0)} UTC; the replay goes on to "
+            f"{utc_moment_words(facts.replay_until)}"
         )
         return
-    if not seen.followed and not seen.past:
+    if not facts.followed and not facts.past:
         yield (
-            f"As of {utc_moment_words(seen.as_of or 0)} UTC, the last cycle of a replay: monitor run goes "
+            f"As of {utc_moment_words(facts.as_of or 0)} UTC, the last cycle of a replay: monitor run goes "
             "on from there"
         )
         return
-    behind = seen.now - due > _PATIENCE * seen.every and not (
-        seen.past or seen.trouble or _stale_sentence(seen)
+    behind = facts.now - due > _PATIENCE * facts.every and not (
+        facts.past or facts.trouble or _stale_sentence(facts)
     )
     what = (
         "missed ticks are being made up for"
         if behind
         else f"the next cycle is due at {utc_moment_words(due)}"
     )
-    yield f"As of {utc_moment_words(seen.as_of or 0)} UTC; {what}"
+    yield f"As of {utc_moment_words(facts.as_of or 0)} UTC; {what}"

@@ -26,16 +26,18 @@ class BacktestSummary:
     judged: int  # moments at which there was something to judge
 
 
-def newest_window_rows(kept: Iterable[tuple[int, MeasurementRow]]) -> Iterator[tuple[int, MeasurementRow]]:
+def newest_window_rows(
+    kept_revisions: Iterable[tuple[int, MeasurementRow]],
+) -> Iterator[tuple[int, MeasurementRow]]:
     """Rows as rules read them: of each window and truth none before the newest that was seen.
 
     Parameters
     ----------
-    kept
+    kept_revisions
         (as of, row) in the order of as of.
     """
     ends: dict[tuple[str, str], int] = {}
-    for as_of, rows in groupby(kept, key=itemgetter(0)):
+    for as_of, rows in groupby(kept_revisions, key=itemgetter(0)):
         these = [row for _, row in rows]
         for row in these:
             place = (row.window, str(row.truth))
@@ -44,13 +46,13 @@ def newest_window_rows(kept: Iterable[tuple[int, MeasurementRow]]) -> Iterator[t
 
 
 def backtest_rules(
-    rules: Iterable[Rule], kept: Iterable[tuple[int, MeasurementRow]]
+    rules: Iterable[Rule], kept_revisions: Iterable[tuple[int, MeasurementRow]]
 ) -> tuple[list[Alert], Mapping[str, int]]:
     """Alerts that would have fired, in the order of firing; at how many moments each rule was judged.
 
     Parameters
     ----------
-    kept
+    kept_revisions
         (as of, row) in the order of as of; see `newest_window_rows`. Cost: one pass, a moment's rows in
         memory.
     """
@@ -58,7 +60,7 @@ def backtest_rules(
     standing: Mapping[AlertedSeries, Alert] = {}
     fired: dict[tuple[AlertedSeries, int], Alert] = {}
     judged = {rule.name: 0 for rule in rules}
-    for at, rows in groupby(kept, key=itemgetter(0)):
+    for at, rows in groupby(kept_revisions, key=itemgetter(0)):
         these = [row for _, row in rows]
         measures = {(row.measure, row.window, str(row.truth), row.against) for row in these}
         for rule in rules:

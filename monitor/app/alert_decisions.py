@@ -50,15 +50,15 @@ class Decision:
 
 
 def list_alerts(
-    kept: KeptRun, *, model: str | None = None, history: bool = False, as_of: int | None = None
+    kept_run: KeptRun, *, model: str | None = None, history: bool = False, as_of: int | None = None
 ) -> list[ShownAlert]:
     """Alerts that are pending or firing, or, with the history, all: see `shown_alerts`."""
-    names = set(kept.model_names(model)) if model is None or not kept.is_history(model) else {model}
-    rules = {(spec.name, rule.name): rule for spec in kept.settings.models for rule in spec.rules}
+    names = set(kept_run.model_names(model)) if model is None or not kept_run.is_history(model) else {model}
+    rules = {(spec.name, rule.name): rule for spec in kept_run.settings.models for rule in spec.rules}
     return [
-        replace(shown, rule=rules.get((shown.model, shown.alert.series.rule)))
-        for shown in shown_alerts(kept.store, model, history=history, as_of=as_of)
-        if model is not None or shown.model in names or history
+        replace(shown_alert, rule=rules.get((shown_alert.model, shown_alert.alert.series.rule)))
+        for shown_alert in shown_alerts(kept_run.store, model, history=history, as_of=as_of)
+        if model is not None or shown_alert.model in names or history
     ]
 
 
@@ -116,13 +116,13 @@ def _decisions_of(
 
 
 def list_standings(
-    kept: KeptRun, model: str | None, now: int, as_of: int | None = None
+    kept_run: KeptRun, model: str | None, now: int, as_of: int | None = None
 ) -> list[ModelStanding]:
     """How the configured models stand, or one of them: see `seen_models`."""
-    return [judge_standing(seen) for seen in seen_models(kept, model, now, as_of)]
+    return [judge_standing(facts) for facts in seen_models(kept_run, model, now, as_of)]
 
 
-def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[ModelFacts]:
+def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[ModelFacts]:
     """What the store knows of the configured models, or of one of them.
 
     Parameters
@@ -132,68 +132,78 @@ def seen_models(kept: KeptRun, model: str | None, now: int, as_of: int | None = 
     as_of
         what was known then; None: now.
     """
-    last = {name: kept.store.read_state(name).as_of for name in kept.model_names(model)}
+    last = {name: kept_run.store.read_state(name).as_of for name in kept_run.model_names(model)}
     then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
-    rows = kept.store.read_current(model) if then is None else _newest_rows(_known_then(kept, last, then))
-    alerts = list_alerts(kept, model=model, as_of=then)
-    events = kept.store.read_events(model, ACCEPTED)
-    past = {event.model for event in kept.store.read_events(model, PAST)}
-    replays = {event.model: event.at for event in kept.store.read_events(model, REPLAYED)}
+    rows = (
+        kept_run.store.read_current(model)
+        if then is None
+        else _newest_rows(_known_then(kept_run, last, then))
+    )
+    alerts = list_alerts(kept_run, model=model, as_of=then)
+    events = kept_run.store.read_events(model, ACCEPTED)
+    past = {event.model for event in kept_run.store.read_events(model, PAST)}
+    replays = {event.model: event.at for event in kept_run.store.read_events(model, REPLAYED)}
     replayed = {name for name, until in replays.items() if until == last.get(name)}
-    replaying = {} if as_of is not None else _replaying(kept, replays, last)
-    heard = kept.store.last_heard() if kept.store.run == LIVE and as_of is None else {}
-    worked = {name: last for name, (*_, last) in kept.store.read_progress().items()} if as_of is None else {}
-    troubles = SqlTroubles(kept.store.engine, kept.store.run).by_model() if as_of is None else {}
+    replaying = {} if as_of is not None else _replaying(kept_run, replays, last)
+    heard = kept_run.store.last_heard() if kept_run.store.run == LIVE and as_of is None else {}
+    worked = (
+        {name: last for name, (*_, last) in kept_run.store.read_progress().items()} if as_of is None else {}
+    )
+    troubles = SqlTroubles(kept_run.store.engine, kept_run.store.run).by_model() if as_of is None else {}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
         of_model.get(name, []).append((moment, row))
-    found = []
+    model_facts = []
     for name, mine in of_model.items():
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
-        live = now if kept.store.run == LIVE and name not in past else (done or now)
+        live = now if kept_run.store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
         mine_accepted = [event.acceptance for event in events if event.model == name]
         accepted_then = standing_accepted(mine_accepted, at, seen=None if then is not None else LAST)
-        seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
+        seen_by = [
+            (shown_alert.alert, shown_alert.seen_by) for shown_alert in alerts if shown_alert.model == name
+        ]
         current = [row for _, row in mine]
-        if then is not None and done is not None and daily_rules(kept.find_spec(name)):
+        if then is not None and done is not None and daily_rules(kept_run.find_spec(name)):
             from monitor.app.alerts.past_judgements import (
                 with_days_then,  # formulas, which the present does not need
             )
             from monitor.app.pages.window_counts import counting_of
 
-            counting = counting_of(kept.store, kept.find_spec(name), {})
-            current = with_days_then(kept.store, kept.find_spec(name), counting, current, done)
-        seen = _model_facts(kept.find_spec(name), current, seen_by, accepted_then, now=at, as_of=done)
-        followed = name not in replayed or kept.store.run != LIVE
-        seen = replace(seen, past=then is not None, followed=followed, of_past=name in past)
-        seen = replace(seen, trouble=troubles.get(name), worked=worked.get(name))
-        seen = replace(seen, replay_until=replaying.get(name))
-        found.append(seen if seen.of_past else replace(seen, heard=heard.get(name)))
-    return found
+            counting = counting_of(kept_run.store, kept_run.find_spec(name), {})
+            current = with_days_then(kept_run.store, kept_run.find_spec(name), counting, current, done)
+        facts = _model_facts(kept_run.find_spec(name), current, seen_by, accepted_then, now=at, as_of=done)
+        followed = name not in replayed or kept_run.store.run != LIVE
+        facts = replace(facts, past=then is not None, followed=followed, of_past=name in past)
+        facts = replace(facts, trouble=troubles.get(name), worked=worked.get(name))
+        facts = replace(facts, replay_until=replaying.get(name))
+        model_facts.append(facts if facts.of_past else replace(facts, heard=heard.get(name)))
+    return model_facts
 
 
-def _replaying(kept: KeptRun, replays: Mapping[str, int], last: Mapping[str, int | None]) -> dict[str, int]:
+def _replaying(
+    kept_run: KeptRun, replays: Mapping[str, int], last: Mapping[str, int | None]
+) -> dict[str, int]:
     """Where the replay that runs now will end, by model; a model whose cycles are past that is left out."""
     begun = {name: until for name, until in replays.items() if name in last and until > (last[name] or 0)}
-    return begun if begun and kept.store.is_replaying(kept.settings.daemon.lease_ttl) else {}
+    return begun if begun and kept_run.store.is_replaying(kept_run.settings.daemon.lease_ttl) else {}
 
 
-def list_budgets(kept: KeptRun, model: str | None) -> list[BudgetStatus]:
+def list_budgets(kept_run: KeptRun, model: str | None) -> list[BudgetStatus]:
     """Budgets of the configured models, or of one, and what is known of their days."""
-    rows: dict[str, list[MeasurementRow]] = {name: [] for name in kept.model_names(model)}
-    for name, _, row in kept.store.read_current(model, DAILY):
+    rows: dict[str, list[MeasurementRow]] = {name: [] for name in kept_run.model_names(model)}
+    for name, _, row in kept_run.store.read_current(model, DAILY):
         rows.get(name, []).append(row)
-    alerts = kept.store.read_alerts(model, ended=True)
+    alerts = kept_run.store.read_alerts(model, ended=True)
     return [
         BudgetStatus(
             model=name,
-            budget=kept.find_spec(name).budget,
-            as_of=kept.store.read_state(name).as_of,
+            budget=kept_run.find_spec(name).budget,
+            as_of=kept_run.store.read_state(name).as_of,
             alerts=[
                 alert
                 for of, alert in alerts
-                if of == name and alert.series.rule in daily_rules(kept.find_spec(name))
+                if of == name and alert.series.rule in daily_rules(kept_run.find_spec(name))
             ],
             rows=mine,
         )
@@ -278,7 +288,7 @@ def refuse_rule(rule: str, names: Iterable[str]) -> None:
 
 
 def backtest_model(
-    kept: KeptRun, model: str, rule: str | None, span: tuple[int, int]
+    kept_run: KeptRun, model: str, rule: str | None, span: tuple[int, int]
 ) -> tuple[list[BacktestSummary], list[ShownAlert]]:
     """How rules would have done, and each alert that would have fired.
 
@@ -287,11 +297,11 @@ def backtest_model(
     ConfigurationError
         if the model has no such rule.
     """
-    rules = kept.find_spec(model).rules
+    rules = kept_run.find_spec(model).rules
     if rule is not None:
         refuse_rule(rule, (each.name for each in rules))
         rules = tuple(each for each in rules if each.name == rule)
-    rows = kept.store.kept_of(model, rule_measures(rules), span)
+    rows = kept_run.store.kept_of(model, rule_measures(rules), span)
     alerts, judged = backtest_rules(rules, newest_window_rows(rows))
     by_name = {each.name: each for each in rules}
     shown = [ShownAlert(model, alert, rule=by_name[alert.series.rule]) for alert in alerts]

@@ -81,9 +81,9 @@ class App(KeptRun):
     def silent_models(self) -> dict[str, str]:
         """Models whose source does not answer, each with a sentence that names it."""
         sentences = {
-            name: f'source "{name}": no answer for {format_duration(int(used.silent) * SECOND)}: {used.why}'
-            for name, used in self.source_usage().items()
-            if used.why
+            name: f'source "{name}": no answer for {format_duration(int(usage.silent) * SECOND)}: {usage.why}'
+            for name, usage in self.source_usage().items()
+            if usage.why
         }
         return {
             model.name: sentences[model.source] for model in self.settings.models if model.source in sentences
@@ -131,16 +131,18 @@ class App(KeptRun):
 
         A cycle without new rows cannot say that columns are back, one without new labels not that these are.
         """
-        told = hide_secrets(brief_line(report.error or next(iter(lasting_troubles(report)), "")))
+        sentence = hide_secrets(brief_line(report.error or next(iter(lasting_troubles(report)), "")))
         if not self.keeps:
             return
         troubles = SqlTroubles(self.store.engine, self.store.run)
         with suppress(StoreError):  # which is told of elsewhere, and why the cycle failed, if it did
             before = troubles.by_model().get(report.model)  # noted by any of the daemons
-            if told:
-                if before is not None and not before.failed and not is_of_one_kind(before.told, told):
+            if sentence:
+                if before is not None and not before.failed and not is_of_one_kind(before.told, sentence):
                     troubles.clear_trouble(report.model)  # the new one begins now
-                troubles.note_trouble(report.model, report.as_of, failed=report.error is not None, told=told)
+                troubles.note_trouble(
+                    report.model, report.as_of, failed=report.error is not None, sentence=sentence
+                )
             elif before is not None and is_over(
                 before, rows=report.rows_read, labels_known=report.new_labels.are_known
             ):
@@ -257,7 +259,7 @@ class App(KeptRun):
         self, spec: ModelSpec, read: Callable[[], Reference], at: int, grids: str = ""
     ) -> tuple[Reference | None, str]:
         """The kept reference of a specification and its key; it is read and kept once it has rows."""
-        given = spec.reference or ReferenceSpec()
+        reference_spec = spec.reference or ReferenceSpec()
         if warning := not_over(spec, at):
             return self._warn_no_reference(spec, warning)
         choice = choose_reference(spec, self.base, self.store.reference_keys(spec.name), grids)
@@ -267,10 +269,10 @@ class App(KeptRun):
         if reference is None:
             reference = read()
             if not reference.n:
-                return self._warn_no_reference(spec, without_rows(given))
+                return self._warn_no_reference(spec, without_rows(reference_spec))
             if self.keeps:
                 self.store.save_reference(
-                    choice.key, spec.name, reference, hide_secrets(made_of(given, choice.key))
+                    choice.key, spec.name, reference, hide_secrets(made_of(reference_spec, choice.key))
                 )
         return reference, choice.key
 
@@ -335,16 +337,16 @@ def lease_owner_words(store: SqlStore, name: str) -> str:
 
 
 def _lacks_reference(model: CycleModel) -> bool:
-    given = model.spec.reference
-    return given is not None and len(model.reference_key.split()) <= len(given.versions)
+    reference_spec = model.spec.reference
+    return reference_spec is not None and len(model.reference_key.split()) <= len(reference_spec.versions)
 
 
-def resolve_reading(configured: ReadingOptions, counted: ReadingOptions) -> ReadingOptions:
+def resolve_reading(configured: ReadingOptions, reading: ReadingOptions) -> ReadingOptions:
     """Configured options with the features, classes and segments that the reference fixed."""
     return replace(
         configured,
-        numeric=counted.numeric,
-        categorical=counted.categorical,
-        classes=counted.classes,
-        segments=counted.segments,
+        numeric=reading.numeric,
+        categorical=reading.categorical,
+        classes=reading.classes,
+        segments=reading.segments,
     )

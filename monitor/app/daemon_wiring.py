@@ -39,7 +39,7 @@ from monitor.web.server_files import reloaded_certificate, reloaded_secrets
 def serve_daemon(
     app: App,
     *,
-    held: ExclusiveRun | None = None,
+    exclusive_run: ExclusiveRun | None = None,
     clock: Clock = system_clock,
     ticking: bool = True,
     pace: int | None = None,
@@ -49,7 +49,7 @@ def serve_daemon(
 
     Parameters
     ----------
-    held
+    exclusive_run
         the run, where the caller has it already; otherwise it is waited for.
     clock
         tells the time that cycles go by.
@@ -65,7 +65,7 @@ def serve_daemon(
     with ExitStack() as stack:
         received = stack.enter_context(catch_signals(signal.SIGHUP))
         joined: SharedRun | None = None
-        if held is None:
+        if exclusive_run is None:
             joined = join_when_free(app, received)
             if joined is None:
                 return 0
@@ -73,7 +73,7 @@ def serve_daemon(
         if joined is None or joined.why_idle() is None:
             rename_models(app, clock(), held=True)
         code = _make_service(app, clock, reread, joined, ticking=ticking, pace=pace).run_until(received)
-    return 1 if held is not None and held.lost else code
+    return 1 if exclusive_run is not None and exclusive_run.lost else code
 
 
 def _make_service(
@@ -223,7 +223,7 @@ def _make_server(
 
 
 def _source_usage(app: App) -> dict[str, tuple[float, int, float]]:
-    return {name: (used.seconds, used.rows, used.silent) for name, used in app.source_usage().items()}
+    return {name: (usage.seconds, usage.rows, usage.silent) for name, usage in app.source_usage().items()}
 
 
 def _publish_model(app: App, exposition: Exposition, name: str) -> None:

@@ -65,7 +65,7 @@ def run_demo(
     migrate_store(urls["MONITOR_DEMO_STORE"])
     settings = settings_of(config, urls)
     settings = replace(settings, http=replace(settings.http, host=host, port=port))
-    with open_application(settings, directory) as app, ExclusiveRun(app) as held:
+    with open_application(settings, directory) as app, ExclusiveRun(app) as exclusive_run:
         stop = min(until or END, END)
         moments, reports = replay_model(app, MODEL, START, stop)
         for report in progress(reports, len(moments), "replay, day by day"):
@@ -88,8 +88,10 @@ def run_demo(
         )
         now = max(stop, app.store.read_state(MODEL).as_of or stop)
         if now >= END:
-            return serve_daemon(app, held=held, clock=standing_clock(END), ticking=False)
-        return serve_daemon(app, held=held, clock=paced_clock(now, END, DAY, pace), pace=pace)
+            return serve_daemon(app, exclusive_run=exclusive_run, clock=standing_clock(END), ticking=False)
+        return serve_daemon(
+            app, exclusive_run=exclusive_run, clock=paced_clock(now, END, DAY, pace), pace=pace
+        )
 
 
 def _prepare_directory(

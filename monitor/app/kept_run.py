@@ -73,14 +73,14 @@ class KeptRun:
 @contextmanager
 def open_kept_run(settings: Settings, base: Path, run: str = LIVE) -> Iterator[KeptRun]:
     """What is kept of a run, closed at the end."""
-    kept = KeptRun(settings, base, open_to_read(settings.store_url, run))
+    kept_run = KeptRun(settings, base, open_to_read(settings.store_url, run))
     try:
-        yield kept
+        yield kept_run
     finally:
-        kept.store.close()
+        kept_run.store.close()
 
 
-def refuse_unknown(kept: KeptRun, model: str | None, window: str | None, measure: str | None) -> None:
+def refuse_unknown(kept_run: KeptRun, model: str | None, window: str | None, measure: str | None) -> None:
     """Refuse names that no row can have; a model that is configured no more, but kept, has rows.
 
     Raises
@@ -88,8 +88,8 @@ def refuse_unknown(kept: KeptRun, model: str | None, window: str | None, measure
     ConfigurationError
         with a suggestion.
     """
-    gone = kept.is_history(model)
-    specs = [] if gone else [kept.find_spec(name) for name in kept.model_names(model)]
+    gone = kept_run.is_history(model)
+    specs = [] if gone else [kept_run.find_spec(name) for name in kept_run.model_names(model)]
     windows = list(dict.fromkeys(window.name for spec in specs for window in spec.windows))
     faults = []
     if window and window not in windows and not gone:
@@ -105,7 +105,7 @@ def refuse_unknown(kept: KeptRun, model: str | None, window: str | None, measure
 
 
 def chosen_rows(
-    kept: KeptRun,
+    kept_run: KeptRun,
     *,
     model: str | None,
     as_of: int | None = None,
@@ -126,7 +126,7 @@ def chosen_rows(
     """
     if history or as_of is not None or end is not None:
         known = LAST if as_of is None else as_of
-        rows = kept.store.read_snapshot_rows(
+        rows = kept_run.store.read_snapshot_rows(
             model=model,
             ends=(None, None) if end is None else (end - 1, end),
             as_of=None if history else known,
@@ -135,13 +135,13 @@ def chosen_rows(
         return [row for row in rows if row[1] <= known]
     return [
         (name, moment, row)
-        for name, moment, row in with_settling(kept.store.read_current(model))
+        for name, moment, row in with_settling(kept_run.store.read_current(model))
         if all(value is None or (getattr(row, field) or "") == value for field, value in named.items())
     ]
 
 
 def refuse_absent(
-    kept: KeptRun,
+    kept_run: KeptRun,
     model: str | None,
     window: str | None,
     *,
@@ -156,7 +156,7 @@ def refuse_absent(
     ConfigurationError
         with a suggestion.
     """
-    rows = [row for _, _, row in kept.store.read_current(model)]
+    rows = [row for _, _, row in kept_run.store.read_current(model)]
     asked = {"subject": subject, "segment": segment, "version": version}
     faults = []
     if rows and window and all(row.window != window for row in rows):

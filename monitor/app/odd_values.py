@@ -26,25 +26,25 @@ from monitor.windows.day_moments import days_from, zone_of_days
 _FEWEST = 3  # records of a value that is named, as of a fault that is told
 
 
-def with_odd_values(kept: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
+def with_odd_values(kept_run: KeptRun, alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
     """Alerts on unseen or far-off values that stand, with what these are; a source that is away adds none."""
-    known: KeptReferences = {}
+    references: KeptReferences = {}
     return [
-        shown
-        if shown.alert.state is AlertState.RESOLVED
-        else replace(shown, odd_values=_odd_values(kept, shown, known))
-        for shown in alerts
+        shown_alert
+        if shown_alert.alert.state is AlertState.RESOLVED
+        else replace(shown_alert, odd_values=_odd_values(kept_run, shown_alert, references))
+        for shown_alert in alerts
     ]
 
 
-def _odd_values(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
-    change, name = shown.alert.breach.change, shown.alert.series.subject.removeprefix(FEATURE)
+def _odd_values(kept_run: KeptRun, shown_alert: ShownAlert, references: KeptReferences) -> str:
+    change, name = shown_alert.alert.breach.change, shown_alert.alert.series.subject.removeprefix(FEATURE)
     if change is None or change.first_day is None or change.kind not in ("unseen", "beyond"):
         return ""
-    if (configured := kept.find_configured(shown.model)) is None:
+    if (configured := kept_run.find_configured(shown_alert.model)) is None:
         return ""
     spec, source = configured
-    counting = counting_of(kept.store, spec, known)
+    counting = counting_of(kept_run.store, spec, references)
     grid = dict(counting.features).get(name)
     if grid is None:
         return ""
@@ -53,7 +53,7 @@ def _odd_values(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
     zone, first = zone_of_days(one.zone, one.pane), from_iso(change.first_day)
     span = next(day for day in days_from(first - DAY, zone) if number_of(day[0], zone) == first // DAY)
     try:
-        with closing(open_source(source, store_url=kept.settings.store_url)) as opened:
+        with closing(open_source(source, store_url=kept_run.settings.store_url)) as opened:
             table = opened.read_records(replace(spec, reading=one), [span])
     except SourceError:
         table = None
@@ -61,7 +61,7 @@ def _odd_values(kept: KeptRun, shown: ShownAlert, known: KeptReferences) -> str:
         return ""
     panes, as_of = (
         np.arange(*span, one.pane, dtype=np.int64),
-        kept.store.read_state(spec.name).as_of or span[1],
+        kept_run.store.read_state(spec.name).as_of or span[1],
     )
     rows = read_rows(table, replace(counting, reading=one), panes, as_of)
     column = table[FEATURE + name].take(rows.rows[rows.serves])
@@ -80,17 +80,17 @@ def _not_named(grid: CategoryGrid, column: pa.ChunkedArray, since: str) -> str:
         if count >= _FEWEST and grid.cells_of(level) == grid.regular
     ]
     n = max(len(values.codes), 1)
-    told = [
+    sentences = [
         f"{readable_name(level)} {value_of('unseen_rate', count / n)}"
         for count, level in sorted(unseen)[::-1]
     ]
-    return f"Unseen on {since}, of all records: {few_names(told)}" if told else ""
+    return f"Unseen on {since}, of all records: {few_names(sentences)}" if sentences else ""
 
 
 def _beyond_words(grid: NumericGrid, column: pa.ChunkedArray, since: str) -> str:
     """Between what the numbers beyond all of the reference's lie, and between what the reference's do."""
-    found = parse_numbers(column)
-    values = found.values[found.finite]
+    numbers = parse_numbers(column)
+    values = numbers.values[numbers.finite]
     low, high = grid.edges[0], grid.edges[-1]
     far = np.sort(values[(values < low) | (values >= high)]).tolist()
     if len(far) < _FEWEST:

@@ -106,10 +106,10 @@ def _by_moment(store: SqlStore, model: str) -> list[HistoryEvent]:
 
 def plain_provenance(moment: MomentProvenance) -> dict[str, object]:
     """Plain values; times are ISO-8601 UTC."""
-    kept = moment.configuration
+    configuration = moment.configuration
     return _plain_data(moment.provenance) | {
         "reference": [_plain_reference(key, reference) for key, reference in moment.references],
-        "configuration": None if kept is None else json.loads(kept.content),
+        "configuration": None if configuration is None else json.loads(configuration.content),
     }
 
 
@@ -170,11 +170,14 @@ def _plain_reference(key: str, reference: KeptReference | None) -> dict[str, obj
     }
 
 
-def _configuration_text(key: str, kept: KeptConfiguration | None) -> str:
-    if kept is None:
+def _configuration_text(key: str, configuration: KeptConfiguration | None) -> str:
+    if configuration is None:
         return f"configuration {key} ({_UNKNOWN})"
-    content = json.dumps(_readable_value(json.loads(kept.content)), indent=2, ensure_ascii=False)
-    return f'configuration {key} of "{kept.model}", first used {to_iso(kept.created)}\n{content}'
+    content = json.dumps(_readable_value(json.loads(configuration.content)), indent=2, ensure_ascii=False)
+    return (
+        f'configuration {key} of "{configuration.model}", first used '
+        f"{to_iso(configuration.created)}\n{content}"
+    )
 
 
 def _event_text(event: HistoryEvent) -> str:

@@ -65,21 +65,28 @@ def alerts(
     from monitor.show.model_status import accepted_lines, head_lines
 
     name = asked["model"]
-    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
-        listing = list_alerts(kept, **asked)
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        listing = list_alerts(kept_run, **asked)
         if explain and form == "table":
             from monitor.app.odd_values import with_odd_values
 
-            listing = with_odd_values(kept, listing)
-        models = [] if kept.is_history(name) else list_standings(kept, name, system_clock(), asked["as_of"])
+            listing = with_odd_values(kept_run, listing)
+        models = (
+            []
+            if kept_run.is_history(name)
+            else list_standings(kept_run, name, system_clock(), asked["as_of"])
+        )
     match form:
         case "json":
             text = alerts_as_json(listing)
         case "csv":
             text = alerts_as_csv(listing)
         case _:
-            told = [alerts_as_table(listing, explain=explain, width=terminal_room()), *accepted_lines(models)]
-            text = "\n" + "\n\n".join(told)
+            sentences = [
+                alerts_as_table(listing, explain=explain, width=terminal_room()),
+                *accepted_lines(models),
+            ]
+            text = "\n" + "\n\n".join(sentences)
             command_options.say_styled(head_lines(models, terminal_width()))
     say_lines(text, width=terminal_room() if form == "table" else None)
     sys.exit(code_of(models) if exit_code else 0)
@@ -115,8 +122,8 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
     from monitor.app.clocks import system_clock
     from monitor.app.kept_run import open_kept_run
 
-    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
-        lines = accept_alert(kept, Decision(system_clock(), who, why), until, **alert)
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        lines = accept_alert(kept_run, Decision(system_clock(), who, why), until, **alert)
     _say_wrapped(lines)
 
 
@@ -134,8 +141,8 @@ def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> Non
     from monitor.app.clocks import system_clock
     from monitor.app.kept_run import open_kept_run
 
-    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
-        lines = withdraw_accepted(kept, Decision(system_clock(), who, why), **alert)
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        lines = withdraw_accepted(kept_run, Decision(system_clock(), who, why), **alert)
     _say_wrapped(lines)
 
 
@@ -149,8 +156,8 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     from monitor.app.clocks import system_clock
     from monitor.app.kept_run import open_kept_run
 
-    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
-        told = acknowledge_alerts(kept, Decision(system_clock(), who, why), **alert)
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        told = acknowledge_alerts(kept_run, Decision(system_clock(), who, why), **alert)
     _say_wrapped(line for line, _ in told)
     say_line("Alertmanager tells of it on, unless it is silenced:")
     for _, command in told:
@@ -178,9 +185,9 @@ def backtest(
     from monitor.show.backtest_tables import as_plain, as_report
 
     refuse_empty(start, end)
-    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
-        for name in kept.model_names(model):
-            summed, fired = backtest_model(kept, name, rule, (start, end))
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        for name in kept_run.model_names(model):
+            summed, fired = backtest_model(kept_run, name, rule, (start, end))
             if form == "json":
                 say_lines(as_plain(name, summed, fired, (start, end)))
             else:

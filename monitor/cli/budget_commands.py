@@ -44,8 +44,8 @@ def _print_budget(path: Path, model: str | None, run_name: str, form: str, *, ch
     from monitor.app.kept_run import open_kept_run
     from monitor.show.budget_tables import as_plain, budget_lines, change_lines
 
-    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
-        models = list_budgets(kept, model)
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        models = list_budgets(kept_run, model)
     if form == "json":
         say_lines(as_plain(models))
         return

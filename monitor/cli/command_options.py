@@ -71,9 +71,10 @@ def exit_on_error(command: Callable[P, R]) -> Callable[P, R]:
                 say_lines(
                     hide_secrets(traceback.format_exc()), err=True
                 )  # Python would print it with its secrets
-            told = error_line(error)
+            sentence = error_line(error)
             say_line(
-                f"monitor: {told if lacks_memory(error) else f'{_UNEXPECTED}: {told}; {_HOW}'}", err=True
+                f"monitor: {sentence if lacks_memory(error) else f'{_UNEXPECTED}: {sentence}; {_HOW}'}",
+                err=True,
             )
             sys.exit(1)
 

@@ -274,18 +274,22 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
         if named in BEHIND
         else command_options.table_of(**asked)
     )
-    with open_kept_run(settings, path.parent, run_name) as kept:
-        refuse_unknown(kept, asked["model"], asked["window"], asked["measure"])
-        rows = chosen_rows(kept, end=end, **{name: asked[name] for name in _OF_ROWS})
+    with open_kept_run(settings, path.parent, run_name) as kept_run:
+        refuse_unknown(kept_run, asked["model"], asked["window"], asked["measure"])
+        rows = chosen_rows(kept_run, end=end, **{name: asked[name] for name in _OF_ROWS})
         if not rows:
-            refuse_absent(kept, asked["model"], asked["window"], **chosen)
+            refuse_absent(kept_run, asked["model"], asked["window"], **chosen)
         shown, hint = command_options.chosen_rows(rows, form, **asked)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
-        behind = partial(with_provenance, kept.store, shown, form, table, asked["as_of"])
+        behind = partial(with_provenance, kept_run.store, shown, form, table, asked["as_of"])
         text = behind() if provenance else forms[form](shown)
-        if form == "table" and command_options.is_overview(**asked) and not kept.is_history(asked["model"]):
+        if (
+            form == "table"
+            and command_options.is_overview(**asked)
+            and not kept_run.is_history(asked["model"])
+        ):
             command_options.say_styled(
-                head_lines(list_standings(kept, asked["model"], system_clock()), terminal_width())
+                head_lines(list_standings(kept_run, asked["model"], system_clock()), terminal_width())
             )
             say_line("")
     say_lines(f"{text}{hint}", width=terminal_room() if form == "table" else None)
@@ -318,13 +322,13 @@ def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: An
     from monitor.app.exports.openmetrics import export_openmetrics
     from monitor.app.kept_run import open_kept_run, refuse_unknown
 
-    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
-        refuse_unknown(kept, chosen["model"], chosen["window"], chosen["measure"])
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        refuse_unknown(kept_run, chosen["model"], chosen["window"], chosen["measure"])
         if form == "openmetrics":
-            told = counted_noun(export_openmetrics(kept, file, KeptSelection(**chosen)), "sample")
+            sentence = counted_noun(export_openmetrics(kept_run, file, KeptSelection(**chosen)), "sample")
         else:
-            told = counted_noun(write(kept.store, file, KeptSelection(**chosen), form), "row")
-    say_line(f"{file}: {told}")
+            sentence = counted_noun(write(kept_run.store, file, KeptSelection(**chosen), form), "row")
+    say_line(f"{file}: {sentence}")
 
 
 @main.command()
@@ -380,7 +384,7 @@ def as_done(report: "CycleReport") -> str:
         return failure_line(report)
     from monitor.app.application import lasting_troubles
 
-    met = "".join(f"; {told}" for told in lasting_troubles(report))
+    met = "".join(f"; {sentence}" for sentence in lasting_troubles(report))
     return (
         f"{report.model} as of {to_iso(report.as_of)}: {report.rows_read:,} rows and"
         f" {report.label_rows_read:,} label rows read, {counted_noun(report.panes_counted, 'pane')} counted,"

@@ -39,8 +39,8 @@ def status(
     from monitor.app.kept_run import open_kept_run
     from monitor.show.model_status import as_lines, as_plain
 
-    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept:
-        models = list_standings(kept, model, system_clock(), as_of)
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        models = list_standings(kept_run, model, system_clock(), as_of)
     if form == "json":
         say_lines(as_plain(models))
     else:

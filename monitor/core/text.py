@@ -130,11 +130,11 @@ def duration_text(seconds: float, units: int = 2) -> str:
         used = _UNITS[first : first + units]
         left = round(size / used[-1][0]) * used[-1][0]
         if left >= used[0][0]:
-            told = []
+            sentences = []
             for each, name in used:
                 whole, left = divmod(left, each)
-                told.append(f"{whole}{name}")
-            return sign + " ".join(told)
+                sentences.append(f"{whole}{name}")
+            return sign + " ".join(sentences)
     return f"{sign}{size:.3g}s"
 
 

@@ -156,6 +156,6 @@ def _attach_handler(formatter: logging.Formatter, level: str, stream: TextIO) ->
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     for name, quiet in _QUIET.items():
-        heard = root.level if root.level <= logging.DEBUG else max(root.level, quiet)
-        logging.getLogger(name).setLevel(max(heard, _TELLING.get(name, heard)))
+        last_heard = root.level if root.level <= logging.DEBUG else max(root.level, quiet)
+        logging.getLogger(name).setLevel(max(last_heard, _TELLING.get(name, last_heard)))
     logging.captureWarnings(capture=True)

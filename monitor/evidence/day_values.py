@@ -78,8 +78,8 @@ def subject_values(
     watch: Watch, counting: Counting, strata: Strata, subject: int
 ) -> tuple[SeriesValues, FaultCounts]:
     """Values and faults of one subject of some days' counters."""
-    counted = _CountedDay.of_strata(watch, counting, watch.subject_strata(strata, subject))
-    return counted.subject_values(subject)
+    counted_day = _CountedDay.of_strata(watch, counting, watch.subject_strata(strata, subject))
+    return counted_day.subject_values(subject)
 
 
 def new_versions(watch: Watch, strata: Strata, known: Collection[str]) -> list[str]:
@@ -93,8 +93,8 @@ def _values_by_subject(
     subjects = range(len(watch.subjects))
     if watch.segmented:
         return [subject_values(watch, counting, strata, subject) for subject in subjects]
-    counted = _CountedDay.of_strata(watch, counting, strata, known_versions)
-    return [counted.subject_values(subject) for subject in subjects]
+    counted_day = _CountedDay.of_strata(watch, counting, strata, known_versions)
+    return [counted_day.subject_values(subject) for subject in subjects]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +112,10 @@ class _CountedDay:
     def of_strata(
         cls, watch: Watch, counting: Counting, strata: Strata, known_versions: Collection[str] = ()
     ) -> "_CountedDay":
-        whole = strata.get(WHOLE, Counters.make_empty(counting.layout_of(watch.part))).make_dense()
-        moments = known_moments(counting, whole) if watch.part is PaneHalf.RECORDS else {}
+        whole_counters = strata.get(WHOLE, Counters.make_empty(counting.layout_of(watch.part))).make_dense()
+        moments = known_moments(counting, whole_counters) if watch.part is PaneHalf.RECORDS else {}
         means = {name: mean for name, (mean, _) in moments.items()}
-        return cls(watch, counting, whole, strata, known_versions, means)
+        return cls(watch, counting, whole_counters, strata, known_versions, means)
 
     def subject_values(self, subject: int) -> tuple[SeriesValues, FaultCounts]:
         group = self.watch.groups[subject]

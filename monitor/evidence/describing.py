@@ -98,30 +98,30 @@ class DayContext:
 
 
 def describe_subjects(
-    watch: Watch, judged: JudgedDay, budget: AlertBudget, context: DayContext | None = None
+    watch: Watch, judged_day: JudgedDay, budget: AlertBudget, context: DayContext | None = None
 ) -> list[SubjectVerdict]:
     """What is told of every subject, in the order of the watch."""
     context = DayContext() if context is None else context
-    any_size, strongest = judged.weighed.whatever_size().by_subject(watch)
-    detectable = _detectable_changes(watch, judged, budget)
+    any_size, strongest = judged_day.weighed.whatever_size().by_subject(watch)
+    detectable = _detectable_changes(watch, judged_day, budget)
     found = []
     for subject, name in enumerate(watch.subjects):
-        stands, record = bool(judged.record.since[subject] > NO_CHANGE), judged.record
+        stands, record = bool(judged_day.record.since[subject] > NO_CHANGE), judged_day.record
         series = np.flatnonzero(watch.subject == subject)
         smallest, drifts = detectable.get(subject, (None, None))
         by = int((record.found_by if stands else strongest)[subject])
-        change = _describe_change(watch, judged, subject, by, context)
+        change = _describe_change(watch, judged_day, subject, by, context)
         evidence = min(float(record.evidence[subject]), _LARGEST)
         evident = min(float(any_size[subject]), _LARGEST)
         change = replace(
             change,
             since=iso_date(int(record.since[subject])) if stands else change.since if evident > 1 else None,
-            usual_since=iso_date(int(since)) if (since := judged.usual_since[subject]) else None,
+            usual_since=iso_date(int(since)) if (since := judged_day.usual_since[subject]) else None,
             evidence_any_size=evident,
             chance_months=_chance_months(watch, subject, by, evidence if stands else evident, budget),
-            learned_days=int(judged.expectation.days[series].max(initial=0)),
-            not_judged=_why_no_values(watch, judged, subject, unusual=context.unusual),
-            missing=_missing_share(watch, judged, subject),
+            learned_days=int(judged_day.expectation.days[series].max(initial=0)),
+            not_judged=_why_no_values(watch, judged_day, subject, unusual=context.unusual),
+            missing=_missing_share(watch, judged_day, subject),
             watched_subjects=context.watched_subjects,
             segment=context.ongoing[name].segment if name in context.ongoing else None,
             day=iso_date(record.day),
@@ -135,7 +135,7 @@ def describe_subjects(
                 begins=stands and int(record.evidence_from[subject]) == record.day,
                 detectable=smallest,
                 drifts=drifts,
-                not_judged=_why_not_judged(watch, judged, series, unusual=context.unusual),
+                not_judged=_why_not_judged(watch, judged_day, series, unusual=context.unusual),
                 change=change,
             )
         )
@@ -190,31 +190,35 @@ def in_column_unit(
     return UnitFigures(value, low, high) if side == (value > high) - (value < low) else None
 
 
-def _describe_change(watch: Watch, judged: JudgedDay, subject: int, by: int, context: DayContext) -> Change:
+def _describe_change(
+    watch: Watch, judged_day: JudgedDay, subject: int, by: int, context: DayContext
+) -> Change:
     """The change that the evidence is of. While one stands it may be told as it was found."""
-    stands = bool(judged.record.since[subject] > NO_CHANGE)
-    size_found = float(judged.record.size[subject]) if stands else 0.0
+    stands = bool(judged_day.record.since[subject] > NO_CHANGE)
+    size_found = float(judged_day.record.size[subject]) if stands else 0.0
     if by < 0:
         return Change()
     if by >= len(watch.series):
-        return _fault_change(watch, judged, by - len(watch.series), size_found)
-    return _series_change(watch, judged, by, size_found, _column_mean(watch, judged, subject, context))
+        return _fault_change(watch, judged_day, by - len(watch.series), size_found)
+    return _series_change(
+        watch, judged_day, by, size_found, _column_mean(watch, judged_day, subject, context)
+    )
 
 
 def _series_change(
-    watch: Watch, judged: JudgedDay, at: int, size_found: float, mean: ColumnMean | None
+    watch: Watch, judged_day: JudgedDay, at: int, size_found: float, mean: ColumnMean | None
 ) -> Change:
-    one, record = watch.series[at], judged.record
-    if judged.expectation.days[at] < FEWEST_DAYS:
+    one, record = watch.series[at], judged_day.record
+    if judged_day.expectation.days[at] < FEWEST_DAYS:
         return Change(kind=one.statistic.value, category=one.category)
-    level = float(judged.expectation.level[at])
-    low, high = expected_band(level, float(judged.expectation.deviation[at]))
-    side = int(np.argmax(judged.gathered.evidence[:, at]))
-    size, span = float(judged.gathered.size[side, at]), int(judged.gathered.span[side, at])
+    level = float(judged_day.expectation.level[at])
+    low, high = expected_band(level, float(judged_day.expectation.deviation[at]))
+    side = int(np.argmax(judged_day.gathered.evidence[:, at]))
+    size, span = float(judged_day.gathered.size[side, at]), int(judged_day.gathered.span[side, at])
     value, averaged_days = float(record.values[at]), 1
     # A day within its band shows nothing alone: the mean of the days that show the change most does.
     if span > 1 and not (value < low or value > high):
-        value, averaged_days = level + float(judged.gathered.away[side, at]), span
+        value, averaged_days = level + float(judged_day.gathered.away[side, at]), span
     # A day without a value, while the change stands: as it was found.
     if size_found and not np.isfinite(value):
         value, averaged_days, side, mean = level + size_found, 0, int(size_found < 0), None
@@ -230,30 +234,32 @@ def _series_change(
         observed=readable_value(one.statistic, value) if known else None,
         expected=ExpectedBand(*ends),
         averaged_days=averaged_days,
-        in_unit=in_column_unit(watch, record, judged.expectation.level, at, figures, mean) if known else None,
+        in_unit=in_column_unit(watch, record, judged_day.expectation.level, at, figures, mean)
+        if known
+        else None,
         size=size if as_index is None else as_index,
-        since=iso_date(judged.days[-span]),
+        since=iso_date(judged_day.days[-span]),
     )
 
 
-def _fault_change(watch: Watch, judged: JudgedDay, fault: int, share_found: float) -> Change:
+def _fault_change(watch: Watch, judged_day: JudgedDay, fault: int, share_found: float) -> Change:
     """A fault's share; of a day without it, while the change stands, the share with which it was found."""
-    share = float(judged.faults.share[fault]) or share_found
+    share = float(judged_day.faults.share[fault]) or share_found
     return Change(
         kind=watch.faults[fault].name,
         observed=share,
-        expected=ExpectedBand(0.0, float(judged.faults.largest[fault])),
+        expected=ExpectedBand(0.0, float(judged_day.faults.largest[fault])),
         size=share,
-        since=iso_date(judged.record.day),
+        since=iso_date(judged_day.record.day),
     )
 
 
-def _column_mean(watch: Watch, judged: JudgedDay, subject: int, context: DayContext) -> ColumnMean | None:
+def _column_mean(watch: Watch, judged_day: JudgedDay, subject: int, context: DayContext) -> ColumnMean | None:
     """What levels of a subject mean; of one that is as ever by the first days. None: it is not known."""
     name = watch.subjects[subject]
     cells, ongoing = watch.cells.get(name), context.ongoing.get(name)
     mean = None if ongoing is None else ongoing.mean
-    is_as_ever = not (judged.record.since[subject] > NO_CHANGE or judged.usual_since[subject])
+    is_as_ever = not (judged_day.record.since[subject] > NO_CHANGE or judged_day.usual_since[subject])
     if is_as_ever and cells is not None and cells.deviation:
         mean = ColumnMean(cells.centre + cells.middle * cells.scale, cells.deviation * cells.scale)
     of_day = context.day_means.get(name)
@@ -267,33 +273,33 @@ def _chance_months(watch: Watch, subject: int, by: int, evidence: float, budget:
     return evidence * budget.evidence_needed / (MONTH * weight) if evidence > 0 and weight > 0 else None
 
 
-def _missing_share(watch: Watch, judged: JudgedDay, subject: int) -> MissingShare | None:
+def _missing_share(watch: Watch, judged_day: JudgedDay, subject: int) -> MissingShare | None:
     """Share that is missing, and what was expected at most, of the series or the fault that follows it."""
     is_missing = watch.statistic == STATISTICS.index(DailyStatistic.MISSING)
     for at in np.flatnonzero((watch.subject == subject) & is_missing).tolist():
-        value, expectation = float(judged.record.values[at]), judged.expectation
+        value, expectation = float(judged_day.record.values[at]), judged_day.expectation
         _, usual = expected_band(float(expectation.level[at]), float(expectation.deviation[at]))
         if not np.isfinite([value, usual]).all():
             return None
         return MissingShare(*(readable_value(DailyStatistic.MISSING, share) for share in (value, usual)))
     for at, fault in enumerate(watch.faults):
         if fault.subject == subject and fault.name == DailyStatistic.MISSING:
-            return MissingShare(float(judged.faults.share[at]), float(judged.faults.largest[at]))
+            return MissingShare(float(judged_day.faults.share[at]), float(judged_day.faults.largest[at]))
     return None
 
 
-def _why_no_values(watch: Watch, judged: JudgedDay, subject: int, *, unusual: bool) -> NotJudged | None:
+def _why_no_values(watch: Watch, judged_day: JudgedDay, subject: int, *, unusual: bool) -> NotJudged | None:
     """Why the values of a subject were not judged, though perhaps how many of them are missing."""
     if watch.groups[subject] is SubjectGroup.LOG:
         return None
     of_values = watch.statistic != STATISTICS.index(DailyStatistic.MISSING)
     series = np.flatnonzero((watch.subject == subject) & of_values)
-    return _why_not_judged(watch, judged, series, unusual=unusual)
+    return _why_not_judged(watch, judged_day, series, unusual=unusual)
 
 
-def _why_not_judged(watch: Watch, judged: JudgedDay, series: Ints, *, unusual: bool) -> NotJudged | None:
+def _why_not_judged(watch: Watch, judged_day: JudgedDay, series: Ints, *, unusual: bool) -> NotJudged | None:
     """Why none of some series was judged; None: one was."""
-    record = judged.record
+    record = judged_day.record
     if not len(series):
         return NotJudged.NOT_CHOSEN if watch.segmented else NotJudged.NOT_FOLLOWED
     if unusual:
@@ -305,12 +311,12 @@ def _why_not_judged(watch: Watch, judged: JudgedDay, series: Ints, *, unusual: b
         if n == 0 and watch.groups[watch.subject[series[0]]] is not SubjectGroup.PERFORMANCE:
             return NotJudged.NO_RECORDS
         return NotJudged.TOO_FEW if n < FEWEST_RECORDS else NotJudged.UNDEFINED
-    learned = int(judged.expectation.days[series].max(initial=0))
+    learned = int(judged_day.expectation.days[series].max(initial=0))
     return NotJudged.LEARNING if learned < FEWEST_DAYS else NotJudged.TOO_FEW
 
 
 def _detectable_changes(
-    watch: Watch, judged: JudgedDay, budget: AlertBudget
+    watch: Watch, judged_day: JudgedDay, budget: AlertBudget
 ) -> dict[int, tuple[float, bool | None]]:
     """Smallest change of each subject's first series that would be found within 7 days; why no smaller one.
 
@@ -319,13 +325,13 @@ def _detectable_changes(
     found: dict[int, tuple[float, bool | None]] = {}
     told = smallest_told_size(watch.statistic, watch.smallest_size, budget.smallest)
     need = np.sqrt(2 * np.log(np.maximum(budget.evidence_needed / watch.weight, np.e)) / _WEEK)
-    away = need * judged.expectation.deviation * judged.expectation.slowness
-    known = judged.expectation.days >= FEWEST_DAYS
-    level = np.where(known, judged.expectation.level, 0.0)
-    size = change_size(watch.statistic, level, np.where(known, away, 0.0))
-    for at in np.flatnonzero(known)[::-1]:
+    away = need * judged_day.expectation.deviation * judged_day.expectation.slowness
+    is_known = judged_day.expectation.days >= FEWEST_DAYS
+    level = np.where(is_known, judged_day.expectation.level, 0.0)
+    size = change_size(watch.statistic, level, np.where(is_known, away, 0.0))
+    for at in np.flatnonzero(is_known)[::-1]:
         smallest = float(max(abs(size[at]), told[at]))
         as_index = as_stability_index(STATISTICS[watch.statistic[at]], smallest)
-        drifts = bool(judged.expectation.effect[at] > 0.5) if smallest > _MUCH * told[at] > 0 else None
+        drifts = bool(judged_day.expectation.effect[at] > 0.5) if smallest > _MUCH * told[at] > 0 else None
         found[int(watch.subject[at])] = (smallest if as_index is None else as_index, drifts)
     return found

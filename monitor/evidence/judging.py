@@ -155,15 +155,15 @@ def accept_changes(watch: Watch, record: DayRecord, subjects: Collection[str]) -
 
     What is learned begins with the first day of the change: for 14 days nothing else is judged of them.
     """
-    chosen = np.isin(np.asarray(watch.subjects), list(subjects)) & (record.since > NO_CHANGE)
+    chosen_mask = np.isin(np.asarray(watch.subjects), list(subjects)) & (record.since > NO_CHANGE)
     return replace(
         record,
-        since=np.where(chosen, NO_CHANGE, record.since).astype(np.int32),
-        found_by=np.where(chosen, -1, record.found_by).astype(np.int32),
-        size=np.where(chosen, 0.0, record.size).astype(np.float32),
-        evidence=np.where(chosen, 0.0, record.evidence).astype(np.float32),
-        evidence_from=np.where(chosen, record.day, record.evidence_from).astype(np.int32),
-        learned_from=np.where(chosen, record.since, record.learned_from).astype(np.int32),
+        since=np.where(chosen_mask, NO_CHANGE, record.since).astype(np.int32),
+        found_by=np.where(chosen_mask, -1, record.found_by).astype(np.int32),
+        size=np.where(chosen_mask, 0.0, record.size).astype(np.float32),
+        evidence=np.where(chosen_mask, 0.0, record.evidence).astype(np.float32),
+        evidence_from=np.where(chosen_mask, record.day, record.evidence_from).astype(np.int32),
+        learned_from=np.where(chosen_mask, record.since, record.learned_from).astype(np.int32),
     )
 
 
@@ -311,8 +311,8 @@ def _is_back(watch: Watch, records: Sequence[DayRecord]) -> Bools:
     mean = np.where(has, every, 0.0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
     # One place more, for subjects of which nothing stands.
     mean, has_day = np.append(mean, 0.0), np.append(has[-1], np.False_)
-    known = (record.found_by >= 0) & (record.found_by < series + len(watch.faults))
-    at = np.where(known, record.found_by, len(mean) - 1)
+    is_known = (record.found_by >= 0) & (record.found_by < series + len(watch.faults))
+    at = np.where(is_known, record.found_by, len(mean) - 1)
     size = record.size.astype(np.float64)
     back: Bools = has_day[at] & (mean[at] * np.sign(size) < np.abs(size) / 2)
     return back

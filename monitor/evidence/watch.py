@@ -266,17 +266,17 @@ def make_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Watch:
     pooled
         counters by stratum of the first days that entered; of the reference before there are any.
     """
-    whole = pooled.get(WHOLE, Counters.make_empty(counting.layout_of(part))).make_dense()
+    whole_counters = pooled.get(WHOLE, Counters.make_empty(counting.layout_of(part))).make_dense()
     builder, is_of_records = _WatchBuilder(counting), part is PaneHalf.RECORDS
     if is_of_records:
-        builder.add_records(whole)
+        builder.add_records(whole_counters)
     else:
-        builder.add_labels(whole)
+        builder.add_labels(whole_counters)
     return builder.finish_watch(
         part,
         faults=builder.weighted_faults(),
         versions=version_names(pooled) if is_of_records else (),
-        late_cell=_late_cell(counting, whole) if is_of_records and counting.reading.logged else -1,
+        late_cell=_late_cell(counting, whole_counters) if is_of_records and counting.reading.logged else -1,
     )
 
 
@@ -309,11 +309,11 @@ def version_names(strata: Strata) -> tuple[str, ...]:
     return tuple(sorted({stratum.version for stratum in strata if stratum.version is not None} - {OTHER}))
 
 
-def known_moments(counting: Counting, whole: DenseCounters) -> dict[str, tuple[float, float]]:
+def known_moments(counting: Counting, whole_counters: DenseCounters) -> dict[str, tuple[float, float]]:
     """Mean and standard deviation by output and feature, in units of its grid; of those that are known."""
     if not counting.summed:
         return {}
-    n, far, high, low = whole.dense_block("moments")
+    n, far, high, low = whole_counters.dense_block("moments")
     known = (n > far).reshape(-1, 2).all(axis=1) & (far == 0).reshape(-1, 2).all(axis=1)
     means = ((high + low / HALF) / np.maximum(n, 1)).reshape(-1, 2)
     deviations = np.sqrt(np.maximum(means[:, 1] - np.square(means[:, 0]), 0.0))
@@ -380,7 +380,7 @@ class _WatchBuilder:
         subject = len(self.subjects) - 1
         self.faults += [WatchedFault(subject, name, 0.0, smallest_share) for name in names]
 
-    def add_records(self, whole: DenseCounters) -> None:
+    def add_records(self, whole_counters: DenseCounters) -> None:
         """The number of records, faults of the log, then each output and feature."""
         counting = self.counting
         self.add_subject("records", SubjectGroup.RECORDS)
@@ -390,16 +390,18 @@ class _WatchBuilder:
         self.add_faults("duplicates", "stale")
         if counting.reading.logged:
             self.add_faults("unlogged", "late")
-            delays = whole.dense_block("log_delays")
+            delays = whole_counters.dense_block("log_delays")
             if delays[0] < _AT_ONCE * delays.sum():
                 self.add_faults("future")
         if counting.reading.versioned:
             self.add_faults("version")
-        features, moments = max(1, len(counting.features)), known_moments(counting, whole)
+        features, moments = max(1, len(counting.features)), known_moments(counting, whole_counters)
         for name, grid in counting.outputs.items():
             group = SubjectGroup.FEATURE if name.startswith("feature:") else SubjectGroup(name)
             share = GROUP_SHARES[group] / (features if group is SubjectGroup.FEATURE else 1)
-            self.add_output(name, group, grid, whole.dense_block(name), share, moments.get(name, (0.0, 0.0)))
+            self.add_output(
+                name, group, grid, whole_counters.dense_block(name), share, moments.get(name, (0.0, 0.0))
+            )
 
     def add_output(
         self,
@@ -426,7 +428,7 @@ class _WatchBuilder:
         elif group is SubjectGroup.FEATURE and name in self.cells and name in self.counting.summed:
             self.add_faults("beyond")
 
-    def add_labels(self, whole: DenseCounters) -> None:
+    def add_labels(self, whole_counters: DenseCounters) -> None:
         """How many records have labels, their faults; where they are counted, performance and the label."""
         counting = self.counting
         self.add_subject("labels", SubjectGroup.LABELS)
@@ -439,7 +441,9 @@ class _WatchBuilder:
         self.add_performance(GROUP_SHARES[SubjectGroup.PERFORMANCE])
         self.add_subject("label", SubjectGroup.LABEL)
         share = GROUP_SHARES[SubjectGroup.LABEL]
-        self.add_values("label", counting.label, whole.dense_block("label"), share, DailyStatistic.BASE_RATE)
+        self.add_values(
+            "label", counting.label, whole_counters.dense_block("label"), share, DailyStatistic.BASE_RATE
+        )
         self.add_faults("invalid")
         if not isinstance(counting.label, NumericGrid):
             self.add_faults("unseen")
@@ -522,8 +526,8 @@ def _watched_categories(names: tuple[str, ...], counts: Ints) -> Iterator[tuple[
         yield REST_CELL, "(rest)"
 
 
-def _late_cell(counting: Counting, whole: DenseCounters) -> int:
+def _late_cell(counting: Counting, whole_counters: DenseCounters) -> int:
     """First cell of the time from event to log that is too late."""
-    usual = delay_quantile(counting.log_delays(whole), 0.95, Reason.NO_RECORDS).value or 0.0
+    usual = delay_quantile(counting.log_delays(whole_counters), 0.95, Reason.NO_RECORDS).value or 0.0
     least = max(_LATER * usual, MINUTE / SECOND)
     return int(np.searchsorted(DELAY_EDGES, least, side="right")) + 1

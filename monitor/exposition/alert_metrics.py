@@ -69,7 +69,7 @@ def expose_alerts(
         ]
         verdicts.update((rule.name, outcome) for outcome in outcomes)
     by_name = {rule.name: rule for rule in rules}
-    shown = []
+    series_list = []
     standing = [alert for alert in alerts if alert.state is not AlertState.RESOLVED]
     changes = [alert.breach.change for alert in standing]
     for alert in standing:
@@ -80,8 +80,8 @@ def expose_alerts(
         parts = brief_line(alert_sentence(judging, series, alert.breach)), together, still_firing_words(alert)
         text = "; ".join(part for part in parts if part)
         moments = alert.since / SECOND, alert.judged_at / SECOND
-        shown.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))
-    return ExposedAlerts(tuple(shown), verdicts)
+        series_list.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))
+    return ExposedAlerts(tuple(series_list), verdicts)
 
 
 def labels_of(model: str, rule: Rule | None, alert: Alert) -> dict[str, str]:
@@ -94,21 +94,21 @@ def labels_of(model: str, rule: Rule | None, alert: Alert) -> dict[str, str]:
 
 def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
     """Families of all models' alerts. Their labels are those of any alert: what one lacks is empty."""
-    shown = [alert for model in models for alert in model.alerts]
-    names = (*LABELS, *sorted({name for series in shown for name in series.labels}.difference(LABELS)))
+    series_list = [alert for model in models for alert in model.alerts]
+    names = (*LABELS, *sorted({name for series in series_list for name in series.labels}.difference(LABELS)))
     for name, state, text in FAMILIES:
         gauge = GaugeMetricFamily(name, text, labels=names)
-        for series in shown:
+        for series in series_list:
             if series.state is state:
                 gauge.add_metric([series.labels.get(label, "") for label in names], 1.0)
         yield gauge
     since = GaugeMetricFamily(
         ALERT_SINCE, "As of of the first breach of each alert; Unix time.", labels=names
     )
-    for series in shown:
+    for series in series_list:
         since.add_metric([series.labels.get(label, "") for label in names], series.since)
     yield since
-    yield _firing_texts(shown)
+    yield _firing_texts(series_list)
 
 
 def _firing_texts(shown: Iterable[AlertSeries]) -> Metric:

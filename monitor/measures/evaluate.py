@@ -105,8 +105,8 @@ def best_threshold(counting: Counting, labels: Counters, options: MeasureOptions
     if not (counting.scored and options.profit):
         return None
     _require_layout(counting.labels, labels)
-    ranked = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
-    return gains.best_threshold(ranked, gains.amounts_of(counting.reading.classes, options.profit))
+    scores = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
+    return gains.best_threshold(scores, gains.amounts_of(counting.reading.classes, options.profit))
 
 
 def make_expected_cells(

@@ -176,41 +176,41 @@ def absent_nowcasts(
 def _class_nowcasts(counts: WeightedCounts, options: MeasureOptions) -> Iterator[MeasureResult]:
     total, square = counts.weighted_block("confusion")
     classes, k = counts.counting.reading.classes, len(counts.counting.reading.classes)
-    known: Bools = np.zeros(total.shape, dtype=bool)
+    is_known: Bools = np.zeros(total.shape, dtype=bool)
     diagonal: Bools = np.eye(k + 1, dtype=bool)
     diagonal[k, k] = False
-    everything = ~known
+    everything = ~is_known
     masks: dict[tuple[str, str], tuple[Bools, Bools]] = {
         ("accuracy", ""): (diagonal, everything),
         ("error_rate", ""): (~diagonal, everything),
     }
     subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(classes)}
     for at, subject in subjects.items():
-        row, column, hit = known.copy(), known.copy(), known.copy()
+        row, column, hit = is_known.copy(), is_known.copy(), is_known.copy()
         row[at], column[:, at], hit[at, at] = True, True, True
         of_class = (hit, column), (hit, row), (row, everything)
         masks |= {(name, subject): mask for name, mask in zip(_RATES_OF_CLASS, of_class, strict=True)}
-    for (name, subject), (having, of) in masks.items():
-        n = int(counts.count[counts.counting.labels.block_slice("confusion")][of.ravel()].sum())
-        rate = _weighted_rate(counts, (total, square), having, of, options.level)
+    for (name, subject), (having, row_mask) in masks.items():
+        n = int(counts.count[counts.counting.labels.block_slice("confusion")][row_mask.ravel()].sum())
+        rate = _weighted_rate(counts, (total, square), having, row_mask, options.level)
         yield MeasureResult(name, subject, rate if rate.value is None else replace(rate, n=n))
     yield from _statistic_results(counts, total, square, list(subjects.values()), options)
 
 
 def _weighted_rate(
-    counts: WeightedCounts, cells: tuple[Floats, Floats], having: Bools, of: Bools, level: float
+    counts: WeightedCounts, cells: tuple[Floats, Floats], having: Bools, mask: Bools, level: float
 ) -> Measurement:
     """Share of weighed counts, with Wilson's interval of as many records as have its variance."""
     total, square = cells
-    below = float(total[of].sum())
+    below = float(total[mask].sum())
     if below <= 0:
         return _undefined_measurement(counts)
     value = min(1.0, float(total[having].sum()) / below)
-    influence = (having - value * of) / below
+    influence = (having - value * mask) / below
     variance = float((influence**2 * square).sum()) + _class_total_variance(
         counts, (influence * total).sum(axis=1)
     )
-    trials = below**2 / float(square[of].sum())
+    trials = below**2 / float(square[mask].sum())
     if 0 < value < 1 and variance > 0:
         trials = value * (1 - value) / variance
     lower, upper = score_bounds(value, trials, normal_quantile(level))

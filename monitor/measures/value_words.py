@@ -142,15 +142,15 @@ def beside_limit(measure: str, value: float | None, limit: float | None) -> str:
     >>> beside_limit("log_age", 129_780, 129_600), beside_limit("log_age", 151_200, 129_600)
     ('1d 12h 3m', '1d 18h')
     """
-    told, measured = value_of(measure, value), BY_NAME.get(measure)
+    sentence, measured = value_of(measure, value), BY_NAME.get(measure)
     if value is None or limit is None or measured is None or measured.unit is not MeasureUnit.SECONDS:
-        return told
+        return sentence
     finer = (
         duration_text(value, units)
         for units in (3, 4)
         if duration_text(value, units) != duration_text(limit, units)
     )
-    return next(finer, told) if told == limit_of(measure, limit) else told
+    return next(finer, sentence) if sentence == limit_of(measure, limit) else sentence
 
 
 def with_interval(measure: str, result: Measurement) -> str:

@@ -87,31 +87,35 @@ def counted_frames(
         if a column is missing or cannot be read, or no label belongs to a prediction.
     """
     _require_columns(spec, predictions)
-    counted, early = None, list[str]()
+    counted_reference, early = None, list[str]()
     if reference is not None:
         spec, early = without_answers(spec, predictions)
         reference, without_segments = _with_segments(spec, reference)
         early += without_segments
-        counted = _count_reference(spec, predictions, reference)
+        counted_reference = _count_reference(spec, predictions, reference)
         early += one_sided(spec, predictions, reference)
-        early += probabilities_as_features(spec, counted.counting.reading.classes, predictions)
+        early += probabilities_as_features(spec, counted_reference.counting.reading.classes, predictions)
         if labels is None:
             predictions, unlabelled = _without_labels(spec, predictions, reference)
             early += unlabelled
-    reading = spec.reading if counted is None else counted.counting.reading
-    if counted is None:
+    reading = spec.reading if counted_reference is None else counted_reference.counting.reading
+    if counted_reference is None:
         reading = replace(reading, numeric=(), categorical=())
     spec = replace(spec, reading=reading)
     records = _record_columns(spec, predictions)
     _require_classes(records, reading)
     with_labels, notes = _join_labels(spec, records, predictions if labels is None else labels)
-    counting = counting_without_reference(reading, with_labels) if counted is None else counted.counting
+    counting = (
+        counting_without_reference(reading, with_labels)
+        if counted_reference is None
+        else counted_reference.counting
+    )
     event = parse_role_times(records, "event_time", spec.reading)
     known = event.us[event.known]
     first, width, panes = _panes_of_frame(spec, records, known)
     counting = replace(counting, reading=replace(counting.reading, pane=width))
-    if counted is not None:
-        counted = replace(counted, counting=counting)
+    if counted_reference is not None:
+        counted_reference = replace(counted_reference, counting=counting)
     window = Window(THE_FRAME, int(panes[-1]) + width - first, width, spec.reading.zone)
     rules = tuple(replace(rule, window=THE_FRAME) for rule in spec.rules if rule.window == ANY)
     spec = replace(spec, reading=counting.reading, windows=(window,), rules=rules)
@@ -120,7 +124,7 @@ def counted_frames(
         count = count_records if part is PaneHalf.RECORDS else count_labels
         caches.panes.put_parts(part, count(table, counting, panes=panes, as_of=_LATE), _LATE, mapping="")
     return CountedFrames(
-        model=CountedModel(spec=spec, counting=counting, reference=counted),
+        model=CountedModel(spec=spec, counting=counting, reference=counted_reference),
         caches=caches,
         window=window,
         end=int(panes[-1]) + width,
@@ -156,12 +160,14 @@ def _count_reference(spec: ModelSpec, predictions: pa.Table, reference: pa.Table
     for name in spec.reading.segments:
         require_column(predictions, "segments", name)
         beside[f"segment:{name}"] = normalize_column(predictions[name], WantedKind.TEXT)
-    counted = reference_of(*from_columns(spec, types, reference, "frame"), pa.table(beside))
+    counted_reference = reference_of(*from_columns(spec, types, reference, "frame"), pa.table(beside))
     given = set(map(canonical_name, spec.reading.probabilities))
-    if lacking := [name for name in counted.counting.reading.classes if given and name not in given]:
+    if lacking := [
+        name for name in counted_reference.counting.reading.classes if given and name not in given
+    ]:
         lacks = f"there is none of {quote_names(lacking)}, a class of the reference"
         raise ConfigurationError([f"probabilities: every class has its column: {lacks}"])
-    return counted
+    return counted_reference
 
 
 def _with_segments(spec: ModelSpec, reference: pa.Table) -> tuple[pa.Table, list[str]]:
@@ -169,19 +175,19 @@ def _with_segments(spec: ModelSpec, reference: pa.Table) -> tuple[pa.Table, list
     lacking = [name for name in spec.reading.segments if name not in reference.column_names]
     for name in lacking:
         reference = reference.append_column(name, pa.nulls(reference.num_rows, pa.string()))
-    told = (
+    sentence = (
         f"Segments of {few_names(map(readable_name, lacking))} are compared with nothing: the reference "
         "has no such column."
     )
-    return reference, [told] if lacking else []
+    return reference, [sentence] if lacking else []
 
 
 def _other_segments(records: pa.Table, counting: Counting) -> Iterable[str]:
     """What is said of values that have no segment of their own."""
     for column, values in counting.segments:
-        found = parse_categories(records[f"segment:{column}"])
-        rows = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels)).tolist()
-        there = zip(found.levels, rows, strict=True)
+        categories = parse_categories(records[f"segment:{column}"])
+        rows = np.bincount(categories.codes[categories.codes >= 0], minlength=len(categories.levels)).tolist()
+        there = zip(categories.levels, rows, strict=True)
         others = [count for level, count in there if count and level and level not in values]
         if others:
             name, which = readable_name(column), "values" if len(others) > 1 else "value"
@@ -259,8 +265,8 @@ def _join_labels(spec: ModelSpec, records: pa.Table, frame: pa.Table) -> tuple[p
             f'labels: none of the {orphans:,} ids is one of the predictions: got "{first[0]}" there, '
             f'"{first[1]}" here'
         )
-    told = [f"{orphans:,} of {labels.num_rows:,} labels have no prediction."] if orphans else []
-    return narrow.join(labels, "id", join_type="left outer"), told
+    sentences = [f"{orphans:,} of {labels.num_rows:,} labels have no prediction."] if orphans else []
+    return narrow.join(labels, "id", join_type="left outer"), sentences
 
 
 def _without_labels(

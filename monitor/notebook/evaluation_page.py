@@ -121,17 +121,17 @@ def report_page(frames: CountedFrames, rows: Sequence[MeasurementRow], notes: Se
 
 def frame_sections(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[SentenceSection]:
     """What is said of a frame: of performance, inputs, data; keys by the names that a call has for them."""
-    known, compared = _known_measurements(frames, rows), frames.model.reference is not None
+    measurements, compared = _known_measurements(frames, rows), frames.model.reference is not None
     told = filled_sections(
         (
             (
                 "performance",
                 performance_sentences.performance_sentences(
-                    known, labels=frames.model.counting.label is not None
+                    measurements, labels=frames.model.counting.label is not None
                 ),
             ),
-            ("inputs", input_sentences.input_sentences(known) if compared else iter([_NONE_GIVEN])),
-            ("data", input_sentences.faulty_values(known) if compared else iter(())),
+            ("inputs", input_sentences.input_sentences(measurements) if compared else iter([_NONE_GIVEN])),
+            ("data", input_sentences.faulty_values(measurements) if compared else iter(())),
         )
     )
     return [
@@ -142,8 +142,8 @@ def frame_sections(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> lis
 
 def _of_frame(sentence: str, *, compared: bool) -> str:
     """Sentence for a call: keys by the names that it has for them, and nothing is waited for."""
-    for reason, told in (_FINAL | (_COMPARED if compared else _ALONE)).items():
-        sentence = sentence.replace(reason_words(reason), told)
+    for reason, text in (_FINAL | (_COMPARED if compared else _ALONE)).items():
+        sentence = sentence.replace(reason_words(reason), text)
     return _TABLE.sub(r"\1", sentence).replace("labels are configured", "labels are given")
 
 
@@ -257,12 +257,12 @@ def _segment_table(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Seg
     lines = [
         (
             name,
-            f"{found.n:,}",
-            str(found.reason) if found.value is None else with_interval(main, found),
+            f"{measurement.n:,}",
+            str(measurement.reason) if measurement.value is None else with_interval(main, measurement),
             _difference_text(main, steps[name]) if name in steps else "",
             shifts.get(name, ""),
         )
-        for name, found in of_main.items()
+        for name, measurement in of_main.items()
     ]
     return SegmentTable(main, tuple(lines))
 
@@ -271,24 +271,24 @@ def _output_name(frames: CountedFrames) -> str:
     return "score" if frames.model.spec.reading.has_score else "prediction"
 
 
-def _shift_lines(known: KnownMeasurements) -> list[ShiftLine]:
+def _shift_lines(measurements: KnownMeasurements) -> list[ShiftLine]:
     """Outputs and features, those that moved most first."""
-    outputs = (known.newest_row(INDEX, truth, name) for name, truth in _OUTPUTS)
+    outputs = (measurements.newest_row(INDEX, truth, name) for name, truth in _OUTPUTS)
     rows = [
         row
-        for row in (*outputs, *known.feature_rows(INDEX))
+        for row in (*outputs, *measurements.feature_rows(INDEX))
         if row is not None and row.measurement.reason is not Reason.NO_LABELS
     ]
     rows.sort(key=lambda row: -(row.measurement.value or 0.0))
-    return [_shift_line(known, row) for row in rows]
+    return [_shift_line(measurements, row) for row in rows]
 
 
 _OUTPUTS = (("score", ""), ("prediction", ""), ("label", "settled"))
 
 
-def _shift_line(known: KnownMeasurements, row: MeasurementRow) -> ShiftLine:
-    critical, missing = (known.sibling_row(row, name) for name in (f"{INDEX}_critical", MISSING))
-    more = known.sibling_row(row, MISSING, REFERENCE)
+def _shift_line(measurements: KnownMeasurements, row: MeasurementRow) -> ShiftLine:
+    critical, missing = (measurements.sibling_row(row, name) for name in (f"{INDEX}_critical", MISSING))
+    more = measurements.sibling_row(row, MISSING, REFERENCE)
     index = row.measurement.value
     return ShiftLine(
         name=row.subject.removeprefix(FEATURE),
@@ -300,10 +300,13 @@ def _shift_line(known: KnownMeasurements, row: MeasurementRow) -> ShiftLine:
     )
 
 
-def _difference_text(measure: str, found: Measurement) -> str:
-    if found.value is None:
-        return str(found.reason)
-    return f"{difference_of(measure, found.value)} {bounds_of(measure, found.interval, differs=True)}"
+def _difference_text(measure: str, measurement: Measurement) -> str:
+    if measurement.value is None:
+        return str(measurement.reason)
+    return (
+        f"{difference_of(measure, measurement.value)} "
+        f"{bounds_of(measure, measurement.interval, differs=True)}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

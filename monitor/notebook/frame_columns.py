@@ -32,23 +32,25 @@ def without_answers(spec: ModelSpec, predictions: pa.Table) -> tuple[ModelSpec, 
     score, threshold = spec.predictions.column_of("score"), spec.reading.threshold
     if not spec.find_features or score is None or threshold is None:
         return spec, []
-    found = parse_numbers(normalize_column(predictions[score], WantedKind.NUMBER))
-    positive = found.values[found.finite] >= threshold
+    numbers = parse_numbers(normalize_column(predictions[score], WantedKind.NUMBER))
+    positive = numbers.values[numbers.finite] >= threshold
     most = _FEW * min(np.count_nonzero(positive), np.count_nonzero(~positive))
     same = [
         name
         for name in _frame_features(spec, predictions)
         if most and _is_whole(predictions, name)
-        if np.count_nonzero(parse_numbers(predictions[name]).values[found.finite] != positive) <= most
+        if np.count_nonzero(parse_numbers(predictions[name]).values[numbers.finite] != positive) <= most
     ]
     if not same:
         return spec, []
-    told = (
+    sentence = (
         f"{few_names(map(readable_name, same))} is true where {score} is at least {threshold:g}: taken "
         "for the prediction"
     )
     more = len(same) < len(_frame_features(spec, predictions))
-    return replace(spec, exclude=(*spec.exclude, *same), find_features=more), [f"{told}, not for a feature."]
+    return replace(spec, exclude=(*spec.exclude, *same), find_features=more), [
+        f"{sentence}, not for a feature."
+    ]
 
 
 def one_sided(spec: ModelSpec, predictions: pa.Table, reference: pa.Table) -> Iterator[str]:
@@ -58,11 +60,11 @@ def one_sided(spec: ModelSpec, predictions: pa.Table, reference: pa.Table) -> It
     here, there = _frame_features(spec, predictions), _frame_features(spec, reference)
     lost = [readable_name(name) for name in there if name not in predictions.column_names]
     new = [readable_name(name) for name in here if name not in reference.column_names]
-    told = [f"{few_names(lost)} only in the reference"] if lost else []
-    told += [f"{few_names(new)} only in the predictions"] if new else []
-    if told:
+    sentences = [f"{few_names(lost)} only in the reference"] if lost else []
+    sentences += [f"{few_names(new)} only in the predictions"] if new else []
+    if sentences:
         renamed = " Was one renamed?" if lost and new else ""
-        yield f"Not compared, because one frame lacks it: {', '.join(told)}.{renamed}"
+        yield f"Not compared, because one frame lacks it: {', '.join(sentences)}.{renamed}"
 
 
 def probabilities_as_features(

@@ -54,17 +54,20 @@ def oddity_sentences(reading: ReadingOptions, rows: Sequence[MeasurementRow]) ->
 def _no_values(reading: ReadingOptions, whole: _Whole) -> Iterator[str]:
     for subject in ("score",) if reading.threshold is not None else ("score", "prediction"):
         for fault in ("invalid", "missing"):
-            found = whole.get((f"{fault}_rate", subject))
-            if found is not None and found.value:
-                count = round(found.value * found.n)
+            measurement = whole.get((f"{fault}_rate", subject))
+            if measurement is not None and measurement.value:
+                count = round(measurement.value * measurement.n)
                 what = _value_words(reading, subject) if fault == "invalid" else fault
                 yield (
-                    f"{count:,} of {counted_noun(found.n, subject)} {_verb_form(count, 'are')} {what}: not "
+                    f"{count:,} of {counted_noun(measurement.n, subject)} "
+                    f"{_verb_form(count, 'are')} {what}: not "
                     "measured."
                 )
-    for (measure, subject), found in whole.items():
-        if measure == "invalid_rate" and subject.startswith(FEATURE) and found.value == 1:
-            yield f"All {found.n:,} values of {readable_name(subject)} are no numbers: is it categorical?"
+    for (measure, subject), measurement in whole.items():
+        if measure == "invalid_rate" and subject.startswith(FEATURE) and measurement.value == 1:
+            yield (
+                f"All {measurement.n:,} values of {readable_name(subject)} are no numbers: is it categorical?"
+            )
 
 
 def _no_classes(reading: ReadingOptions, subject: str, count: int, n: int) -> Iterator[str]:
@@ -76,10 +79,14 @@ def _no_classes(reading: ReadingOptions, subject: str, count: int, n: int) -> It
 def _unseen_labels(whole: _Whole) -> tuple[int, int]:
     """Labels of no class, and all labels."""
     tables = [
-        (subject, found) for (measure, subject), found in whole.items() if measure == "confusion_records"
+        (subject, measurement)
+        for (measure, subject), measurement in whole.items()
+        if measure == "confusion_records"
     ]
-    count = sum(found.value or 0 for subject, found in tables if subject.startswith(f"actual:{UNSEEN},"))
-    return round(count), max((found.n for _, found in tables), default=0)
+    count = sum(
+        measurement.value or 0 for subject, measurement in tables if subject.startswith(f"actual:{UNSEEN},")
+    )
+    return round(count), max((measurement.n for _, measurement in tables), default=0)
 
 
 def _wrong_way_round(reading: ReadingOptions, whole: _Whole) -> Iterator[str]:
@@ -106,13 +113,15 @@ def label_coverage_sentences(spec: ModelSpec, rows: Sequence[MeasurementRow]) ->
     if (repeats := whole.get("duplicate_records")) is not None and repeats.value:
         orders = {"logged_at": "the first that was logged", "event_time": "the earliest, then the first row,"}
         known = [
-            told for role, told in orders.items() if spec.predictions.column_of(role) not in (None, NO_TIME)
+            sentence
+            for role, sentence in orders.items()
+            if spec.predictions.column_of(role) not in (None, NO_TIME)
         ]
         first = [*known, "the first row"][0]
         repeating = f"{counted_noun(int(repeats.value), 'prediction')} {_verb_form(repeats.value, 'repeat')}"
         yield f"{repeating} an id: of each id {first} counts."
     if (differ := whole.get("corrected_labels")) is not None and differ.value and spec.labels is not None:
-        order = [told for role, told in _WINS.items() if spec.labels.column_of(role)]
+        order = [sentence for role, sentence in _WINS.items() if spec.labels.column_of(role)]
         which = ", then ".join([*order, "the smallest value"])
         more = "" if order else " (give revision or reported_at for another)"
         differing = f"{counted_noun(int(differ.value), 'label')} {_verb_form(differ.value, 'differ')}"

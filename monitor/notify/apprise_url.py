@@ -163,20 +163,20 @@ def _collect_warnings() -> Iterator[list[str]]:
     """What Apprise warns of in here. It goes to no log: it may hold parts of a URL."""
     log = logging.getLogger(_LOG)
     log.propagate = False
-    said: list[str] = []
-    handler, token = _WarningCollector(said), _SAID.set(said)
+    lines: list[str] = []
+    handler, token = _WarningCollector(lines), _SAID.set(lines)
     log.addHandler(handler)
     try:
-        yield said
+        yield lines
     finally:
         log.removeHandler(handler)
         _SAID.reset(token)
 
 
 class _WarningCollector(logging.Handler):
-    def __init__(self, said: list[str]) -> None:
+    def __init__(self, lines: list[str]) -> None:
         super().__init__(logging.WARNING)
-        self._said = said
+        self._said = lines
 
     def emit(self, record: logging.LogRecord) -> None:
         if _SAID.get() is self._said:

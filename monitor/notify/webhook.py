@@ -73,8 +73,8 @@ class Webhook:
         except (HTTPException, ValueError) as error:
             raise NotificationError(f"the receiver's answer is no HTTP: {type(error).__name__}") from None
 
-    def _send_error(self, said: str) -> NotificationError:
-        return NotificationError(without_channel(said, self.url)[:200])
+    def _send_error(self, text: str) -> NotificationError:
+        return NotificationError(without_channel(text, self.url)[:200])
 
     def _plain_address(self) -> str:
         parts = urlsplit(self.url)

@@ -49,11 +49,11 @@ class AlertList:
     rules: tuple[tuple[str, str, str], ...] = ()
 
 
-def alert_list(data: PageData, asked: PageRequest, model: str | None) -> AlertList:
+def alert_list(data: PageData, request: PageRequest, model: str | None) -> AlertList:
     """Page of the alerts of a model, or of all."""
-    asked.refuse_unknown_parameters()
-    alerts = data.list_alerts(model, asked.as_of, ended=True)
-    listed = listed_alerts(alerts, asked, model, zone=zone_of(data, model or ""))
+    request.refuse_unknown_parameters()
+    alerts = data.list_alerts(model, request.as_of, ended=True)
+    listed = listed_alerts(alerts, request, model, zone=zone_of(data, model or ""))
     return listed if model is None else replace(listed, rules=rules_of(data, model))
 
 
@@ -65,7 +65,7 @@ def rules_of(data: PageData, model: str) -> tuple[tuple[str, str, str], ...]:
 
 def listed_alerts(
     alerts: Iterable[ShownAlert],
-    asked: PageRequest,
+    request: PageRequest,
     model: str | None,
     span: tuple[int, int] | None = None,
     *,
@@ -79,14 +79,15 @@ def listed_alerts(
         None: all.
     """
     alerts = sorted(
-        (shown for shown in alerts if span is None or is_about(shown.alert, span)), key=_alert_order
+        (shown_alert for shown_alert in alerts if span is None or is_about(shown_alert.alert, span)),
+        key=_alert_order,
     )
-    over = [shown for shown in alerts if shown.alert.state is AlertState.RESOLVED]
-    standing = [shown for shown in alerts if shown.alert.state is not AlertState.RESOLVED]
+    over = [shown_alert for shown_alert in alerts if shown_alert.alert.state is AlertState.RESOLVED]
+    standing = [shown_alert for shown_alert in alerts if shown_alert.alert.state is not AlertState.RESOLVED]
     return AlertList(
         model=model or "",
-        standing=tuple(alert_line(asked, shown, zone) for shown in standing),
-        over=tuple(alert_line(asked, shown, zone) for shown in over[:_MOST]),
+        standing=tuple(alert_line(request, shown_alert, zone) for shown_alert in standing),
+        over=tuple(alert_line(request, shown_alert, zone) for shown_alert in over[:_MOST]),
         left_out=max(len(over) - _MOST, 0),
     )
 
@@ -97,35 +98,37 @@ def is_about(alert: Alert, span: tuple[int, int]) -> bool:
     return is_active_in_span(alert, span) or any(span[0] < breach.window_end <= span[1] for breach in told)
 
 
-def alert_line(asked: PageRequest, shown: ShownAlert, zone: str) -> AlertLine:
+def alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str) -> AlertLine:
     """Words of one alert."""
-    alert, series = shown.alert, shown.alert.series
+    alert, series = shown_alert.alert, shown_alert.alert.series
     return AlertLine(
-        model=shown.model,
+        model=shown_alert.model,
         rule=series.rule,
         of=", ".join(part for part in (series.version, series.segment, series.subject) if part),
         severity=alert.severity.value,
         state=alert.state.value,
-        what=readable_text(_breach_figures(shown, zone)),
-        action=_action_words(shown),
+        what=readable_text(_breach_figures(shown_alert, zone)),
+        action=_action_words(shown_alert),
         since=local_moment_words(alert.since, zone),
         told="" if alert.fired_at in (None, alert.since) else local_moment_words(alert.fired_at, zone),
         until=""
         if alert.resolved_at is None
         else f"{local_moment_words(alert.resolved_at, zone)}, {end_reason_words(alert)}",
-        decided=readable_text(shown.decisions_line(lambda at: local_moment_words(at, zone))),
-        href=asked.link_to(*page_of(shown.model, series.rule), **episode_parameters(alert)),
+        decided=readable_text(shown_alert.decisions_line(lambda at: local_moment_words(at, zone))),
+        href=request.link_to(*page_of(shown_alert.model, series.rule), **episode_parameters(alert)),
     )
 
 
-def _breach_figures(shown: ShownAlert, zone: str) -> str:
+def _breach_figures(shown_alert: ShownAlert, zone: str) -> str:
     """Figures of the newest breach; where it was told with others, those first."""
-    last = alert_figures(shown.rule, shown.alert.breach)
-    told = [one for one in shown.alert.told if one[0] == shown.alert.fired_at] or shown.alert.told[:1]
-    first = alert_figures(shown.rule, told[0][1]) if told else last
+    last = alert_figures(shown_alert.rule, shown_alert.alert.breach)
+    told = [
+        one for one in shown_alert.alert.told if one[0] == shown_alert.alert.fired_at
+    ] or shown_alert.alert.told[:1]
+    first = alert_figures(shown_alert.rule, told[0][1]) if told else last
     if first == last:
         return last
-    of = shown.alert
+    of = shown_alert.alert
     word = "first" if of.fired_at is None or of.severity is Severity.INFO else "told first"
     newest = local_moment_words(of.breach.window_end, zone)
     return f"{word}, {local_moment_words(told[0][0], zone)}: {first}. Last, up to {newest}: {last}"
@@ -137,13 +140,13 @@ def is_active_in_span(alert: Alert, span: tuple[int, int]) -> bool:
     return at < span[1] and (over is None or over >= span[0])
 
 
-def _action_words(shown: ShownAlert) -> str:
+def _action_words(shown_alert: ShownAlert) -> str:
     """What to do; empty: nothing is said, or it is over."""
-    if shown.rule is None or shown.alert.state is AlertState.RESOLVED:
+    if shown_alert.rule is None or shown_alert.alert.state is AlertState.RESOLVED:
         return ""
-    return readable_text(fill_annotations(shown.rule, shown.alert.breach).get("action", ""))
+    return readable_text(fill_annotations(shown_alert.rule, shown_alert.alert.breach).get("action", ""))
 
 
-def _alert_order(shown: ShownAlert) -> tuple[int, int, int, str]:
-    alert = shown.alert
+def _alert_order(shown_alert: ShownAlert) -> tuple[int, int, int, str]:
+    alert = shown_alert.alert
     return (_ORDER.index(alert.state), _SEVERITIES.index(alert.severity), -alert.since, str(alert.series))

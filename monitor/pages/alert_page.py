@@ -68,7 +68,7 @@ class AlertPage:
     then: str  # address of the model as it was known at the newest verdict
 
 
-def alert_page(data: PageData, asked: PageRequest, name: str, rule_name: str) -> AlertPage:
+def alert_page(data: PageData, request: PageRequest, name: str, rule_name: str) -> AlertPage:
     """Page of one episode; without `since` the newest of the rule's.
 
     Raises
@@ -76,12 +76,12 @@ def alert_page(data: PageData, asked: PageRequest, name: str, rule_name: str) ->
     AddressError
         404, if there is no such alert.
     """
-    shown, all_of_them = found_alert(data, asked, name, rule_name)
-    alert, rule = shown.alert, shown.rule
+    shown_alert, all_of_them = found_alert(data, request, name, rule_name)
+    alert, rule = shown_alert.alert, shown_alert.rule
     cause, zone = alert.breach.cause, zone_of(data, name)
     notes = {} if rule is None else fill_annotations(rule, alert.breach)
-    figure, without = _series_figure(data, asked, shown)
-    until = alert.resolved_at or asked.as_of or data.page_moment()
+    figure, without = _series_figure(data, request, shown_alert)
+    until = alert.resolved_at or request.as_of or data.page_moment()
     others = [
         one
         for one in all_of_them
@@ -95,10 +95,10 @@ def alert_page(data: PageData, asked: PageRequest, name: str, rule_name: str) ->
     table = [] if cause is None or not cause.rows else cause_table(rule, cause)
     runbook = notes.get("runbook_url", "")
     if not leads_somewhere(runbook):
-        runbook = f"{asked.link_to('runbook')}#{section_of(alert.series.rule)}"
+        runbook = f"{request.link_to('runbook')}#{section_of(alert.series.rule)}"
     return AlertPage(
         model=name,
-        line=alert_line(asked, shown, zone),
+        line=alert_line(request, shown_alert, zone),
         said=alert_sentence(rule, alert.series, alert.breach),
         still=still_firing_words(alert),
         rule="" if rule is None else rule_words(rule),
@@ -108,22 +108,22 @@ def alert_page(data: PageData, asked: PageRequest, name: str, rule_name: str) ->
         cause=tuple(table[: _MOST + 1]),
         action=notes.get("action", ""),
         runbook=runbook,
-        features=tuple(_feature_links(data, asked, shown)),
-        commands=tuple(_command_lines(shown)),
-        others=tuple(alert_line(asked, one, zone) for one in _latest_alerts(others)),
-        earlier=tuple(alert_line(asked, one, zone) for one in _latest_alerts(earlier)),
-        then=asked.link_to("models", name, as_of=to_iso(alert.judged_at)),
+        features=tuple(_feature_links(data, request, shown_alert)),
+        commands=tuple(_command_lines(shown_alert)),
+        others=tuple(alert_line(request, one, zone) for one in _latest_alerts(others)),
+        earlier=tuple(alert_line(request, one, zone) for one in _latest_alerts(earlier)),
+        then=request.link_to("models", name, as_of=to_iso(alert.judged_at)),
     )
 
 
 def found_alert(
-    data: PageData, asked: PageRequest, name: str, rule_name: str
+    data: PageData, request: PageRequest, name: str, rule_name: str
 ) -> tuple[ShownAlert, list[ShownAlert]]:
     """The alert that an address means, and all of the model."""
-    asked.refuse_unknown_parameters(*OF_ONE)
-    alerts = data.list_alerts(spec_of(data, name).name, asked.as_of, ended=True)
-    given = {key: asked.query[key] for key in OF_ONE[1:] if key in asked.query}
-    since = asked.query.get("since")
+    request.refuse_unknown_parameters(*OF_ONE)
+    alerts = data.list_alerts(spec_of(data, name).name, request.as_of, ended=True)
+    given = {key: request.query[key] for key in OF_ONE[1:] if key in request.query}
+    since = request.query.get("since")
     meant = [
         one
         for one in alerts
@@ -133,33 +133,35 @@ def found_alert(
     ]
     if not meant:
         rules = sorted({one.alert.series.rule for one in alerts})
-        told = ", ".join(rules) or "none has fired"
-        raise AddressError(f'there is no such alert of the rule "{rule_name}"; alerts are of: {told}', 404)
+        sentence = ", ".join(rules) or "none has fired"
+        raise AddressError(
+            f'there is no such alert of the rule "{rule_name}"; alerts are of: {sentence}', 404
+        )
     return max(meant, key=lambda one: one.alert.since), alerts
 
 
-def _feature_links(data: PageData, asked: PageRequest, shown: ShownAlert) -> Iterator[PageLink]:
+def _feature_links(data: PageData, request: PageRequest, shown_alert: ShownAlert) -> Iterator[PageLink]:
     """Pages of the features that the alert is about, in the window of its newest breach."""
-    series, breach = shown.alert.series, shown.alert.breach
+    series, breach = shown_alert.alert.series, shown_alert.alert.breach
     names = [series.subject.removeprefix(FEATURE)] if series.subject.startswith(FEATURE) else []
     if breach.cause is not None and breach.cause.columns == COUNTED:
         names += [str(row[0]).removeprefix(FEATURE) for row in breach.cause.rows[:_MOST]]
     if not names or not series.window:
         return
-    windows = {each.name: each.length for each in spec_of(data, shown.model).windows}
+    windows = {each.name: each.length for each in spec_of(data, shown_alert.model).windows}
     window = series.window if series.window in windows else min(windows, key=lambda name: windows[name])
     at = breach.window_end
     which = ChartedRows(window=window, after=at - 1, until=at, measures=("records",), subjects=("",))
     end = (
-        to_iso(at) if data.read_revisions(shown.model, which) else None
+        to_iso(at) if data.read_revisions(shown_alert.model, which) else None
     )  # the newest one, where it is not kept
     for name in names:
         if name == "*":
             yield PageLink(
-                "all of them", asked.link_to("models", shown.model, "features", window=window), False
+                "all of them", request.link_to("models", shown_alert.model, "features", window=window), False
             )
             continue
-        link = asked.link_to("models", shown.model, "feature", name=name, window=window, end=end)
+        link = request.link_to("models", shown_alert.model, "feature", name=name, window=window, end=end)
         yield PageLink(name, link, False)
 
 
@@ -173,13 +175,15 @@ def _latest_alerts(alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
     return sorted(alerts, key=lambda one: -one.alert.since)[:_MOST]
 
 
-def _series_figure(data: PageData, asked: PageRequest, shown: ShownAlert) -> tuple[Figure | None, str]:
+def _series_figure(
+    data: PageData, request: PageRequest, shown_alert: ShownAlert
+) -> tuple[Figure | None, str]:
     """The judged series with limit and episode, or why there is none."""
-    alert, rule, series = shown.alert, shown.rule, shown.alert.series
-    spec = spec_of(data, shown.model)
+    alert, rule, series = shown_alert.alert, shown_alert.rule, shown_alert.alert.series
+    spec = spec_of(data, shown_alert.model)
     window = next((each for each in spec.windows if each.name == series.window), None)
     if alert.breach.change is not None:
-        figure = change_chart(data, asked, shown, alert.breach.change)
+        figure = change_chart(data, request, shown_alert, alert.breach.change)
         missing = (
             "The days of then are watched otherwise now, or an earlier version judged them: none is drawn."
         )
@@ -188,57 +192,63 @@ def _series_figure(data: PageData, asked: PageRequest, shown: ShownAlert) -> tup
         return None, "The rule is configured no more, so its series is not drawn."
     if window is None:
         return None, "Figures of the log itself are not kept, so there is no series to draw."
-    subject, limit = _judged_most(shown)
-    until = alert.resolved_at or asked.as_of or data.page_moment()
+    subject, limit = _judged_most(shown_alert)
+    until = alert.resolved_at or request.as_of or data.page_moment()
     which = ChartedRows(
         window=window.name,
         after=alert.since - _BEFORE,
         until=until,
         measures=(rule.measure,),
         subjects=(subject,),
-        as_of=asked.as_of,
+        as_of=request.as_of,
         segment=series.segment,
         version=series.version,
     )
-    kept = [
+    kept_revisions = [
         (at, row)
-        for at, row in data.read_revisions(shown.model, which)
+        for at, row in data.read_revisions(shown_alert.model, which)
         if rule.truth in ("", row.truth.value)
     ]
-    judged = window_readings(kept, window, rule.measure, subject, rule.against)
-    if not judged:
+    judged_readings = window_readings(kept_revisions, window, rule.measure, subject, rule.against)
+    if not judged_readings:
         return None, "Nothing of the series is kept."
-    axis = time_axis(window.start_of(judged[0].end), max(until, judged[-1].end), window.zone)
-    marks = list(_episode_marks(shown, judged, first_breach(kept, alert.since), axis.high))
+    axis = time_axis(
+        window.start_of(judged_readings[0].end), max(until, judged_readings[-1].end), window.zone
+    )
+    marks = list(
+        _episode_marks(shown_alert, judged_readings, first_breach(kept_revisions, alert.since), axis.high)
+    )
     title = f"{rule.measure} of {readable_name(subject)}" if subject else rule.measure
     differ = is_compared_by_difference(rule.measure, rule.against)
     if rule.against:
         title += f"{', difference from' if differ else ' against'} {rule.against}"
     note = "ringed: the window of the newest breach; shaded: while the alert fires"
-    figure = draw_timeline(rule.measure, judged, window, axis, marks=marks, title=title, note=note)
+    figure = draw_timeline(rule.measure, judged_readings, window, axis, marks=marks, title=title, note=note)
     return figure if limit is None else _with_limit(figure, rule, limit), ""
 
 
-def _judged_most(shown: ShownAlert) -> tuple[str, float | None]:
+def _judged_most(shown_alert: ShownAlert) -> tuple[str, float | None]:
     """Subject of the judged series and its limit; of a share of features that of the one furthest off."""
-    series, breach = shown.alert.series, shown.alert.breach
+    series, breach = shown_alert.alert.series, shown_alert.alert.breach
     if breach.cause is None or breach.cause.columns != COUNTED or not breach.cause.rows:
         return series.subject, None if breach.against else breach.limit  # of what was accepted: not drawn
     name, _, limit, *_ = breach.cause.rows[0]
     return str(name), limit if isinstance(limit, float | int) else None
 
 
-def first_breach(kept: Sequence[Revision], since: int) -> int | None:
+def first_breach(kept_revisions: Sequence[Revision], since: int) -> int | None:
     """End of the newest window that was known when an alert began; None: no such row is kept."""
-    return max((row.window_end for as_of, row in kept if as_of <= since), default=None)
+    return max((row.window_end for as_of, row in kept_revisions if as_of <= since), default=None)
 
 
-def change_chart(data: PageData, asked: PageRequest, shown: ShownAlert, change: Change) -> Figure | None:
+def change_chart(
+    data: PageData, request: PageRequest, shown_alert: ShownAlert, change: Change
+) -> Figure | None:
     """Days about the first one of a change, each with what was expected of it; None: they are not known."""
-    alert = shown.alert
+    alert = shown_alert.alert
     if change.first_day is None or change.observed is None or change.expected is None:
         return None
-    spec, until = spec_of(data, shown.model), alert.resolved_at or asked.as_of or data.page_moment()
+    spec, until = spec_of(data, shown_alert.model), alert.resolved_at or request.as_of or data.page_moment()
     fired = alert.fired_at or alert.since
     days = data.days_of_change(spec, (alert.series.subject, alert.series.segment), change, (fired, until))
     if not days:
@@ -252,7 +262,7 @@ def change_chart(data: PageData, asked: PageRequest, shown: ShownAlert, change: 
     steps = [(middle[number], found.get(number)) for number in numbers]
     label = tick_label(measure) if measure else number_tick
     told = partial(value_of, measure) if measure else approximate_text
-    drawn: list[Mark] = [
+    marks: list[Mark] = [
         ShadedSpan(float(fired), float(alert.resolved_at or until)),
         IntervalBand([(x, *((one.low, one.high) if one else (None, None))) for x, one in steps], "reference"),
         LinePath([(x, one.value if one else None) for x, one in steps]),
@@ -266,7 +276,7 @@ def change_chart(data: PageData, asked: PageRequest, shown: ShownAlert, change: 
     ]
     ends = days[-1].end
     if fired // DAY - begins > _APART:
-        drawn.append(RuleLine(float(fired), "x", "now", f"found {local_moment_words(fired)}"))
+        marks.append(RuleLine(float(fired), "x", "now", f"found {local_moment_words(fired)}"))
         ends = max(ends, fired)  # labels come later than the days that they are of
     of = f" of {readable_name(alert.series.subject)}" if alert.series.subject else ""
     where = f" in {readable_name(alert.series.segment)}" if alert.series.segment else ""
@@ -274,7 +284,7 @@ def change_chart(data: PageData, asked: PageRequest, shown: ShownAlert, change: 
     plot = Plot(
         x=time_axis(days[0].start, ends, zone),
         y=linear_axis([value for one in days for value in (one.value, one.low, one.high)], label=label),
-        marks=tuple(drawn),
+        marks=tuple(marks),
         label=f"{title}, {len(days)} days",
         height=160,
         stops=tuple(middle[one.day] for one in days),
@@ -306,9 +316,9 @@ def change_chart(data: PageData, asked: PageRequest, shown: ShownAlert, change: 
 
 
 def _episode_marks(
-    shown: ShownAlert, judged: Sequence[WindowReading], first: int | None, last: float
+    shown_alert: ShownAlert, judged: Sequence[WindowReading], first: int | None, last: float
 ) -> Iterator[Mark]:
-    alert = shown.alert
+    alert = shown_alert.alert
     for one in judged:
         if one.end == first:
             yield RuleLine(one.middle, "x", "now", "crossed")
@@ -327,19 +337,19 @@ def _with_limit(figure: Figure, rule: Rule, limit: float) -> Figure:
     return replace(figure, plot=replace(figure.plot, y=y, marks=marks), legend=(*figure.legend, key))
 
 
-def _command_lines(shown: ShownAlert) -> Iterator[str]:
+def _command_lines(shown_alert: ShownAlert) -> Iterator[str]:
     """What to type: to say that it is seen, that it is expected, to see more."""
-    series = shown.alert.series
-    named = ["--model", shown.model, "--rule", series.rule]
+    series = shown_alert.alert.series
+    named = ["--model", shown_alert.model, "--rule", series.rule]
     for option, value in (
         ("--subject", series.subject),
         ("--segment", series.segment),
         ("--model-version", series.version),
     ):
         named += [option, value] if value else []
-    if shown.alert.state is not AlertState.RESOLVED:
+    if shown_alert.alert.state is not AlertState.RESOLVED:
         yield f"monitor alerts ack {shlex.join(named)} --by NAME --why WHY"
         if series.window:
             yield f"monitor alerts accept {shlex.join(named)} --by NAME --why WHY"
-    over = "--history " if shown.alert.state is AlertState.RESOLVED else ""
+    over = "--history " if shown_alert.alert.state is AlertState.RESOLVED else ""
     yield f"monitor alerts {over}--explain {shlex.join(named[:2])}"

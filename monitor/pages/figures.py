@@ -148,10 +148,10 @@ def draw_timeline(
     final = [one for one in shown if one.final]
     tail = [one for one in shown if not one.final]
     joined = tail if not final or not tail else [*[one for one in final if one.end < tail[0].end][-1:], *tail]
-    drawn: list[Mark] = [*marks]
+    chart_marks: list[Mark] = [*marks]
     legend: list[LegendKey] = []
     if final:
-        drawn += [
+        chart_marks += [
             IntervalBand(band_points(final)),
             LinePath(line_points(final, window)),
             PointDots(_value_dots(final) if len(final) < 100 else []),
@@ -160,7 +160,7 @@ def draw_timeline(
         legend.append(LegendKey("line", "main", f"{kept}{_level_words(final)}"))
     if tail:
         truth = str(tail[-1].row.truth)
-        drawn += [
+        chart_marks += [
             IntervalBand(band_points(tail), "provisional"),
             LinePath(line_points(joined, window), "provisional"),
             PointDots(_value_dots(tail), "provisional", hollow=True),
@@ -169,13 +169,13 @@ def draw_timeline(
     if reference is not None:
         value, low, high = reference
         if low is not None and high is not None:
-            drawn.insert(0, IntervalBand([(axis.low, low, high), (axis.high, low, high)], "reference"))
-        drawn.append(RuleLine(value, "y", "reference"))
+            chart_marks.insert(0, IntervalBand([(axis.low, low, high), (axis.high, low, high)], "reference"))
+        chart_marks.append(RuleLine(value, "y", "reference"))
         legend.append(LegendKey("line", "reference", f"reference {value_of(measure, value)}"))
     plot = Plot(
         x=axis,
         y=value_axis(measure, levels, differs=differ),
-        marks=tuple(drawn),
+        marks=tuple(chart_marks),
         label=f"{title or measure} over time, {len(series)} windows of {window.name}",
         height=height,
         stops=tuple(one.middle for one in series),

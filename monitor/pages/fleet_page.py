@@ -83,17 +83,17 @@ class FleetPage:
         return self.told + self.quiet
 
 
-def fleet_page(data: PageData, asked: PageRequest) -> FleetPage:
+def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
     """Page of all models; the parameter `q` filters by name, rule and what is said."""
-    asked.refuse_unknown_parameters("q")
-    wanted = asked.query.get("q", "").casefold()
+    request.refuse_unknown_parameters("q")
+    wanted = request.query.get("q", "").casefold()
     specs = {spec.name: spec for spec in data.list_specs()}
-    seen = {one.model: one for one in data.read_model_facts(None, asked.as_of)}
+    seen = {one.model: one for one in data.read_model_facts(None, request.as_of)}
     rows: dict[Need, list[FleetRow]] = {need: [] for need in Need}
-    for one in rank_models(map(judge_standing, seen.values())):
-        row = fleet_row(data, specs[one.model], seen[one.model], one)
+    for standing in rank_models(map(judge_standing, seen.values())):
+        row = fleet_row(data, specs[standing.model], seen[standing.model], standing)
         if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
-            rows[one.need].append(row)
+            rows[standing.need].append(row)
     told, quiet = (
         tuple(
             FleetGroup(need.value, capitalize_first(verdict_of(need)), tuple(of))
@@ -102,44 +102,46 @@ def fleet_page(data: PageData, asked: PageRequest) -> FleetPage:
         )
         for is_quiet in (False, True)
     )
-    return FleetPage(count=len(seen), filter=asked.query.get("q", ""), told=told, quiet=quiet)
+    return FleetPage(count=len(seen), filter=request.query.get("q", ""), told=told, quiet=quiet)
 
 
-def fleet_row(data: PageData, spec: ModelSpec, seen: ModelFacts, one: ModelStanding) -> FleetRow:
+def fleet_row(data: PageData, spec: ModelSpec, facts: ModelFacts, standing: ModelStanding) -> FleetRow:
     """Line of a model: its verdict, and the newest of what its main window says."""
-    known = KnownMeasurements(seen.rows, seen.window, seen.main)
-    main = known.newest_row(seen.main, LabelTruth.SETTLED.value) or known.newest_row(seen.main, "nowcast")
-    step = None if main is None else known.sibling_row(main, seen.main, REFERENCE)
-    shift = known.newest_row(INDEX, "", "score") or known.newest_row(INDEX, "", "prediction")
-    features = [row for row in known.feature_rows(INDEX) if row.measurement.value is not None]
+    measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
+    main = measurements.newest_row(facts.main, LabelTruth.SETTLED.value) or measurements.newest_row(
+        facts.main, "nowcast"
+    )
+    step = None if main is None else measurements.sibling_row(main, facts.main, REFERENCE)
+    shift = measurements.newest_row(INDEX, "", "score") or measurements.newest_row(INDEX, "", "prediction")
+    features = [row for row in measurements.feature_rows(INDEX) if row.measurement.value is not None]
     largest = max(features, key=lambda row: row.measurement.value or 0.0, default=None)
-    coverage = known.newest_row("coverage", LabelTruth.SETTLED.value) or known.newest_row(
+    coverage = measurements.newest_row("coverage", LabelTruth.SETTLED.value) or measurements.newest_row(
         "coverage", "provisional"
     )
-    records = known.newest_row("records")
+    records = measurements.newest_row("records")
     result = None if main is None else main.measurement
-    count = sum(has_moved_beyond_chance(known, row) for row in features)
+    count = sum(has_moved_beyond_chance(measurements, row) for row in features)
     return FleetRow(
-        model=one.model,
-        because=one.because[0],
-        more=len(one.because) - 1,
-        icon=icon_of(one),
-        rule=_most_urgent_rule(seen),
-        measure=seen.main,
-        short=_SHORT.get(seen.main, seen.main),
+        model=standing.model,
+        because=standing.because[0],
+        more=len(standing.because) - 1,
+        icon=icon_of(standing),
+        rule=_most_urgent_rule(facts),
+        measure=facts.main,
+        short=_SHORT.get(facts.main, facts.main),
         value="" if main is None else row_value_words(main),
-        bounds="" if result is None else bounds_of(seen.main, result.interval),
-        spark=_main_values(data, spec, seen),
-        reference=(of_reference(seen.rows, seen.main) or (None,))[0],
+        bounds="" if result is None else bounds_of(facts.main, result.interval),
+        spark=_main_values(data, spec, facts),
+        reference=(of_reference(facts.rows, facts.main) or (None,))[0],
         step="" if step is None or step.measurement.value is None else _difference_text(step),
-        sure="" if step is None else SIGNS.get(certainty_words(seen.main, step.measurement), ""),
+        sure="" if step is None else SIGNS.get(certainty_words(facts.main, step.measurement), ""),
         shift="" if shift is None else row_value_words(shift),
-        missing="" if shift is None else missing_of(known.sibling_row(shift, "missing_rate")),
+        missing="" if shift is None else missing_of(measurements.sibling_row(shift, "missing_rate")),
         moved=f"{count} of {len(features)}" if features else "",
         most="" if largest is None or not count else readable_name(largest.subject),
         labels="" if coverage is None else row_value_words(coverage),
         records="" if records is None else row_value_words(records),
-        age=_age_words(seen),
+        age=_age_words(facts),
     )
 
 
@@ -162,27 +164,31 @@ def _difference_text(row: MeasurementRow) -> str:
     return difference_of(row.measure, row.measurement.value)
 
 
-def icon_of(one: ModelStanding) -> str:
+def icon_of(standing: ModelStanding) -> str:
     """Shape and colour of a verdict."""
-    match one.need:
+    match standing.need:
         case Need.NEEDED | Need.IN_HAND:
-            return ("critical", "stale", "warning")[one.rank[0]]
+            return ("critical", "stale", "warning")[standing.rank[0]]
         case Need.CANNOT_TELL:
             return "unknown"
         case _:
             return "ok"
 
 
-def _age_words(seen: ModelFacts) -> str:
+def _age_words(facts: ModelFacts) -> str:
     """How long ago the last cycle was; of a past log, which ends with it, its day."""
-    if seen.as_of is None:
+    if facts.as_of is None:
         return "never"
-    return local_moment_words(seen.as_of) if seen.now == seen.as_of else duration_words(seen.now - seen.as_of)
+    return (
+        local_moment_words(facts.as_of)
+        if facts.now == facts.as_of
+        else duration_words(facts.now - facts.as_of)
+    )
 
 
-def has_moved_beyond_chance(known: KnownMeasurements, row: MeasurementRow) -> bool:
+def has_moved_beyond_chance(measurements: KnownMeasurements, row: MeasurementRow) -> bool:
     """Whether a feature moved beyond chance, and by 0.1 or more."""
-    return is_beyond(known, row) and band_of(row.measurement.value or 0.0) != "none"
+    return is_beyond(measurements, row) and band_of(row.measurement.value or 0.0) != "none"
 
 
 def main_of(spec: ModelSpec, name: str) -> Window:
@@ -190,29 +196,29 @@ def main_of(spec: ModelSpec, name: str) -> Window:
     return next(window for window in spec.windows if window.name == name)
 
 
-def _most_urgent_rule(seen: ModelFacts) -> str:
+def _most_urgent_rule(facts: ModelFacts) -> str:
     """Rule of the most urgent alert that fires."""
-    firing = [alert for alert, _ in seen.alerts if alert.state is AlertState.FIRING]
+    firing = [alert for alert, _ in facts.alerts if alert.state is AlertState.FIRING]
     first = min(firing, key=lambda one: (_SEVERITIES.index(one.severity), -one.since), default=None)
     return "" if first is None else first.series.rule
 
 
-def _main_values(data: PageData, spec: ModelSpec, seen: ModelFacts) -> tuple[float | None, ...]:
+def _main_values(data: PageData, spec: ModelSpec, facts: ModelFacts) -> tuple[float | None, ...]:
     """Values of the main measure in the last half year's windows."""
-    if seen.as_of is None:
+    if facts.as_of is None:
         return ()
-    window = main_of(spec, seen.window)
-    after = seen.as_of - HALF_A_YEAR * _WEEK
+    window = main_of(spec, facts.window)
+    after = facts.as_of - HALF_A_YEAR * _WEEK
     which = ChartedRows(
-        window=seen.window,
+        window=facts.window,
         after=after,
-        until=seen.as_of,
-        measures=(seen.main,),
+        until=facts.as_of,
+        measures=(facts.main,),
         subjects=("",),
         against=("",),
-        as_of=seen.as_of,
+        as_of=facts.as_of,
     )
-    rows = data.read_revisions(seen.model, which)
-    values: Sequence[float | None] = [one.value for one in window_readings(rows, window, seen.main)]
+    rows = data.read_revisions(facts.model, which)
+    values: Sequence[float | None] = [one.value for one in window_readings(rows, window, facts.main)]
     each = -(-len(values) // 60) or 1  # windows that slide by hours: more points than pixels say nothing
     return tuple(values[::-1][::each][::-1])

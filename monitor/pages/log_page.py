@@ -40,16 +40,16 @@ class LogPage:
     left_out: int
 
 
-def log_page(data: PageData, asked: PageRequest, name: str) -> LogPage:
+def log_page(data: PageData, request: PageRequest, name: str) -> LogPage:
     """Page of the log of a model."""
-    spec, window, span, rows = _requested_log_rows(data, asked, name)
-    (seen,) = data.read_model_facts(name, asked.as_of)
-    events = known_events(data, name, asked.as_of)
-    counts = {row.measure: row.measurement for row in seen.rows if not (row.window or row.subject)}
+    spec, window, span, rows = _requested_log_rows(data, request, name)
+    (facts,) = data.read_model_facts(name, request.as_of)
+    events = known_events(data, name, request.as_of)
+    counts = {row.measure: row.measurement for row in facts.rows if not (row.window or row.subject)}
     return LogPage(
         model=name,
-        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
-        ranges=links_of(asked, "range", list(RANGES), span),
+        windows=links_of(request, "window", [each.name for each in spec.windows], window.name),
+        ranges=links_of(request, "range", list(RANGES), span),
         figures=tuple(_log_figures(rows, window)),
         counts=tuple(
             (
@@ -73,21 +73,23 @@ def log_page(data: PageData, asked: PageRequest, name: str) -> LogPage:
     )
 
 
-def log_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+def log_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows behind the charts, the newest revision of each, and the figures of the log itself."""
-    *_, rows = _requested_log_rows(data, asked, name)
-    (seen,) = data.read_model_facts(name, asked.as_of)
-    return [*newest_revisions(rows), *((seen.as_of or 0, row) for row in seen.rows if not row.window)]
+    *_, rows = _requested_log_rows(data, request, name)
+    (facts,) = data.read_model_facts(name, request.as_of)
+    return [*newest_revisions(rows), *((facts.as_of or 0, row) for row in facts.rows if not row.window)]
 
 
 def _requested_log_rows(
-    data: PageData, asked: PageRequest, name: str
+    data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, Window, str, list[Revision]]:
-    asked.refuse_unknown_parameters("window", "range")
-    spec, placed = spec_of(data, name), data.read_place(name, asked.as_of)
+    request.refuse_unknown_parameters("window", "range")
+    spec, placed = spec_of(data, name), data.read_place(name, request.as_of)
     shortest = min(spec.windows, key=lambda each: each.length)
-    window = main_of(spec, asked.parse_choice("window", [each.name for each in spec.windows], shortest.name))
-    span = asked.parse_choice("range", list(RANGES), "90d" if window.length <= DAY else "all")
+    window = main_of(
+        spec, request.parse_choice("window", [each.name for each in spec.windows], shortest.name)
+    )
+    span = request.parse_choice("range", list(RANGES), "90d" if window.length <= DAY else "all")
     until = placed.as_of or 0
     which = ChartedRows(
         window=window.name,
@@ -95,7 +97,7 @@ def _requested_log_rows(
         until=until,
         measures=[measure for measure, *_ in CHARTS],
         subjects=("",),
-        as_of=asked.as_of,
+        as_of=request.as_of,
     )
     return spec, window, span, data.read_revisions(name, which)
 

@@ -103,52 +103,52 @@ def spec_of(data: PageData, name: str) -> ModelSpec:
     return specs[require_known_name(name, list(specs), "model")]
 
 
-def model_overview(data: PageData, asked: PageRequest, name: str) -> ModelOverview:
+def model_overview(data: PageData, request: PageRequest, name: str) -> ModelOverview:
     """Page of one model."""
-    asked.refuse_unknown_parameters("window", "measure", "range")
+    request.refuse_unknown_parameters("window", "measure", "range")
     spec = spec_of(data, name)
-    (seen,) = data.read_model_facts(name, asked.as_of)
-    one = _standing(seen)
-    window = main_of(spec, asked.parse_choice("window", [each.name for each in spec.windows], seen.window))
-    offered = _offered_measures(spec, seen)
-    measure = asked.parse_choice("measure", offered, seen.main)
-    span = asked.parse_choice(
+    (facts,) = data.read_model_facts(name, request.as_of)
+    standing = _standing(facts)
+    window = main_of(spec, request.parse_choice("window", [each.name for each in spec.windows], facts.window))
+    offered = _offered_measures(spec, facts)
+    measure = request.parse_choice("measure", offered, facts.main)
+    span = request.parse_choice(
         "range", list(RANGES), "180d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    rows = _chart_rows(data, spec, seen, window, measure, span)
-    axis = _time_axis(seen, window, rows)
-    alerts = data.list_alerts(name, asked.as_of, ended=True)
-    known = KnownMeasurements(seen.rows, seen.window, seen.main)
-    estimate, main = best_estimate(known), seen.main
-    periods, strip = periods_of(data, asked, spec, seen)
+    rows = _chart_rows(data, spec, facts, window, measure, span)
+    axis = _time_axis(facts, window, rows)
+    alerts = data.list_alerts(name, request.as_of, ended=True)
+    measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
+    estimate, main = best_estimate(measurements), facts.main
+    periods, strip = periods_of(data, request, spec, facts)
     if strip is None and estimate is not None and _has_value(estimate):
         main = estimate.measure  # no label has come: what is estimated stands in the table of windows
-        periods, strip = periods_of(data, asked, spec, replace(seen, main=main))
+        periods, strip = periods_of(data, request, spec, replace(facts, main=main))
     figures = (
         []
         if axis is None
-        else list(_model_figures(rows, seen, window, axis, measure, _event_marks(data, seen, axis)))
+        else list(_model_figures(rows, facts, window, axis, measure, _event_marks(data, facts, axis)))
     )
     return ModelOverview(
         model=name,
-        verdict=verdict_of(one.need),
-        icon=icon_of(one),
-        because=one.because,
-        sections=one.sections,
-        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
-        measures=links_of(asked, "measure", offered, measure),
-        ranges=links_of(asked, "range", list(RANGES), span),
+        verdict=verdict_of(standing.need),
+        icon=icon_of(standing),
+        because=standing.because,
+        sections=standing.sections,
+        windows=links_of(request, "window", [each.name for each in spec.windows], window.name),
+        measures=links_of(request, "measure", offered, measure),
+        ranges=links_of(request, "range", list(RANGES), span),
         figure=figures[0] if _has_chart_line(rows, measure, estimate) else None,
-        lanes=() if axis is None else _alert_lanes(alerts, axis, seen.as_of or seen.now),
+        lanes=() if axis is None else _alert_lanes(alerts, axis, facts.as_of or facts.now),
         main=main,
         output="Score" if spec.reading.has_score else "Prediction",
         periods=periods,
         strip=strip,
         others=tuple(figures[1:]),
-        unestimated=next(missing_estimate_sentences(known), ""),
-        events=events_of(data, name, asked.as_of),
-        behind=_provenance_line(data, name, seen),
-        replayed=_replay_note(data, name, seen),
+        unestimated=next(missing_estimate_sentences(measurements), ""),
+        events=events_of(data, name, request.as_of),
+        behind=_provenance_line(data, name, facts),
+        replayed=_replay_note(data, name, facts),
     )
 
 
@@ -173,9 +173,9 @@ def _event_words(event: HistoryEvent) -> str:
     return ", ".join(filter(None, (*parts, f"until {local_moment_words(until)}" if until else "")))
 
 
-def links_of(asked: PageRequest, name: str, values: Sequence[str], chosen: str) -> tuple[PageLink, ...]:
+def links_of(request: PageRequest, name: str, values: Sequence[str], chosen: str) -> tuple[PageLink, ...]:
     """Links to this page with each value of a parameter."""
-    return tuple(PageLink(value, asked.link_here(**{name: value}), value == chosen) for value in values)
+    return tuple(PageLink(value, request.link_here(**{name: value}), value == chosen) for value in values)
 
 
 def _has_value(row: MeasurementRow) -> bool:
@@ -188,20 +188,23 @@ def _has_chart_line(rows: Sequence[Revision], measure: str, estimate: Measuremen
     return any(row.measure in names and not row.subject and _has_value(row) for _, row in rows)
 
 
-def _offered_measures(spec: ModelSpec, seen: ModelFacts) -> list[str]:
+def _offered_measures(spec: ModelSpec, facts: ModelFacts) -> list[str]:
     """Measures that have a value, the main one first."""
-    known = {row.measure for row in seen.rows if row.of_whole and _has_value(row)}
-    return [seen.main, *(name for name in MEASURES[spec.reading.task] if name in known and name != seen.main)]
+    known = {row.measure for row in facts.rows if row.of_whole and _has_value(row)}
+    return [
+        facts.main,
+        *(name for name in MEASURES[spec.reading.task] if name in known and name != facts.main),
+    ]
 
 
 def _chart_rows(
-    data: PageData, spec: ModelSpec, seen: ModelFacts, window: Window, measure: str, span: str
+    data: PageData, spec: ModelSpec, facts: ModelFacts, window: Window, measure: str, span: str
 ) -> list[Revision]:
     """Rows of the charts of a window: performance, and the shift of what comes out."""
-    until = seen.as_of or 0
-    estimate = best_estimate(KnownMeasurements(seen.rows, seen.window, seen.main))
+    until = facts.as_of or 0
+    estimate = best_estimate(KnownMeasurements(facts.rows, facts.window, facts.main))
     guessed = [] if estimate is None else [estimate.measure, BY_NAME[estimate.measure].estimates]
-    names = [measure, seen.main, *guessed, "brier_score", *CONSTANT]
+    names = [measure, facts.main, *guessed, "brier_score", *CONSTANT]
     output = "score" if spec.reading.has_score else "prediction"
     which = ChartedRows(
         window=window.name,
@@ -210,23 +213,23 @@ def _chart_rows(
         measures=[*names, INDEX, f"{INDEX}_critical"],
         subjects=("", output),
         against=("",),
-        as_of=seen.as_of,
+        as_of=facts.as_of,
         newest=True,
     )
     return data.read_revisions(spec.name, which)
 
 
-def _time_axis(seen: ModelFacts, window: Window, rows: Sequence[Revision]) -> Axis | None:
+def _time_axis(facts: ModelFacts, window: Window, rows: Sequence[Revision]) -> Axis | None:
     """Axis of time of all charts; None: there is nothing to draw."""
-    if not rows or seen.as_of is None:
+    if not rows or facts.as_of is None:
         return None
     start = window.start_of(min(row.window_end for _, row in rows))
-    return time_axis(start, max(seen.as_of, *(row.window_end for _, row in rows)), window.zone)
+    return time_axis(start, max(facts.as_of, *(row.window_end for _, row in rows)), window.zone)
 
 
 def _model_figures(
     rows: Sequence[Revision],
-    seen: ModelFacts,
+    facts: ModelFacts,
     window: Window,
     axis: Axis,
     measure: str,
@@ -240,14 +243,14 @@ def _model_figures(
     def known(name: str, subject: str = "") -> list[WindowReading]:
         return window_readings(by_measure.get(name, ()), window, name, subject)
 
-    chosen, estimate = known(measure), best_estimate(KnownMeasurements(seen.rows, seen.window, seen.main))
+    chosen, estimate = known(measure), best_estimate(KnownMeasurements(facts.rows, facts.window, facts.main))
     guess = [] if estimate is None else known(estimate.measure)
     real = [] if estimate is None else known(BY_NAME[estimate.measure].estimates)
     if not _any_value(chosen) and _any_value(guess) and estimate is not None:
         note = "no label has come yet: estimated from the model's own outputs"
         yield draw_timeline(estimate.measure, guess, window, axis, marks=marks, note=note)
     else:
-        reference = of_reference(seen.rows, measure)
+        reference = of_reference(facts.rows, measure)
         yield draw_timeline(measure, chosen, window, axis, reference=reference, marks=marks)
     right, always = map(known, CONSTANT)
     if _any_value(right) and _any_value(always):
@@ -261,7 +264,7 @@ def _model_figures(
         )
     brier = known("brier_score")
     if _any_value(brier) and measure != "brier_score":
-        of = of_reference(seen.rows, "brier_score")
+        of = of_reference(facts.rows, "brier_score")
         note = "error of the probabilities: lower is better"
         yield draw_timeline(
             "brier_score", brier, window, axis, reference=of, height=120, title="Brier score", note=note
@@ -292,8 +295,8 @@ def constant_line(always: Sequence[WindowReading], window: Window) -> list[tuple
 
 def season_words(spec: ModelSpec) -> str:
     """What the season is, which pages do not draw; empty: there is none."""
-    told = f"The season is the same phase of earlier {spec.season}s."
-    return f"{told} What is drawn is against the reference." if spec.season else ""
+    sentence = f"The season is the same phase of earlier {spec.season}s."
+    return f"{sentence} What is drawn is against the reference." if spec.season else ""
 
 
 def align_readings(one: Sequence[WindowReading], other: Sequence[WindowReading]) -> list[WindowReading]:
@@ -347,12 +350,12 @@ def _shift_figures(
         return
 
 
-def _event_marks(data: PageData, seen: ModelFacts, axis: Axis) -> list[Mark]:
+def _event_marks(data: PageData, facts: ModelFacts, axis: Axis) -> list[Mark]:
     """Versions and decisions on the axis of time."""
     told = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
     first = axis.low + (axis.high - axis.low) / 50
-    known = max(int(axis.high), seen.as_of or 0)
-    events = [one for one in data.read_events(seen.model) if one.kind in told and one.at <= known]
+    known = max(int(axis.high), facts.as_of or 0)
+    events = [one for one in data.read_events(facts.model) if one.kind in told and one.at <= known]
     return [
         RuleLine(float(event.in_log), "x", "now", told[event.kind].format(readable_name(event.subject)))
         for event in [one for one in events if one.words != "withdrawn"][-12:]
@@ -363,8 +366,8 @@ def _event_marks(data: PageData, seen: ModelFacts, axis: Axis) -> list[Mark]:
 def _alert_lanes(alerts: Sequence[ShownAlert], axis: Axis, until: int) -> tuple[AlertLane, ...]:
     """When alerts fired, a lane a rule, those that fire most recently first."""
     lanes: dict[str, list[tuple[float, float, str]]] = {}
-    for shown in sorted(alerts, key=lambda one: -(one.alert.resolved_at or until)):
-        alert = shown.alert
+    for shown_alert in sorted(alerts, key=lambda one: -(one.alert.resolved_at or until)):
+        alert = shown_alert.alert
         end = alert.resolved_at or until
         if alert.fired_at is None or end < axis.low or alert.fired_at > axis.high:
             continue
@@ -380,24 +383,27 @@ def _alert_lanes(alerts: Sequence[ShownAlert], axis: Axis, until: int) -> tuple[
     )
 
 
-def _provenance_line(data: PageData, name: str, seen: ModelFacts) -> str:
+def _provenance_line(data: PageData, name: str, facts: ModelFacts) -> str:
     """What stands behind the numbers, in a line."""
-    if seen.as_of is None:
+    if facts.as_of is None:
         return ""
-    kept = data.read_provenance(name, seen.as_of)
-    if kept is None:
+    provenance = data.read_provenance(name, facts.as_of)
+    if provenance is None:
         return ""
-    reference = f" · reference {kept.reference[:16]}" if kept.reference else ""
-    return f"monitor {kept.code} · configuration {kept.config[:16]} · grids {kept.grid[:16]}{reference}"
+    reference = f" · reference {provenance.reference[:16]}" if provenance.reference else ""
+    return (
+        f"monitor {provenance.code} · configuration {provenance.config[:16]} · grids "
+        f"{provenance.grid[:16]}{reference}"
+    )
 
 
-def _replay_note(data: PageData, name: str, seen: ModelFacts) -> str:
+def _replay_note(data: PageData, name: str, facts: ModelFacts) -> str:
     """That what is shown was measured afterwards; empty: it was not."""
     replays = [event.at for event in data.read_events(name) if event.kind == REPLAYED]
     until = max(replays, default=0)
-    if seen.as_of is None or until < seen.as_of:
+    if facts.as_of is None or until < facts.as_of:
         return ""
-    until = until if seen.replay_until is None else seen.as_of
+    until = until if facts.replay_until is None else facts.as_of
     return (
         f"A replay measured all up to {local_moment_words(until)} afterwards: what alerts say, nobody "
         "was told then."

@@ -70,20 +70,28 @@ def report_html(data: PageData, model: str, window: str | None, end: int | None,
     AddressError
         if there is no such model or window, or none that ended then was measured.
     """
-    asked, of, last, seen = _report_period(data, model, window, end, as_of)
-    part = PageRequest(("models", model), {**asked, "window": of.name})
-    counted = {"window": of.name, "end": to_iso(last)}
+    asked, own_window, last, facts = _report_period(data, model, window, end, as_of)
+    part = PageRequest(("models", model), {**asked, "window": own_window.name})
+    counted = {"window": own_window.name, "end": to_iso(last)}
     if as_of is not None:
         counted |= asked
-    spec, span, period = spec_of(data, model), (of.start_of(last), last), period_words(of, last)
+    spec, span, period = (
+        spec_of(data, model),
+        (own_window.start_of(last), last),
+        period_words(own_window, last),
+    )
     alerts = data.list_alerts(model, as_of, ended=True)  # with what was decided of them since the last cycle
-    rows = _period_rows(data, model, of, last, PageRequest((), asked).as_of)
-    in_segments = _period_rows(data, model, of, last, PageRequest((), asked).as_of, measure=seen.main)
-    opening = filled_sections(_period_sections(seen, [*rows, *in_segments], alerts, of, last))
+    rows = _period_rows(data, model, own_window, last, PageRequest((), asked).as_of)
+    in_segments = _period_rows(
+        data, model, own_window, last, PageRequest((), asked).as_of, measure=facts.main
+    )
+    opening = filled_sections(_period_sections(facts, [*rows, *in_segments], alerts, own_window, last))
     since = (
         None
         if as_of is None
-        else _changed_figures(spec, seen.main, rows, _period_rows(data, model, of, last, None), of.zone)
+        else _changed_figures(
+            spec, facts.main, rows, _period_rows(data, model, own_window, last, None), own_window.zone
+        )
     )
     now = replace(model_overview(data, part, model), events=events_of(data, model, as_of))
     parts = {
@@ -92,12 +100,14 @@ def report_html(data: PageData, model: str, window: str | None, end: int | None,
             period=period,
             sections=opening,
             since=since,
-            today=_today_line(now, seen, of) if _is_over(data, model, of, last, seen) else "",
+            today=_today_line(now, facts, own_window)
+            if _is_over(data, model, own_window, last, facts)
+            else "",
         ),
         "overview": replace(now, sections=tuple(one for one in now.sections if one not in opening)),
         "window": window_page(data, PageRequest(("models", model, "performance"), counted), model),
         "alerts": replace(
-            listed_alerts(alerts, PageRequest(()), model, span, zone=of.zone),
+            listed_alerts(alerts, PageRequest(()), model, span, zone=own_window.zone),
             period=period,
             rules=rules_of(data, model),
         ),
@@ -116,53 +126,55 @@ def report_html(data: PageData, model: str, window: str | None, end: int | None,
     )
 
 
-def _is_over(data: PageData, model: str, of: Window, last: int, seen: ModelFacts) -> bool:
+def _is_over(data: PageData, model: str, window: Window, last: int, facts: ModelFacts) -> bool:
     """Whether a later period of the kind was measured."""
     which = ChartedRows(
-        window=of.name, after=last, until=_FAR, measures=("records",), subjects=("",), as_of=seen.as_of
+        window=window.name, after=last, until=_FAR, measures=("records",), subjects=("",), as_of=facts.as_of
     )
     return bool(data.read_revisions(model, which))
 
 
-def _today_line(now: ModelOverview, seen: ModelFacts, of: Window) -> str:
+def _today_line(now: ModelOverview, facts: ModelFacts, window: Window) -> str:
     """How a model stands long after the period, in a line."""
     more = f" (and {len(now.because) - 1} more)" if len(now.because) > 1 else ""
-    return f"{local_moment_words(seen.as_of or seen.now, of.zone)}: {now.verdict}. {now.because[0]}{more}"
+    return (
+        f"{local_moment_words(facts.as_of or facts.now, window.zone)}: {now.verdict}. {now.because[0]}{more}"
+    )
 
 
 def report_rows(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
     """Rows of the period of a report, as `monitor show --format json` prints them."""
-    asked, of, last, _ = _report_period(data, model, window, end, as_of)
+    asked, own_window, last, _ = _report_period(data, model, window, end, as_of)
     return as_json(
         [
             (model, kept, row)
-            for kept, row in _period_rows(data, model, of, last, PageRequest((), asked).as_of)
+            for kept, row in _period_rows(data, model, own_window, last, PageRequest((), asked).as_of)
         ]
     )
 
 
-def report_file(data: PageData, asked: PageRequest, name: str) -> str:
+def report_file(data: PageData, request: PageRequest, name: str) -> str:
     """The report that an address asks for."""
-    return report_html(data, *_of_address(data, asked, name))
+    return report_html(data, *_of_address(data, request, name))
 
 
-def report_plain(data: PageData, asked: PageRequest, name: str) -> str:
+def report_plain(data: PageData, request: PageRequest, name: str) -> str:
     """Rows of the report that an address asks for."""
-    return report_rows(data, *_of_address(data, asked, name))
+    return report_rows(data, *_of_address(data, request, name))
 
 
 def _of_address(
-    data: PageData, asked: PageRequest, name: str
+    data: PageData, request: PageRequest, name: str
 ) -> tuple[str, str | None, int | None, int | None]:
-    asked.refuse_unknown_parameters("window", "end")
-    return spec_of(data, name).name, asked.query.get("window"), asked.parse_moment("end"), asked.as_of
+    request.refuse_unknown_parameters("window", "end")
+    return spec_of(data, name).name, request.query.get("window"), request.parse_moment("end"), request.as_of
 
 
 def _period_rows(
-    data: PageData, model: str, of: Window, last: int, as_of: int | None, measure: str | None = None
+    data: PageData, model: str, window: Window, last: int, as_of: int | None, measure: str | None = None
 ) -> list[Revision]:
     """Rows of a period as they were known at a moment (None: now); of a measure alone those of segments."""
-    which = ChartedRows(window=of.name, after=last - 1, until=last, as_of=as_of, details=True)
+    which = ChartedRows(window=window.name, after=last - 1, until=last, as_of=as_of, details=True)
     if measure is None:
         return newest_revisions(data.read_revisions(model, which))
     of_all = data.read_revisions(model, replace(which, measures=(measure,), segment=None))
@@ -170,27 +182,32 @@ def _period_rows(
 
 
 def _period_sections(
-    seen: ModelFacts, rows: Sequence[Revision], alerts: Sequence[ShownAlert], of: Window, last: int
+    facts: ModelFacts, rows: Sequence[Revision], alerts: Sequence[ShownAlert], window: Window, last: int
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """What is said of a period, by title."""
-    known = KnownMeasurements([row for _, row in rows], of.name, seen.main)
-    unsettled = f"{capitalize_first(period_words(of, last))} has not settled yet"
-    yield "alerts", _alert_lines(alerts, of.start_of(last), last, of.zone)
+    measurements = KnownMeasurements([row for _, row in rows], window.name, facts.main)
+    unsettled = f"{capitalize_first(period_words(window, last))} has not settled yet"
+    yield "alerts", _alert_lines(alerts, window.start_of(last), last, window.zone)
     yield (
         "performance",
-        performance_sentences.performance_sentences(known, labels=seen.labels, unsettled=unsettled),
+        performance_sentences.performance_sentences(measurements, labels=facts.labels, unsettled=unsettled),
     )
-    yield "inputs", input_sentences.input_sentences(known)
-    faulty = known.feature_rows("missing_rate", REFERENCE)  # longer windows may keep no comparison of theirs
-    yield "data", input_sentences.faulty_values(known) if faulty else input_sentences.out_of_range(known)
+    yield "inputs", input_sentences.input_sentences(measurements)
+    faulty = measurements.feature_rows(
+        "missing_rate", REFERENCE
+    )  # longer windows may keep no comparison of theirs
+    yield (
+        "data",
+        input_sentences.faulty_values(measurements) if faulty else input_sentences.out_of_range(measurements),
+    )
 
 
 def _alert_lines(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
     """Which alerts were told, ended or stood in a period, or are of its days; of some how many."""
     there = [
-        (shown.alert, shown.alert.fired_at, shown.alert.resolved_at or _FAR)
-        for shown in alerts
-        if shown.alert.fired_at is not None and is_active_in_span(shown.alert, (start, last))
+        (shown_alert.alert, shown_alert.alert.fired_at, shown_alert.alert.resolved_at or _FAR)
+        for shown_alert in alerts
+        if shown_alert.alert.fired_at is not None and is_active_in_span(shown_alert.alert, (start, last))
     ]
     there.sort(key=lambda each: (each[1], str(each[0].series)))
     told = [each for each in there if each[0].severity is not Severity.INFO]
@@ -208,13 +225,13 @@ def _alert_lines(alerts: Sequence[ShownAlert], start: int, last: int, zone: str)
     usual = [text for one, text in past if one.ended is EndReason.USUAL]
     stayed = [_alert_name_of(one) for one, at, end in told if at < start and end >= last]
     later = [
-        f"{_alert_name_of(shown.alert)} ({shown.alert.severity}, "
-        f"{local_moment_words(shown.alert.fired_at, zone)})"
-        for shown in alerts
-        if shown.alert.fired_at is not None
-        and shown.alert.fired_at >= last
-        and shown.alert.severity is not Severity.INFO
-        and is_about(shown.alert, (start, last))
+        f"{_alert_name_of(shown_alert.alert)} ({shown_alert.alert.severity}, "
+        f"{local_moment_words(shown_alert.alert.fired_at, zone)})"
+        for shown_alert in alerts
+        if shown_alert.alert.fired_at is not None
+        and shown_alert.alert.fired_at >= last
+        and shown_alert.alert.severity is not Severity.INFO
+        and is_about(shown_alert.alert, (start, last))
     ]
     yield f"Told: {few_names(new, _MOST)}" if new else "No alert that calls for somebody was told"
     if later:
@@ -249,13 +266,13 @@ def _changed_figures(
 
 def _headline_words(spec: ModelSpec, main: str, rows: Sequence[Revision], zone: str) -> dict[str, str]:
     """Headlines in words, each with its truth, its n and the day on which it was kept."""
-    kept = headline_rows(rows)
-    names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in kept]
+    revisions = headline_rows(rows)
+    names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in revisions]
     return {
         name: f"{with_interval(name, row.measurement)}; {row.truth} of {row.measurement.n:,}, kept "
         f"{local_moment_words(moment, zone)}"
         for name in names
-        for moment, row in [kept[name]]
+        for moment, row in [revisions[name]]
     }
 
 
@@ -264,16 +281,16 @@ def _report_period(
 ) -> tuple[Mapping[str, str], Window, int, ModelFacts]:
     """Moment, window and end of a report, and what was known of the model then."""
     spec = spec_of(data, model)
-    (seen,) = data.read_model_facts(model, as_of)
-    if seen.as_of is None:
+    (facts,) = data.read_model_facts(model, as_of)
+    if facts.as_of is None:
         raise AddressError(f'model "{model}": no cycle has run yet, so there is nothing to report', 404)
-    moment = seen.as_of if as_of is None else as_of
+    moment = facts.as_of if as_of is None else as_of
     names = [each.name for each in spec.windows]
     if window and window not in names and _is_a_window(window):
         have = f'{quote_names(names)}; the configuration gives another: windows = [..., "{window}"]'
         raise AddressError(f'model "{model}": no window "{window}": there are {have}')
-    name = PageRequest((), {"window": window} if window else {}).parse_choice("window", names, seen.window)
-    of = next(each for each in spec.windows if each.name == name)
+    name = PageRequest((), {"window": window} if window else {}).parse_choice("window", names, facts.window)
+    own_window = next(each for each in spec.windows if each.name == name)
     until = _FAR if end is None else end
     which = ChartedRows(
         window=name, after=0, until=until, measures=("records",), subjects=("",), as_of=moment
@@ -292,7 +309,7 @@ def _report_period(
         raise AddressError(
             f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}; {hint}', 404
         )
-    return {"as_of": to_iso(moment)}, of, end or max(ends), seen
+    return {"as_of": to_iso(moment)}, own_window, end or max(ends), facts
 
 
 def _is_a_window(text: str) -> bool:

@@ -109,13 +109,13 @@ class PageData(PageSurroundings, Protocol):
         ...
 
     def count_spans(
-        self, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
+        self, model: str, window_counts: CountedWindow, block: str, bounds: Sequence[int]
     ) -> list[Ints | None]:
         """Counts of a block of the records between each two of the bounds; None: no pane is there.
 
         Parameters
         ----------
-        counted
+        window_counts
             records of a window: its panes are not read again.
         """
         ...

@@ -61,40 +61,40 @@ class PageFrame:
     kept: tuple[tuple[str, str], ...]
 
 
-def page_frame(data: PageSurroundings, asked: PageRequest, given: tuple[str, ...] = ()) -> PageFrame:
+def page_frame(data: PageSurroundings, request: PageRequest, given: tuple[str, ...] = ()) -> PageFrame:
     """What surrounds a page of a model, or of none."""
     model = given[0] if given else ""
-    at = data.page_moment() if asked.as_of is None else asked.as_of
+    at = data.page_moment() if request.as_of is None else request.as_of
     assets = f"/static/{assets_hash()}"
-    here = asked.link_here()
+    here = request.link_here()
     path, _, query = here.partition("?")
     tabs = tuple(
         PageLink(
             text,
-            asked.link_to("models", model, *filter(None, places[:1])),
-            "".join(asked.path[2:3]) in places,
+            request.link_to("models", model, *filter(None, places[:1])),
+            "".join(request.path[2:3]) in places,
         )
         for text, places in TABS
     )
     return PageFrame(
-        title=" ".join((*given, *asked.path[2:3])) or "models",
+        title=" ".join((*given, *request.path[2:3])) or "models",
         run=data.run,
         as_of=local_moment_words(at, zone_of(data, model)),
         as_of_iso=to_iso(at),
-        as_of_date="" if asked.as_of is None else to_iso(at)[:10],
+        as_of_date="" if request.as_of is None else to_iso(at)[:10],
         zone=zone_of(data, model),
-        banner="" if asked.as_of is None else local_moment_words(at, zone_of(data, model)),
-        home=asked.link_to(),
+        banner="" if request.as_of is None else local_moment_words(at, zone_of(data, model)),
+        home=request.link_to(),
         here=path,
-        now=asked.link_here(as_of=None),
+        now=request.link_here(as_of=None),
         json=f"{path}.json" + (f"?{query}" if query else ""),
         sheet=f"{assets}/pages.css",
         script=f"{assets}/pages.js",
-        crumbs=(PageLink(model, asked.link_to("models", model), False),) if model else (),
+        crumbs=(PageLink(model, request.link_to("models", model), False),) if model else (),
         tabs=tabs if model else (),
         report=False,
         probes=data.probes,
-        kept=tuple((name, asked.query[name]) for name in KEPT if name in asked.query),
+        kept=tuple((name, request.query[name]) for name in KEPT if name in request.query),
     )
 
 

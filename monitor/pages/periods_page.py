@@ -48,24 +48,24 @@ class PeriodLine:
     revisions: int
 
 
-def period_window(spec: ModelSpec, seen: ModelFacts) -> Window:
+def period_window(spec: ModelSpec, facts: ModelFacts) -> Window:
     """Window of the table: calendar months if the model has them, else the one that rules judge."""
     calendar = [window for window in spec.windows if window.name == "month"]
-    return calendar[0] if calendar else main_of(spec, seen.window)
+    return calendar[0] if calendar else main_of(spec, facts.window)
 
 
 def periods_of(
-    data: PageData, asked: PageRequest, spec: ModelSpec, seen: ModelFacts
+    data: PageData, request: PageRequest, spec: ModelSpec, facts: ModelFacts
 ) -> tuple[tuple[PeriodLine, ...], Axis | None]:
     """The table of windows, the newest first, and the axis that their intervals share."""
-    if seen.as_of is None:
+    if facts.as_of is None:
         return (), None
-    window = period_window(spec, seen)
-    ends = window.kept_ends(seen.as_of - 3 * 366 * DAY, seen.as_of)[: 60 * _MOST_MONTHS]
+    window = period_window(spec, facts)
+    ends = window.kept_ends(facts.as_of - 3 * 366 * DAY, facts.as_of)[: 60 * _MOST_MONTHS]
     if not window.calendar:  # windows that overlap say the same again
         ends = [end for end in ends if (ends[0] - end) % max(window.length, window.step) == 0]
     ends = ends[:_MOST_MONTHS]
-    names = [seen.main, "records", "coverage", *CONSTANT, INDEX, _CRITICAL, "missing_rate"]
+    names = [facts.main, "records", "coverage", *CONSTANT, INDEX, _CRITICAL, "missing_rate"]
     if not ends:
         return (), None
     which = ChartedRows(
@@ -75,16 +75,16 @@ def periods_of(
         measures=names,
         subjects=("", "score", "prediction"),
         against=("", REFERENCE),
-        as_of=seen.as_of,
+        as_of=facts.as_of,
     )
     rows = data.read_revisions(spec.name, which)
     shifts = data.read_values(spec.name, replace(which, measures=(INDEX, _CRITICAL), subjects=None))
     by_end: dict[int, list[Revision]] = {end: [] for end in ends}
     for as_of, row in rows:
         by_end.get(row.window_end, []).append((as_of, row))
-    periods = tuple(_period_line(asked, window, end, of, shifts, seen) for end, of in by_end.items() if of)
+    periods = tuple(_period_line(request, window, end, of, shifts, facts) for end, of in by_end.items() if of)
     bounds = [part for one in periods if one.interval for part in (one.interval[0], one.interval[2])]
-    reference = of_reference(seen.rows, seen.main)
+    reference = of_reference(facts.rows, facts.main)
     if not bounds:
         return periods, None
     levels = [*bounds, *([] if reference is None else [reference[0]])]
@@ -94,12 +94,17 @@ def periods_of(
 
 
 def _period_line(
-    asked: PageRequest, window: Window, end: int, rows: Sequence[Revision], shifts: Shifts, seen: ModelFacts
+    request: PageRequest,
+    window: Window,
+    end: int,
+    rows: Sequence[Revision],
+    shifts: Shifts,
+    facts: ModelFacts,
 ) -> PeriodLine:
     """One window in words."""
     known = {(row.measure, row.subject, row.against): row for _, row in _by_truth(newest_revisions(rows))}
-    main = known.get((seen.main, "", ""))
-    step = known.get((seen.main, "", REFERENCE))
+    main = known.get((facts.main, "", ""))
+    step = known.get((facts.main, "", REFERENCE))
     right, always = (known.get((name, "", "")) for name in CONSTANT)
     subject = "score" if (INDEX, "score", "") in known else "prediction"
     shift, critical = (known.get((name, subject, "")) for name in (INDEX, _CRITICAL))
@@ -120,12 +125,12 @@ def _period_line(
     records, coverage = known.get(("records", "", "")), known.get(("coverage", "", ""))
     return PeriodLine(
         name=period_words(window, end),
-        href=asked.link_to("models", seen.model, "performance", window=window.name, end=to_iso(end)),
+        href=request.link_to("models", facts.model, "performance", window=window.name, end=to_iso(end)),
         records="" if records is None else row_value_words(records),
         labels="" if coverage is None else row_value_words(coverage),
         value="" if main is None else row_value_words(main) or f"({main.measurement.reason})",
-        bounds="" if result is None else bounds_of(seen.main, interval),
-        sure="" if step is None else SIGNS.get(certainty_words(seen.main, step.measurement), ""),
+        bounds="" if result is None else bounds_of(facts.main, interval),
+        sure="" if step is None else SIGNS.get(certainty_words(facts.main, step.measurement), ""),
         interval=None if interval is None or result is None or result.value is None
         else (interval.lower, result.value, interval.upper),
         final=main is not None and main.truth is LabelTruth.SETTLED,
@@ -138,12 +143,14 @@ def _period_line(
             (
                 one := name.removeprefix("feature:"),
                 value_of(INDEX, large[name]),
-                asked.link_to("models", seen.model, "feature", name=one, window=window.name, end=to_iso(end)),
+                request.link_to(
+                    "models", facts.model, "feature", name=one, window=window.name, end=to_iso(end)
+                ),
             )
             for name in most
         ),
         truth="" if main is None else str(main.truth),
-        revisions=len({as_of for as_of, row in rows if row.measure == seen.main and not row.against}),
+        revisions=len({as_of for as_of, row in rows if row.measure == facts.main and not row.against}),
     )  # fmt: skip
 
 

@@ -52,40 +52,40 @@ class _PageRoute:
     query: tuple[str, ...] = ()
 
 
-def _fleet_plain(data: PageData, asked: PageRequest) -> str:
-    asked.refuse_unknown_parameters("q")
-    return as_plain([judge_standing(one) for one in data.read_model_facts(None, asked.as_of)])
+def _fleet_plain(data: PageData, request: PageRequest) -> str:
+    request.refuse_unknown_parameters("q")
+    return as_plain([judge_standing(one) for one in data.read_model_facts(None, request.as_of)])
 
 
-def _model_plain(data: PageData, asked: PageRequest, name: str) -> str:
-    asked.refuse_unknown_parameters("window", "measure", "range")
+def _model_plain(data: PageData, request: PageRequest, name: str) -> str:
+    request.refuse_unknown_parameters("window", "measure", "range")
     spec_of(data, name)
-    (seen,) = data.read_model_facts(name, asked.as_of)
-    return as_json([(name, seen.as_of or 0, row) for row in seen.rows])
+    (facts,) = data.read_model_facts(name, request.as_of)
+    return as_json([(name, facts.as_of or 0, row) for row in facts.rows])
 
 
-def _alerts_plain(data: PageData, asked: PageRequest, name: str | None = None) -> str:
-    asked.refuse_unknown_parameters()
+def _alerts_plain(data: PageData, request: PageRequest, name: str | None = None) -> str:
+    request.refuse_unknown_parameters()
     if name is not None:
         spec_of(data, name)
-    return alerts_as_json(data.list_alerts(name, asked.as_of, ended=True))
+    return alerts_as_json(data.list_alerts(name, request.as_of, ended=True))
 
 
 def _of_rows(rows: Callable[..., list[Revision]]) -> Callable[..., str]:
     """Rows of a page, as `monitor show --format json` prints them."""
 
-    def plain(data: PageData, asked: PageRequest, name: str, *part: str) -> str:
-        return as_json([(name, kept, row) for kept, row in rows(data, asked, name, *part)])
+    def plain(data: PageData, request: PageRequest, name: str, *part: str) -> str:
+        return as_json([(name, kept, row) for kept, row in rows(data, request, name, *part)])
 
     return plain
 
 
-def _alert_plain(data: PageData, asked: PageRequest, name: str, rule: str) -> str:
-    return alerts_as_json([found_alert(data, asked, name, rule)[0]])
+def _alert_plain(data: PageData, request: PageRequest, name: str, rule: str) -> str:
+    return alerts_as_json([found_alert(data, request, name, rule)[0]])
 
 
-def _alerts_of(data: PageData, asked: PageRequest, name: str) -> Any:
-    return alert_list(data, asked, spec_of(data, name).name)
+def _alerts_of(data: PageData, request: PageRequest, name: str) -> Any:
+    return alert_list(data, request, spec_of(data, name).name)
 
 
 _PAGES = {
@@ -170,13 +170,13 @@ def answer_page(data: PageData, path: str, query: str) -> PageAnswer:
         return of_program(data, path)
     plain = path.endswith(".json")
     try:
-        asked = _parse_request(path, query)
-        page, given = _find_route(asked)
+        request = _parse_request(path, query)
+        page, given = _find_route(request)
         if plain:
-            return PageAnswer(f"{page.json_rows(data, asked, *given)}\n".encode(), _JSON, headers=PRIVATE)
-        context = page.context(data, asked, *given)
-        text = _page_html(data, asked, page.template, context, given) if page.template else context
-        return PageAnswer(text.encode(), headers=PRIVATE if page.template else PRIVATE | _as_file(asked))
+            return PageAnswer(f"{page.json_rows(data, request, *given)}\n".encode(), _JSON, headers=PRIVATE)
+        context = page.context(data, request, *given)
+        text = _page_html(data, request, page.template, context, given) if page.template else context
+        return PageAnswer(text.encode(), headers=PRIVATE if page.template else PRIVATE | _as_file(request))
     except AddressError as error:
         if plain:
             text = json_text({"error": str(error)}, indent=1)
@@ -215,27 +215,27 @@ def _parse_request(path: str, query: str) -> PageRequest:
     return PageRequest(parts, {name: value for name, value in given.items() if value or name == "q"})
 
 
-def _find_route(asked: PageRequest) -> tuple[_PageRoute, tuple[str, ...]]:
+def _find_route(request: PageRequest) -> tuple[_PageRoute, tuple[str, ...]]:
     for pattern, page in _PAGES.items():
-        if len(pattern) == len(asked.path) and all(
-            want in ("*", part) for want, part in zip(pattern, asked.path, strict=True)
+        if len(pattern) == len(request.path) and all(
+            want in ("*", part) for want, part in zip(pattern, request.path, strict=True)
         ):
-            return page, tuple(part for want, part in zip(pattern, asked.path, strict=True) if want == "*")
+            return page, tuple(part for want, part in zip(pattern, request.path, strict=True) if want == "*")
     raise AddressError("there is no page at this address", 404)
 
 
 def _page_html(
-    data: PageData, asked: PageRequest, template: str, page: Any, given: tuple[str, ...] = ()
+    data: PageData, request: PageRequest, template: str, page: Any, given: tuple[str, ...] = ()
 ) -> str:
-    return render_template(template, page=page, frame=page_frame(data, asked, given), link=asked.link_to)
+    return render_template(template, page=page, frame=page_frame(data, request, given), link=request.link_to)
 
 
-def _as_file(asked: PageRequest) -> dict[str, str]:
+def _as_file(request: PageRequest) -> dict[str, str]:
     """What has a browser save a page, under a name that says of what it is."""
     of = [
         "report",
-        *asked.path[1:2],
-        *(asked.query[name] for name in ("window", "end", "as_of") if name in asked.query),
+        *request.path[1:2],
+        *(request.query[name] for name in ("window", "end", "as_of") if name in request.query),
     ]
     name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(of))[:_LONGEST_NAME]
     return {"Content-Disposition": f'attachment; filename="{name}.html"'}

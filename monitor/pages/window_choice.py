@@ -44,7 +44,7 @@ class PickedWindow:
         return to_iso(self.window.start_of(self.end))[:10], to_iso(self.end)[:10]
 
 
-def pick_window(data: PageData, asked: PageRequest, spec: ModelSpec, seen: ModelPlace) -> PickedWindow:
+def pick_window(data: PageData, request: PageRequest, spec: ModelSpec, place: ModelPlace) -> PickedWindow:
     """The window that an address means: the newest one if it names none.
 
     Raises
@@ -53,47 +53,49 @@ def pick_window(data: PageData, asked: PageRequest, spec: ModelSpec, seen: Model
         if no such window is kept.
     """
     names = [each.name for each in spec.windows]
-    if bounds := _requested_bounds(asked, spec.reading.pane):
-        return _bounded_window(asked, names, spec.reading.zone, *bounds)
-    window = main_of(spec, asked.parse_choice("window", names, "month" if "month" in names else seen.window))
-    ends = _kept_ends(data, spec, window, asked.as_of)
-    end = _requested_end(asked, window, ends)
+    if bounds := _requested_bounds(request, spec.reading.pane):
+        return _bounded_window(request, names, spec.reading.zone, *bounds)
+    window = main_of(
+        spec, request.parse_choice("window", names, "month" if "month" in names else place.window)
+    )
+    ends = _kept_ends(data, spec, window, request.as_of)
+    end = _requested_end(request, window, ends)
     at = 0 if end is None else ends.index(end)
     return PickedWindow(
         window=window,
         end=end,
         name="no window yet" if end is None else period_words(window, end),
         windows=tuple(
-            PageLink(each, asked.link_here(window=each, end=None), each == window.name) for each in names
+            PageLink(each, request.link_here(window=each, end=None), each == window.name) for each in names
         ),
         ends=tuple((to_iso(each), period_words(window, each), each == end) for each in ends[:_MOST_ENDS]),
-        earlier=asked.link_here(end=to_iso(ends[at + 1])) if at + 1 < len(ends) else "",
-        later=asked.link_here(end=to_iso(ends[at - 1])) if at > 0 else "",
+        earlier=request.link_here(end=to_iso(ends[at + 1])) if at + 1 < len(ends) else "",
+        later=request.link_here(end=to_iso(ends[at - 1])) if at > 0 else "",
     )
 
 
-def _requested_bounds(asked: PageRequest, pane: int) -> tuple[int, int] | None:
+def _requested_bounds(request: PageRequest, pane: int) -> tuple[int, int] | None:
     """Bounds that an address names itself."""
-    first, last = asked.parse_moment("from"), asked.parse_moment("to")
+    first, last = request.parse_moment("from"), request.parse_moment("to")
     if first is None and last is None:
         return None
     rule = f"from and to bound whole panes of {format_duration(pane)}, without window and end"
     if first is None or last is None or not first < last or first % pane or last % pane:
-        got = " and ".join(quote_value(asked.query.get(name, "")) for name in ("from", "to"))
+        got = " and ".join(quote_value(request.query.get(name, "")) for name in ("from", "to"))
         raise AddressError(f"{rule}: got {got}")
     for name in ("window", "end"):
-        if name in asked.query:
+        if name in request.query:
             raise AddressError(f"{rule}: got {name} as well")
     return first, last
 
 
 def _bounded_window(
-    asked: PageRequest, names: Sequence[str], zone: str, first: int, last: int
+    request: PageRequest, names: Sequence[str], zone: str, first: int, last: int
 ) -> PickedWindow:
     window = Window("", last - first, last - first, zone)
 
     def kind(name: str) -> PageLink:
-        return PageLink(name, asked.link_here(**{"window": name, "from": None, "to": None}), False)
+        return PageLink(name, request.link_here(**{"window": name, "from": None, "to": None}), False)
 
     return PickedWindow(
         window=window,
@@ -114,8 +116,8 @@ def _kept_ends(data: PageData, spec: ModelSpec, window: Window, as_of: int | Non
     return sorted({row.window_end for _, row in data.read_revisions(spec.name, which)}, reverse=True)
 
 
-def _requested_end(asked: PageRequest, window: Window, ends: Sequence[int]) -> int | None:
-    wanted = asked.parse_moment("end")
+def _requested_end(request: PageRequest, window: Window, ends: Sequence[int]) -> int | None:
+    wanted = request.parse_moment("end")
     if wanted is None:
         return ends[0] if ends else None
     if wanted not in ends:

@@ -75,20 +75,20 @@ def audit_log(
         return AuditFindings(state.audited_as_of, rows=before)
     reading = model.reading
     ranges = audit_ranges(reading, as_of, state.audited_as_of)
-    found = model.source.misdated_rows(
+    misdated_rows = model.source.misdated_rows(
         model.spec, since=state.audited_as_of, as_of=as_of, recent=ranges.recent, ever=ranges.ever
     )
     batches = model.source.read_changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
     log = _read_log(parse_dated_rows(batches, "logged_at", reading), reading, as_of)
     figures = {**log.figures, **model.source.count_strays(model.spec, as_of=as_of, bounds=ranges.log)}
-    measured = {name: _count_figure(count) for name, count in figures.items()}
+    measurements = {name: _count_figure(count) for name, count in figures.items()}
     if reading.labelled:
         orphans = model.source.count_orphans(model.spec, ranges.orphans)
-        measured["orphan_labels"] = _count_figure(orphans)
-    measured["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
+        measurements["orphan_labels"] = _count_figure(orphans)
+    measurements["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
     since_last = ranges.log[0] if state.audited_as_of is None else state.audited_as_of
-    measured |= _misdated_figures(model, found, log, before, since_last)
-    rows = tuple(log_row(as_of, name, measured[name]) for name in sorted(measured))
+    measurements |= _misdated_figures(model, misdated_rows, log, before, since_last)
+    rows = tuple(log_row(as_of, name, measurements[name]) for name in sorted(measurements))
     if not log.panes:
         return AuditFindings(as_of, rows=rows)
     oldest = max(model.oldest_pane(as_of), log.oldest)
@@ -146,16 +146,20 @@ def _repeated_ids(model: CycleModel, as_of: int, bounds: tuple[int, int]) -> Mea
 
 
 def _misdated_figures(
-    model: CycleModel, found: MisdatedRows, log: "_LogSums", before: Sequence[MeasurementRow], since: int
+    model: CycleModel,
+    misdated_rows: MisdatedRows,
+    log: "_LogSums",
+    before: Sequence[MeasurementRow],
+    since: int,
 ) -> dict[str, Measurement]:
     """Misdated rows, and their share of the rows that came since the audit before."""
-    new, came = found.misdated, found.logged
+    new, came = misdated_rows.misdated, misdated_rows.logged
     if came is None:  # all there are: those are new that the audit before did not find
         earlier = (row.measurement.value for row in before if row.measure == MISDATED)
         new = max(0, new - int(next(earlier, None) or 0))
         came = new + sum(rows for start, (rows, *_) in log.panes.items() if start >= since)
     share = rate_measurement(min(new, came), came, model.spec.level, Reason.NO_RECORDS)
-    return {MISDATED: _count_figure(found.misdated), MISDATED_RATE: share}
+    return {MISDATED: _count_figure(misdated_rows.misdated), MISDATED_RATE: share}
 
 
 def _count_figure(count: int | None) -> Measurement:

@@ -140,25 +140,25 @@ def run_cycle(
         cycle = _begin_cycle(model, caches, tick, state, clock)
     changes, audited = _find_changes(cycle, state)
     with clock.timed("count"):
-        counted = _count_panes(cycle, changes)
+        counted_rows = _count_panes(cycle, changes)
     renew_lease(model, tick.lease)
     with clock.timed("settle"):
         settling, confirmed = _learn_settling(cycle, changes, audited)
     results = _measure_windows(cycle, settling, changes, audited)
-    label_rows = counted.label_rows + confirmed.label_rows
-    rows_read = changes.read + counted.rows + label_rows
+    label_rows = counted_rows.label_rows + confirmed.label_rows
+    rows_read = changes.read + counted_rows.rows + label_rows
     snapshots = _commit_results(cycle, settling.state, results, rows_read)
     report = CycleReport(
         model=model.name,
         as_of=tick.as_of,
-        rows_read=counted.rows,
+        rows_read=counted_rows.rows,
         label_rows_read=label_rows + changes.label_rows,
-        panes_counted=counted.panes,
+        panes_counted=counted_rows.panes,
         panes_waiting=len({pane.start for pane in settling.waiting}),
         measurements=len(results.rows),
         snapshots=snapshots,
         invalid_times=changes.invalid_times,
-        missing_columns=counted.missing_columns,
+        missing_columns=counted_rows.missing_columns,
         steps=clock.seconds,
         empty_tables=changes.empty_tables,
         new_labels=changes.new_labels,
@@ -260,7 +260,7 @@ def _measure_windows(
     model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
     state, truth, lacking = settling.state, settling.truth, settling.lacking
     with cycle.clock.timed("windows"):
-        measured = measure_windows(
+        measured_windows = measure_windows(
             model,
             caches,
             state,
@@ -273,7 +273,7 @@ def _measure_windows(
     with cycle.clock.timed("tests"):
         entered = extend_ledgers(model, caches.panes, before.ledgers, state, truth, lacking)
     with cycle.clock.timed("days"):
-        judged = judge_days(
+        judged_days = judge_days(
             model,
             caches.panes,
             before.watched,
@@ -288,13 +288,15 @@ def _measure_windows(
     wrong = differences_wrong(model, audited, as_of)
     last = replace(
         before,
-        settled=measured.newest_settled if cycle.tick.shown else with_kept(before.settled, measured.windows),
+        settled=measured_windows.newest_settled
+        if cycle.tick.shown
+        else with_kept(before.settled, measured_windows.windows),
         audit=audited.rows,
         late=late_rows(as_of, changes, before.late),
         first_seen={**before.first_seen, **{event.subject: event.at for event in seen_first}},
         whole_labels=before.whole_labels or bool(wrong),
         ledgers=entered.ledgers,
-        watched=judged.watched,
+        watched=judged_days.watched,
     )
     oldest_needed = model.oldest_needed(as_of, last.settled_ends, cycle.accepted.values())
     seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)
@@ -307,9 +309,9 @@ def _measure_windows(
         *first_seen_rows(last.first_seen),
     ]
     return _CycleResults(
-        measured=measured,
+        measured=measured_windows,
         entered=entered,
-        judged=judged,
+        judged=judged_days,
         figures=figures,
         events=[*seen_first, *wrong],
         last=last,
@@ -318,43 +320,45 @@ def _measure_windows(
 
 def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResults, rows_read: int) -> int:
     """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
-    model, tick, measured = cycle.model, cycle.tick, results.measured
-    rows = [*measured.watched, *results.rows]
+    model, tick, measured_windows = cycle.model, cycle.tick, results.measured
+    rows = [*measured_windows.watched, *results.rows]
     with cycle.clock.timed("rules"):
-        judged, changed = judge_rules(
+        judging_round, changed = judge_rules(
             model.spec.rules,
             cycle.last.alerts,
             cycle.accepted,
-            settled=measured.settled,
+            settled=measured_windows.settled,
             rows=rows,
-            kept=results.due,
+            kept_rows=results.due,
             days=results.judged.rounds,
             as_of=tick.as_of,
         )
     is_audit = state.audited_as_of == tick.as_of
     prunes = prunable_span(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
-    kept = rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin)
+    kept_rows = rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin)
     commit = CycleCommit(
         state=state,
         current=results.rows if tick.shown else results.figures,
         whole=tick.shown,
         provenance=_make_provenance(model, state, tick.as_of, rows_read),
-        snapshots=with_whole_details(model, cycle.caches, kept, kept_whole(model, measured.whole, changed)),
-        windows=measured.windows,
+        snapshots=with_whole_details(
+            model, cycle.caches, kept_rows, kept_whole(model, measured_windows.whole, changed)
+        ),
+        windows=measured_windows.windows,
         events=results.events,
         entries=results.entered.entries,
         days=results.judged.days,
-        alerts=judged.written,
-        dropped=judged.dropped,
+        alerts=judging_round.written,
+        dropped=judging_round.dropped,
         notices=round_notices(
-            model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url
+            model.spec, judging_round, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url
         ),
         pruned=prunes,
     )
     with cycle.clock.timed("commit"):
         model.store.commit_cycle(model.name, commit, token=tick.token)
     cycle.caches.keep_last(
-        replace(results.last, alerts=judged.standing, pruned=cycle.last.pruned or prunes is not None)
+        replace(results.last, alerts=judging_round.standing, pruned=cycle.last.pruned or prunes is not None)
     )
     return len(commit.snapshots)
 

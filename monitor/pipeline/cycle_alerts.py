@@ -40,7 +40,7 @@ def judge_rules(
     *,
     settled: Mapping[str, int],
     rows: Sequence[MeasurementRow],
-    kept: Sequence[MeasurementRow],
+    kept_rows: Sequence[MeasurementRow],
     days: Sequence[tuple[int, Sequence[MeasurementRow]]] = (),
     as_of: int,
 ) -> tuple[JudgingRound, Collection[Place]]:
@@ -56,7 +56,7 @@ def judge_rules(
         ends of the newest kept windows that are settled, by name.
     rows
         of the newest windows, and figures of the cycle.
-    kept
+    kept_rows
         of the windows that are due.
     days
         (when it was due, rows) of the days that were judged now.
@@ -67,11 +67,15 @@ def judge_rules(
     others = [rule for rule in rules if rule.name not in daily]
     of_days = {series: alert for series, alert in standing.items() if series.rule in daily}
     of_others = {series: alert for series, alert in standing.items() if series.rule not in daily}
-    outcome = advance_alerts(others, _judged_rows(rows, kept, settled), of_others, as_of, accepted=accepted)
-    judged = JudgingRound(of_days)
+    outcome = advance_alerts(
+        others, _judged_rows(rows, kept_rows, settled), of_others, as_of, accepted=accepted
+    )
+    judging_round = JudgingRound(of_days)
     for at, evidence in days:
-        judged = chain_rounds(judged, _of_day(daily.values(), evidence, judged.standing, at, accepted))
-    outcome = merge_rounds(outcome, without_accepted(judged, accepted, as_of))
+        judging_round = chain_rounds(
+            judging_round, _of_day(daily.values(), evidence, judging_round.standing, at, accepted)
+        )
+    outcome = merge_rounds(outcome, without_accepted(judging_round, accepted, as_of))
     truths = {rule.name: rule.truth for rule in rules}
     return outcome, {
         (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
@@ -121,12 +125,12 @@ def round_notices(
 
 
 def _judged_rows(
-    rows: Iterable[MeasurementRow], kept: Iterable[MeasurementRow], settled: Mapping[str, int]
+    rows: Iterable[MeasurementRow], kept_rows: Iterable[MeasurementRow], settled: Mapping[str, int]
 ) -> Iterator[MeasurementRow]:
     """Rows that rules may read; of settled windows only the newest."""
     for row in rows:
         if row.truth is not LabelTruth.SETTLED or row.window == CUMULATIVE:
             yield row
-    for row in kept:
+    for row in kept_rows:
         if row.truth is LabelTruth.SETTLED and settled.get(row.window) == row.window_end:
             yield row

@@ -325,16 +325,16 @@ class ModelPanes:
         )
         return panes.with_uncounted(_int_array(sorted({*self.lacking_panes(waiting).tolist(), *overdue})))
 
-    def observable_delays(self, heard: int, waiting: Collection[int]) -> ObservableDelays:
+    def observable_delays(self, last_heard: int, waiting: Collection[int]) -> ObservableDelays:
         """Reported delays of all panes, with the age up to which each can show them.
 
         Parameters
         ----------
-        heard
+        last_heard
             newest report of the label feed: no pane shows longer delays.
         """
         starts, *_, moved = self._parts[PaneHalf.LABELS].columns
-        counted = np.where(np.isin(starts, _int_array(waiting)), np.minimum(moved, heard), heard)
+        counted = np.where(np.isin(starts, _int_array(waiting)), np.minimum(moved, last_heard), last_heard)
 
         def whole(start: int) -> Counters:
             return self._parts[PaneHalf.LABELS].packed.open_pane(start)[WHOLE]

@@ -140,15 +140,20 @@ def count_waiting(
     LeaseLost
         if another process has taken the model over.
     """
-    chosen = choose_panes(recount_candidates(model, panes, [*waiting, *outdated], expected), as_of, budget)
+    candidates = choose_panes(
+        recount_candidates(model, panes, [*waiting, *outdated], expected), as_of, budget
+    )
     merely = {pane.start for pane in outdated}.difference(pane.start for pane in waiting)
-    by_records = [pane.start for pane in chosen if pane.records_changed]
-    relabelled = {pane.start for pane in chosen if not pane.records_changed}
+    by_records = [pane.start for pane in candidates if pane.records_changed]
+    relabelled = {pane.start for pane in candidates if not pane.records_changed}
     labels = panes.facts_of(PaneHalf.LABELS)
-    rows = {pane.start: pane.rows if pane.records_changed else labels[pane.start].rows for pane in chosen}
-    counted = CountedRows()
+    rows = {pane.start: pane.rows if pane.records_changed else labels[pane.start].rows for pane in candidates}
+    counted_rows = CountedRows()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
-    for part, starts in ((PaneHalf.LABELS, [pane.start for pane in chosen]), (PaneHalf.RECORDS, by_records)):
+    for part, starts in (
+        (PaneHalf.LABELS, [pane.start for pane in candidates]),
+        (PaneHalf.RECORDS, by_records),
+    ):
         if part is PaneHalf.LABELS and not model.reading.labelled:
             continue
         fresh = merely.difference(panes.outdated_panes(part))
@@ -156,8 +161,8 @@ def count_waiting(
             if stopping():
                 raise CycleStopped
             renew_lease(model, lease)
-            counted = _count_chunk(model, panes, part, chunk, as_of, counted, lease, relabelled)
-    return counted
+            counted_rows = _count_chunk(model, panes, part, chunk, as_of, counted_rows, lease, relabelled)
+    return counted_rows
 
 
 def renew_lease(model: CycleModel, lease: Lease | None) -> None:
@@ -198,7 +203,7 @@ def _count_chunk(
     part: PaneHalf,
     chunk: list[int],
     as_of: int,
-    counted: CountedRows,
+    counted_rows: CountedRows,
     lease: Lease | None,
     relabelled: set[int],
 ) -> CountedRows:
@@ -209,13 +214,13 @@ def _count_chunk(
     if part is PaneHalf.LABELS:
         parts = _keep_purged(model, panes, counts.parts, relabelled, as_of)
         panes.put_parts(part, parts, as_of, mapping=model.mapping, token=token)
-        return replace(counted, label_rows=counted.label_rows + counts.rows)
+        return replace(counted_rows, label_rows=counted_rows.label_rows + counts.rows)
     panes.put_parts(part, counts.parts, as_of, mapping=model.mapping, token=token)
     return replace(
-        counted,
-        rows=counted.rows + counts.rows,
-        panes=counted.panes + len(counts.parts),
-        missing_columns=tuple(sorted({*counts.missing, *counted.missing_columns})),
+        counted_rows,
+        rows=counted_rows.rows + counts.rows,
+        panes=counted_rows.panes + len(counts.parts),
+        missing_columns=tuple(sorted({*counts.missing, *counted_rows.missing_columns})),
     )
 
 

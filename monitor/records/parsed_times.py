@@ -174,9 +174,9 @@ def require_main_format(formats: Counter[str], name: str) -> None:
     if formats.total() < _ENOUGH or main_format(formats) is not None:
         return
     listed = sorted((-count, shape) for shape, count in formats.items())
-    named = ", ".join(f'"{shape}" {-count} times' for count, shape in listed[:_LISTED])
+    full_name = ", ".join(f'"{shape}" {-count} times' for count, shape in listed[:_LISTED])
     more = f", and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
-    raise SourceError(f'column "{name}" mixes formats of time: {named}{more}')
+    raise SourceError(f'column "{name}" mixes formats of time: {full_name}{more}')
 
 
 def of_most_frequent_format(texts: list[str]) -> list[str]:

@@ -97,13 +97,16 @@ def probability_terms(
     cause = np.select(
         [probabilities.missing, probabilities.invalid, off, actual < 0], range(len(UNUSABLE)), -1
     )
-    used = labelled & (cause < 0)
+    used_mask = labelled & (cause < 0)
     cells = {"unusable": (cause.astype(np.int64), labelled & (cause >= 0))}
     right, brier = np.full(len(actual), 0.5), np.zeros(len(actual))
     for at, (name, column) in enumerate(zip(probabilities.names, probabilities.values, strict=True)):
         actual_class = actual == at
-        cells[f"probability:{name}"] = (actual_class * (len(EDGES) + 1) + cached_lookup(EDGES)(column), used)
-        right = np.where(actual_class & used, column, right)
+        cells[f"probability:{name}"] = (
+            actual_class * (len(EDGES) + 1) + cached_lookup(EDGES)(column),
+            used_mask,
+        )
+        right = np.where(actual_class & used_mask, column, right)
         gap = column - actual_class
         brier += gap * gap
     largest = probabilities.values.max(axis=0)
@@ -111,8 +114,8 @@ def probability_terms(
     # a prediction that is one of several largest contradicts nothing: models decide before they round
     follows = (predicted >= 0) & (of_predicted == largest)
     hit = np.where(follows, predicted, probabilities.values.argmax(axis=0)) == actual
-    cells["scores"] = (hit * grid.regular + grid.value_cells(largest, probabilities.missing), used)
-    losses, clipped = loss_terms(right, brier, used)
+    cells["scores"] = (hit * grid.regular + grid.value_cells(largest, probabilities.missing), used_mask)
+    losses, clipped = loss_terms(right, brier, used_mask)
     return cells, losses, clipped
 
 
@@ -126,7 +129,7 @@ def predicted_cells(probabilities: ClassProbabilities, predicted: Ints) -> dict[
     predicted
         position of each row's predicted class among those of the probabilities; negative: none.
     """
-    used = ~(
+    used_mask = ~(
         probabilities.missing
         | probabilities.invalid
         | (np.abs(probabilities.total_of_rows() - 1.0) > TOLERANCE)
@@ -134,7 +137,7 @@ def predicted_cells(probabilities: ClassProbabilities, predicted: Ints) -> dict[
     side, cell = len(COARSE_EDGES) + 1, cached_lookup(COARSE_EDGES)
     columns = enumerate(zip(probabilities.names, probabilities.values, strict=True))
     return {
-        f"probability:{name}": ((predicted == at) * side + cell(column), used)
+        f"probability:{name}": ((predicted == at) * side + cell(column), used_mask)
         for at, (name, column) in columns
     }
 

@@ -61,23 +61,23 @@ class WinningRows:
     segments: dict[str, CategoryValues]
     serves: Bools
 
-    def filter_rows(self, kept: Bools) -> "WinningRows":
+    def filter_rows(self, keep_mask: Bools) -> "WinningRows":
         """Some of the winners, with the rows of their ids; what was read of the panes stays.
 
         Parameters
         ----------
-        kept
+        keep_mask
             of each winner.
         """
-        if kept.all():
+        if keep_mask.all():
             return self
-        at, of_kept = np.flatnonzero(kept), kept[self.group]
+        at, of_kept = np.flatnonzero(keep_mask), keep_mask[self.group]
         arrays = ("rows", "pane", "event_time", "logged_at", "no_logged_at", "repeats", "adjusted", "serves")
         return replace(
             self,
             **{name: getattr(self, name)[at] for name in arrays},
             member=self.member[of_kept],
-            group=(np.cumsum(kept) - 1)[self.group[of_kept]],
+            group=(np.cumsum(keep_mask) - 1)[self.group[of_kept]],
             version=None if self.version is None else self.version.take_rows(at),
             arm=None if self.arm is None else self.arm.take_rows(at),
             segments={column: values.take_rows(at) for column, values in self.segments.items()},
@@ -87,8 +87,8 @@ class WinningRows:
     def unusual(self) -> Bools:
         """Winners whose version, arm or a segment is not named as its text is."""
         unusual = np.zeros(len(self.pane), dtype=bool)
-        for named in (self.version, self.arm, *self.segments.values()):
-            unusual |= False if named is None else named.renamed_rows()
+        for categories in (self.version, self.arm, *self.segments.values()):
+            unusual |= False if categories is None else categories.renamed_rows()
         return unusual
 
     def strata_positions(self, counting: Counting) -> Iterator[tuple[list[Stratum], Ints]]:

@@ -27,8 +27,8 @@ def accepted_change(
     'ada has accepted changed (age), so its days up to 1970-01-02 are what is expected: a campaign'
     """
     if days:
-        told = f", so its days up to {utc_moment_words(end)} are what is expected"
+        sentence = f", so its days up to {utc_moment_words(end)} are what is expected"
     else:
         lasting = "somebody withdraws it" if until is None else utc_moment_words(until)
-        told = f" as it was, {f'{window} to ' if window else ''}{utc_moment_words(end)}, until {lasting}"
-    return readable_text(f"{who or 'somebody'} has accepted {what}{told}: {why}").removesuffix(".")
+        sentence = f" as it was, {f'{window} to ' if window else ''}{utc_moment_words(end)}, until {lasting}"
+    return readable_text(f"{who or 'somebody'} has accepted {what}{sentence}: {why}").removesuffix(".")

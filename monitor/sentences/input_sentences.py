@@ -84,43 +84,46 @@ def lost_of(index: float | None, detail: DetailTable | None) -> LostShares | Non
     return LostShares(what, math.fsum(now), math.fsum(then), there)
 
 
-def input_sentences(known: KnownMeasurements) -> Iterator[str]:
+def input_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on which features, scores, predictions and labels moved, and by how much; seasons first."""
-    seasonal = bool(known.feature_rows(INDEX, SEASON))
+    seasonal = bool(measurements.feature_rows(INDEX, SEASON))
     if seasonal:
-        yield from _feature_sentences(known, SEASON)
-    yield from _feature_sentences(known, where="Against the reference" if seasonal else "")
-    yield from _output_sentences(known)
+        yield from _feature_sentences(measurements, SEASON)
+    yield from _feature_sentences(measurements, where="Against the reference" if seasonal else "")
+    yield from _output_sentences(measurements)
 
 
-def _feature_sentences(known: KnownMeasurements, against: str = "", where: str = "") -> Iterator[str]:
-    rows, of = known.feature_rows(INDEX, against), f" from their {against}" if against else ""
+def _feature_sentences(measurements: KnownMeasurements, against: str = "", where: str = "") -> Iterator[str]:
+    rows, of = measurements.feature_rows(INDEX, against), f" from their {against}" if against else ""
     far = f"moved beyond what is usual for the {against}" if against else "moved beyond chance"
-    judged = [row for row in rows if row.measurement.value is not None]
-    if not judged:
+    judged_rows = [row for row in rows if row.measurement.value is not None]
+    if not judged_rows:
         reason = why_absent(rows[0].measurement) if rows else reason_words("no_reference")
         yield f"Whether features moved{of} is not known: {reason}"
         return
-    moved = sorted(filter(lambda row: is_beyond(known, row), judged), key=lambda row: -_index_value(row))
-    large = [row for row in moved if band_of(_index_value(row)) != "none"]
-    where = where or f"{capitalize_first(window_of(judged[0]))}:"
-    if not moved:
-        yield f"{where} none of {len(judged)} features {far}"
+    moved_rows = sorted(
+        filter(lambda row: is_beyond(measurements, row), judged_rows), key=lambda row: -_index_value(row)
+    )
+    large = [row for row in moved_rows if band_of(_index_value(row)) != "none"]
+    where = where or f"{capitalize_first(window_of(judged_rows[0]))}:"
+    if not moved_rows:
+        yield f"{where} none of {len(judged_rows)} features {far}"
     else:
-        each = "each " if len(moved) > 1 else ""
+        each = "each " if len(moved_rows) > 1 else ""
         size = f"{len(large)} by a {INDEX} of 0.1 or more" if large else f"{each}by a {INDEX} below 0.1"
-        size = f"by {INDEX}" if len(large) == len(moved) else size
+        size = f"by {INDEX}" if len(large) == len(moved_rows) else size
         most = few_names(
             [
-                f"{readable_name(row.subject)} {_with_band(row, *_mean_words(known, row), *_lost_words(row))}"
-                for row in moved
+                f"{readable_name(row.subject)} "
+                f"{_with_band(row, *_mean_words(measurements, row), *_lost_words(row))}"
+                for row in moved_rows
             ]
         )
-        yield f"{where} {len(moved)} of {len(judged)} features {far}, {size}: {most}"
+        yield f"{where} {len(moved_rows)} of {len(judged_rows)} features {far}, {size}: {most}"
         if not large and not against:
             yield "Chance alone moves one feature of 20"
-    yield from _only_lost(known, {readable_name(row.subject): row for row in judged}, against)
-    if len(judged) < len(rows):
+    yield from _only_lost(measurements, {readable_name(row.subject): row for row in judged_rows}, against)
+    if len(judged_rows) < len(rows):
         blind: dict[str, list[str]] = {}
         for row in rows:
             if row.measurement.value is None:
@@ -136,18 +139,22 @@ def _unknown_reason(row: MeasurementRow) -> str:
     return why_absent(row.measurement)
 
 
-def _output_sentences(known: KnownMeasurements) -> Iterator[str]:
+def _output_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     found = {
-        name: known.newest_row(INDEX, "settled" if subject == "label" else "", subject)
+        name: measurements.newest_row(INDEX, "settled" if subject == "label" else "", subject)
         for subject, name in (("score", "scores"), ("prediction", "predictions"), ("label", "labels"))
     }
     rows = {name: row for name, row in found.items() if row is not None}
     judged = {name: row for name, row in rows.items() if row.measurement.value is not None}
-    told = [f"{name} {_index_words(known, row)}" for name, row in judged.items() if is_beyond(known, row)]
-    still = [name for name, row in judged.items() if not _is_beyond_chance(known, row)]
-    if told:
-        yield f"Outputs moved beyond chance: {', '.join(told)}"
-    yield from _only_lost(known, judged)
+    sentences = [
+        f"{name} {_index_words(measurements, row)}"
+        for name, row in judged.items()
+        if is_beyond(measurements, row)
+    ]
+    still = [name for name, row in judged.items() if not _is_beyond_chance(measurements, row)]
+    if sentences:
+        yield f"Outputs moved beyond chance: {', '.join(sentences)}"
+    yield from _only_lost(measurements, judged)
     if still:
         yield f"No more than by chance: {few_names(still)}"
     for name, row in rows.items():
@@ -157,22 +164,24 @@ def _output_sentences(known: KnownMeasurements) -> Iterator[str]:
             yield f"Whether {name} moved is not known: {reason_words(str(row.measurement.reason))}"
 
 
-def quality_sentences(known: KnownMeasurements) -> Iterator[str]:
+def quality_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on missing, invalid and unseen values, and on odd rows of the log."""
-    yield from faulty_values(known)
-    far, odd = list(_misdated_sentences(known)), list(_odd_row_words(known))
+    yield from faulty_values(measurements)
+    far, odd = list(_misdated_sentences(measurements)), list(_odd_row_words(measurements))
     yield from far
     if odd or not far:
         yield f"In the log: {few_names(odd, 4)}" if odd else "The log has no odd rows"
 
 
-def faulty_values(known: KnownMeasurements) -> Iterator[str]:
+def faulty_values(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on missing, invalid and unseen values."""
     worse = []
     compared = 0
-    scores = [one.measurement for name in _FAULTS if (one := known.newest_row(name, "", "score", REFERENCE))]
+    scores = [
+        one.measurement for name in _FAULTS if (one := measurements.newest_row(name, "", "score", REFERENCE))
+    ]
     for measure, word in _FAULTS.items():
-        for row in known.subject_rows(measure, "", "", REFERENCE):
+        for row in measurements.subject_rows(measure, "", "", REFERENCE):
             interval = row.measurement.interval
             if row.subject == "prediction" and row.measurement in scores:
                 continue  # made by a threshold: it lacks what its score lacks
@@ -189,13 +198,13 @@ def faulty_values(known: KnownMeasurements) -> Iterator[str]:
         yield "No more missing, invalid or unseen values than in the reference, beyond chance"
     else:
         yield "Missing, invalid and unseen values are not compared: there is no reference, or no record"
-    yield from out_of_range(known)
+    yield from out_of_range(measurements)
 
 
-def out_of_range(known: KnownMeasurements) -> Iterator[str]:
+def out_of_range(measurements: KnownMeasurements) -> Iterator[str]:
     """Features with surely more than one number in a hundred beyond all of the reference's."""
     told = {}
-    for row in known.feature_rows(OUT_OF_RANGE):
+    for row in measurements.feature_rows(OUT_OF_RANGE):
         interval, value = row.measurement.interval, row.measurement.value
         if interval is not None and value is not None and interval.lower > _FEW:
             told[f"{readable_name(row.subject)} {value_of(OUT_OF_RANGE, value)}"] = value
@@ -206,9 +215,9 @@ def out_of_range(known: KnownMeasurements) -> Iterator[str]:
         )
 
 
-def _misdated_sentences(known: KnownMeasurements) -> Iterator[str]:
+def _misdated_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """How many rows no window can ever have, for their event times."""
-    count, share = known.newest_value("misdated_records"), known.newest_value("misdated_rate")
+    count, share = measurements.newest_value("misdated_records"), measurements.newest_value("misdated_rate")
     if not count:
         return
     new = f", {value_of('misdated_rate', share)} of those since the last audit" if share else ""
@@ -216,13 +225,13 @@ def _misdated_sentences(known: KnownMeasurements) -> Iterator[str]:
     yield f"{rows} far outside the horizon{new}: no window counts them. Look at what writes the event time"
 
 
-def _odd_row_words(known: KnownMeasurements) -> Iterator[str]:
+def _odd_row_words(measurements: KnownMeasurements) -> Iterator[str]:
     """Counts of the log that should be 0 and are not."""
     for name, measure in BY_NAME.items():
         if measure.family is not MeasureFamily.LOG or measure.direction is not BetterDirection.LOWER:
             continue
         counts = measure.unit.value == "records" and name != "misdated_records"  # which are said apart
-        value = known.newest_value(name) if counts else None
+        value = measurements.newest_value(name) if counts else None
         if value:
             yield f"{name.replace('_', ' ')} {value_of(name, value)}"
 
@@ -232,18 +241,18 @@ def is_of_few(index: float | None, beyond: float | None) -> bool:
     return bool(beyond) and index is not None and band_of(index) != "significant"
 
 
-def _mean_words(known: KnownMeasurements, row: MeasurementRow) -> list[str]:
+def _mean_words(measurements: KnownMeasurements, row: MeasurementRow) -> list[str]:
     """Mean beside the reference's, where it is a multiple of that; whether few of the numbers make it one.
 
     Where an index is small most numbers lie where they did: then the factor is none of a unit.
     """
-    mean = known.sibling_row(row, "mean")
+    mean = measurements.sibling_row(row, "mean")
     value, usual = (
         (None, None) if mean is None else (mean.measurement.value, before_of(mean.measurement, None))
     )
     if value is None or usual is None or not (factor := factor_of(value, usual)):
         return []
-    beyond = known.sibling_row(row, OUT_OF_RANGE)
+    beyond = measurements.sibling_row(row, OUT_OF_RANGE)
     if beyond is not None and is_of_few(_index_value(row), beyond.measurement.value):
         share = value_of(OUT_OF_RANGE, beyond.measurement.value)
         factor = f"{factor.partition(',')[0]} by {share} of its numbers, beyond all of the reference's"
@@ -253,13 +262,13 @@ def _mean_words(known: KnownMeasurements, row: MeasurementRow) -> list[str]:
 def _with_band(row: MeasurementRow, *more: str) -> str:
     """Index with its band, which is left out where it is none, and more in the same brackets."""
     index, band = _index_value(row), band_of(_index_value(row))
-    told = "; ".join((*([] if band == "none" else [band]), *more))
-    return f"{value_of(INDEX, index)} ({told})" if told else value_of(INDEX, index)
+    sentence = "; ".join((*([] if band == "none" else [band]), *more))
+    return f"{value_of(INDEX, index)} ({sentence})" if sentence else value_of(INDEX, index)
 
 
-def _index_words(known: KnownMeasurements, row: MeasurementRow) -> str:
+def _index_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Index, its band, and the value that chance exceeds in one window of twenty."""
-    critical = known.sibling_row(row, f"{INDEX}_critical")
+    critical = measurements.sibling_row(row, f"{INDEX}_critical")
     limit = None if critical is None else critical.measurement.value
     if limit is None:
         return _with_band(row, *_lost_words(row))
@@ -269,22 +278,24 @@ def _index_words(known: KnownMeasurements, row: MeasurementRow) -> str:
     return _with_band(row, chance, *_lost_words(row))
 
 
-def is_beyond(known: KnownMeasurements, row: MeasurementRow) -> bool:
+def is_beyond(measurements: KnownMeasurements, row: MeasurementRow) -> bool:
     """Whether the values that are there moved beyond chance: there may be fewer than the index knows of."""
     lost = _lost_shares(row)
-    return _is_beyond_chance(known, row) and (
-        lost is None or _is_beyond_chance(known, row, lost.there * lost.least)
+    return _is_beyond_chance(measurements, row) and (
+        lost is None or _is_beyond_chance(measurements, row, lost.there * lost.least)
     )
 
 
 def _only_lost(
-    known: KnownMeasurements, judged: Mapping[str, MeasurementRow], against: str = ""
+    measurements: KnownMeasurements, judged: Mapping[str, MeasurementRow], against: str = ""
 ) -> Iterator[str]:
     """What moved beyond chance by its missing or invalid values alone."""
     alone = [
         f"{name} ({lost})".replace("reference", against or "reference")
         for name, row in judged.items()
-        if _is_beyond_chance(known, row) and not is_beyond(known, row) and (lost := _lost_shares(row))
+        if _is_beyond_chance(measurements, row)
+        and not is_beyond(measurements, row)
+        and (lost := _lost_shares(row))
     ]
     if alone:
         yield f"Moved by missing or invalid values alone: {few_names(alone)}"
@@ -300,8 +311,10 @@ def _lost_shares(row: MeasurementRow) -> LostShares | None:
     return lost_of(row.measurement.value, row.measurement.detail)
 
 
-def _is_beyond_chance(known: KnownMeasurements, row: MeasurementRow, index: float | None = None) -> bool:
-    critical = known.sibling_row(row, f"{INDEX}_critical", row.against)
+def _is_beyond_chance(
+    measurements: KnownMeasurements, row: MeasurementRow, index: float | None = None
+) -> bool:
+    critical = measurements.sibling_row(row, f"{INDEX}_critical", row.against)
     limit = None if critical is None else critical.measurement.value
     return limit is not None and (_index_value(row) if index is None else index) > limit
 

@@ -15,23 +15,23 @@ from monitor.sentences.time_words import utc_moment_words, window_of
 _NEXT = "next_settling"
 
 
-def label_sentences(known: KnownMeasurements) -> Iterator[str]:
+def label_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on delay, coverage and settling."""
-    settled = known.newest_row("label_delay_median", LabelTruth.SETTLED.value)
-    row = settled or known.newest_row("label_delay_median", LabelTruth.PROVISIONAL.value)
-    late = None if row is None else known.sibling_row(row, "label_delay_p90")
+    settled = measurements.newest_row("label_delay_median", LabelTruth.SETTLED.value)
+    row = settled or measurements.newest_row("label_delay_median", LabelTruth.PROVISIONAL.value)
+    late = None if row is None else measurements.sibling_row(row, "label_delay_p90")
     if row is not None and row.measurement.value is not None:
         of_ten = "" if late is None or late.measurement.value is None else _ninth_decile_words(late)
         median = value_of(row.measure, row.measurement.value)
         some = "Of those that are in so far half came" if settled is None else "Half of them come"
         yield f"{some} within {median}{of_ten}"
-    yield when_settles(known)
-    yield from _coverage_sentences(known)
+    yield when_settles(measurements)
+    yield from _coverage_sentences(measurements)
 
 
-def none_settled(known: KnownMeasurements, window: str = "") -> str:
+def none_settled(measurements: KnownMeasurements, window: str = "") -> str:
     """That no window has settled, of a name if one is given, and when the first one is expected to."""
-    row = _next_settling(replace(known, window=window or known.window))
+    row = _next_settling(replace(measurements, window=window or measurements.window))
     of = f" of {window}" if window else ""
     if row is None:
         return f"no window{of} has settled yet"
@@ -41,9 +41,9 @@ def none_settled(known: KnownMeasurements, window: str = "") -> str:
     return f"no window{of} has settled yet; the first{name} is expected to settle at {_moment_words(row)}"
 
 
-def when_settles(known: KnownMeasurements) -> str:
+def when_settles(measurements: KnownMeasurements) -> str:
     """When the next window is expected to settle, and why; or that it is not known, and what would help."""
-    row = _next_settling(known)
+    row = _next_settling(measurements)
     return "When the next window settles is not known yet." if row is None else settling_sentence(row)
 
 
@@ -71,11 +71,13 @@ def with_settling(rows: Sequence[tuple[str, int, MeasurementRow]]) -> list[tuple
     return [(model, as_of, told(model, row)) for model, as_of, row in rows]
 
 
-def _next_settling(known: KnownMeasurements) -> MeasurementRow | None:
+def _next_settling(measurements: KnownMeasurements) -> MeasurementRow | None:
     """The main window's next settling, or the first of others that is known."""
-    rows = known.figure_rows(_NEXT)
+    rows = measurements.figure_rows(_NEXT)
     due = [row for row in rows if row.measurement.value is not None]
-    ranked = sorted(due or rows, key=lambda row: (row.window != known.window, row.measurement.value or 0.0))
+    ranked = sorted(
+        due or rows, key=lambda row: (row.window != measurements.window, row.measurement.value or 0.0)
+    )
     return ranked[0] if ranked else None
 
 
@@ -83,17 +85,17 @@ def _moment_words(row: MeasurementRow) -> str:
     return utc_moment_words(round(row.measurement.value or 0.0) * SECOND)
 
 
-def _coverage_sentences(known: KnownMeasurements) -> Iterator[str]:
+def _coverage_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     parts: dict[str, str] = {}
     for truth in (LabelTruth.SETTLED, LabelTruth.PROVISIONAL):
-        row = known.newest_row("coverage", truth.value)
+        row = measurements.newest_row("coverage", truth.value)
         if row is not None and row.measurement.value is not None:
             parts.setdefault(window_of(row), f"{value_of('coverage', row.measurement.value)} ({truth})")
     if parts:
-        told = ", ".join(f"{window} {share}" for window, share in parts.items())
-        yield f"Labelled: {told}"
-    classes = known.subject_rows("coverage", LabelTruth.SETTLED, "")
-    classes = classes or known.subject_rows("coverage", LabelTruth.PROVISIONAL, "")
+        sentence = ", ".join(f"{window} {share}" for window, share in parts.items())
+        yield f"Labelled: {sentence}"
+    classes = measurements.subject_rows("coverage", LabelTruth.SETTLED, "")
+    classes = classes or measurements.subject_rows("coverage", LabelTruth.PROVISIONAL, "")
     if any(row.measurement.value for row in classes):
         yield f"By predicted class: {few_names(map(_of_class, classes))}"
 

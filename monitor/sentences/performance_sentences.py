@@ -39,7 +39,9 @@ _CONSTANT = {  # of a constant answer: nothing became worse
 }
 
 
-def performance_sentences(known: KnownMeasurements, *, labels: bool, unsettled: str = "") -> Iterator[str]:
+def performance_sentences(
+    measurements: KnownMeasurements, *, labels: bool, unsettled: str = ""
+) -> Iterator[str]:
     """Sentences on settled and on nowcast performance.
 
     Parameters
@@ -51,31 +53,33 @@ def performance_sentences(known: KnownMeasurements, *, labels: bool, unsettled: 
     """
     if not labels:
         yield "Performance is not known: no labels are configured"
-        yield from _estimate_sentences(known)
+        yield from _estimate_sentences(measurements)
         return
-    settled, nowcast = (known.newest_row(known.main, truth) for truth in (LabelTruth.SETTLED.value, NOWCAST))
+    settled, nowcast = (
+        measurements.newest_row(measurements.main, truth) for truth in (LabelTruth.SETTLED.value, NOWCAST)
+    )
     if settled is None:
-        yield unsettled or capitalize_first(none_settled(known))
+        yield unsettled or capitalize_first(none_settled(measurements))
     else:
-        yield f"{_truth_and_window('Settled', settled)}{_value_words(known, settled)}"
-    yield from segments_worse(known)
-    if nowcast is not None and not (settled and _says_again(known, settled, nowcast)):
-        yield f"Nowcast, {window_of(nowcast)}: {_value_words(known, nowcast)}"
-    if not is_known(known):
-        yield from _estimate_sentences(known)
-    yield from wrong_way(known)
-    yield from _constant_answer_sentence(known)
+        yield f"{_truth_and_window('Settled', settled)}{_value_words(measurements, settled)}"
+    yield from segments_worse(measurements)
+    if nowcast is not None and not (settled and _says_again(measurements, settled, nowcast)):
+        yield f"Nowcast, {window_of(nowcast)}: {_value_words(measurements, nowcast)}"
+    if not is_known(measurements):
+        yield from _estimate_sentences(measurements)
+    yield from wrong_way(measurements)
+    yield from _constant_answer_sentence(measurements)
 
 
-def segments_worse(known: KnownMeasurements) -> Iterator[str]:
+def segments_worse(measurements: KnownMeasurements) -> Iterator[str]:
     """A sentence on segments whose main measure is surely worse than the reference's, by a twentieth of it.
 
     Of each segment the settled window with most labels.
     """
     settled = [
         row
-        for row in known.rows
-        if row.segment and (row.measure, row.version, row.subject) == (known.main, None, "")
+        for row in measurements.rows
+        if row.segment and (row.measure, row.version, row.subject) == (measurements.main, None, "")
         if row.truth == LabelTruth.SETTLED
     ]
     values = {(row.segment, row.window, row.window_end): row for row in settled if not row.against}
@@ -84,14 +88,20 @@ def segments_worse(known: KnownMeasurements) -> Iterator[str]:
         now, segment = values.get((row.segment, row.window, row.window_end)), str(row.segment)
         then = None if now is None or row.against != _REFERENCE else _surely_fell_from(now, row.measurement)
         if then is not None and worse.get(segment, (0, ""))[0] < row.measurement.n:
-            value = value_of(known.main, values[row.segment, row.window, row.window_end].measurement.value)
-            told = (
-                f"{readable_name(segment)} {value}, reference {value_of(known.main, then)}, {window_of(row)}"
+            value = value_of(
+                measurements.main, values[row.segment, row.window, row.window_end].measurement.value
             )
-            worse[segment] = row.measurement.n, told
+            sentence = (
+                f"{readable_name(segment)} {value}, reference "
+                f"{value_of(measurements.main, then)}, {window_of(row)}"
+            )
+            worse[segment] = row.measurement.n, sentence
     if worse:
         by = f"by more than {100 * FALL:.0f} % than the same segment of the reference"
-        yield f"Surely worse in {known.main} {by}: {few_names(told for _, told in worse.values())}"
+        yield (
+            f"Surely worse in {measurements.main} {by}: "
+            f"{few_names(sentence for _, sentence in worse.values())}"
+        )
 
 
 def _surely_fell_from(now: MeasurementRow, step: Measurement) -> float | None:
@@ -104,26 +114,26 @@ def _surely_fell_from(now: MeasurementRow, step: Measurement) -> float | None:
     return then if fell > FALL * abs(then) else None
 
 
-def _says_again(known: KnownMeasurements, settled: MeasurementRow, nowcast: MeasurementRow) -> bool:
+def _says_again(measurements: KnownMeasurements, settled: MeasurementRow, nowcast: MeasurementRow) -> bool:
     """Whether a nowcast says again, word for word, what its window has settled at."""
-    of = [(one.window, one.window_end, _value_words(known, one)) for one in (settled, nowcast)]
+    of = [(one.window, one.window_end, _value_words(measurements, one)) for one in (settled, nowcast)]
     return of[0] == of[1]
 
 
-def _constant_answer_sentence(known: KnownMeasurements) -> Iterator[str]:
+def _constant_answer_sentence(measurements: KnownMeasurements) -> Iterator[str]:
     """A sentence on whether the model does better than one answer for all records.
 
     The interval of the difference is made of both intervals, as if they were of other records: where both
     are right about the same records it is too wide, never too narrow.
     """
     for truth, word in ((LabelTruth.SETTLED.value, "Settled"), (NOWCAST, "Nowcast")):
-        right, often = (known.newest_row(name, truth) for name in ("accuracy", "majority_accuracy"))
+        right, often = (measurements.newest_row(name, truth) for name in ("accuracy", "majority_accuracy"))
         if right is not None and often is not None and _have_values(right, often):
-            if _base_words(known, right)[1] or not tells_constant(often.measurement):
+            if _base_words(measurements, right)[1] or not tells_constant(often.measurement):
                 return
-            always = known.sibling_row(right, "majority_accuracy") or often
+            always = measurements.sibling_row(right, "majority_accuracy") or often
             step = measurement_difference(right.measurement, always.measurement)
-            told = known.main == "accuracy"  # with its value, before
+            told = measurements.main == "accuracy"  # with its value, before
             value = "is" if told else f"{value_of('accuracy', right.measurement.value)},"
             yield (
                 f"{_truth_and_window(word, right, named=False)}accuracy {value} "
@@ -132,7 +142,7 @@ def _constant_answer_sentence(known: KnownMeasurements) -> Iterator[str]:
                 f"answer, {value_of('accuracy', always.measurement.value)}"
             )
             return
-        share = known.newest_row("r2_score", truth)
+        share = measurements.newest_row("r2_score", truth)
         if share is not None and tells_constant(share.measurement):
             yield (
                 f"{_truth_and_window(word, share, named=False)}r2_score "
@@ -155,27 +165,28 @@ def _truth_and_window(word: str, row: MeasurementRow, *, named: bool = True) -> 
     return f"{word}, {window_of(row)}: " if named else f"{word}: "
 
 
-def is_known(known: KnownMeasurements) -> bool:
+def is_known(measurements: KnownMeasurements) -> bool:
     """Whether performance has a value: settled or nowcast."""
     return any(
-        known.newest_value(known.main, truth) is not None for truth in (LabelTruth.SETTLED.value, NOWCAST)
+        measurements.newest_value(measurements.main, truth) is not None
+        for truth in (LabelTruth.SETTLED.value, NOWCAST)
     )
 
 
-def unknown_performance_sentence(known: KnownMeasurements) -> str:
+def unknown_performance_sentence(measurements: KnownMeasurements) -> str:
     """That performance has no value: nothing has settled, or what has settled has none, and why."""
-    row = known.newest_row(known.main, LabelTruth.SETTLED.value)
+    row = measurements.newest_row(measurements.main, LabelTruth.SETTLED.value)
     if row is None:
         return "Performance is not known: nothing has settled, and nothing was nowcast"
-    return f"Performance is not known, settled, {window_of(row)}: {lacking_reason(known, row)}"
+    return f"Performance is not known, settled, {window_of(row)}: {lacking_reason(measurements, row)}"
 
 
-def wrong_way(known: KnownMeasurements) -> Iterator[str]:
+def wrong_way(measurements: KnownMeasurements) -> Iterator[str]:
     """That scores surely rank the classes the wrong way round; a reference with that fault hides it.
 
     Of a data frame it is a note of its own.
     """
-    rows = (known.newest_row("roc_auc", truth) for truth in (LabelTruth.SETTLED.value, NOWCAST))
+    rows = (measurements.newest_row("roc_auc", truth) for truth in (LabelTruth.SETTLED.value, NOWCAST))
     bounds = [row.measurement.interval for row in rows if row is not None and row.window != THE_FRAME]
     if any(interval is not None and interval.upper < 1 / 2 for interval in bounds):
         yield (
@@ -184,43 +195,45 @@ def wrong_way(known: KnownMeasurements) -> Iterator[str]:
         )
 
 
-def lacking_reason(known: KnownMeasurements, row: MeasurementRow) -> str:
+def lacking_reason(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Why a row has no value: labels may have come while it is the other half that lacks."""
-    base, _ = _base_words(known, row)
+    base, _ = _base_words(measurements, row)
     return base.removesuffix(": ") if base and not row.measurement.n else why_absent(row.measurement)
 
 
-def not_judged(known: KnownMeasurements, measure: str, truth: str, window: str, against: str) -> str | None:
+def not_judged(
+    measurements: KnownMeasurements, measure: str, truth: str, window: str, against: str
+) -> str | None:
     """Why nothing can be judged of a window that was measured; None: it was not measured yet."""
     of = (measure, truth, window, "", "")
     rows = [
         row
-        for row in known.rows
+        for row in measurements.rows
         if row.of_whole and (row.measure, str(row.truth), row.window, row.subject, row.against) == of
     ]
     row = max(rows, key=lambda one: one.window_end, default=None)
     if row is None:
         return None
     if row.measurement.value is None:
-        return lacking_reason(known, row)
+        return lacking_reason(measurements, row)
     of_what = "the reference" if against == _REFERENCE else against
     return f"there is no {measure} of {of_what} to compare that of {window} with" if against else None
 
 
-def _value_words(known: KnownMeasurements, row: MeasurementRow) -> str:
+def _value_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference."""
-    base, few = _base_words(known, row)
+    base, few = _base_words(measurements, row)
     if row.measurement.value is None:
         none = base and not row.measurement.n
         return f"{base}{row.measure} is not known{'' if none else f': {why_absent(row.measurement)}'}"
     if few:
         return f"{base}too few of them to judge {row.measure} by"
-    return f"{base}{_compared_words(known, row)}"
+    return f"{base}{_compared_words(measurements, row)}"
 
 
-def _base_words(known: KnownMeasurements, row: MeasurementRow) -> tuple[str, bool]:
+def _base_words(measurements: KnownMeasurements, row: MeasurementRow) -> tuple[str, bool]:
     """What a value stands on, where that is not all; whether it is less than a hundredth of the labels."""
-    labelled = known.sibling_row(row, "labelled_records")
+    labelled = measurements.sibling_row(row, "labelled_records")
     has = 0 if labelled is None else round(labelled.measurement.value or 0.0)
     if labelled is None or not has:
         return "", False
@@ -234,20 +247,20 @@ def _base_words(known: KnownMeasurements, row: MeasurementRow) -> tuple[str, boo
     return (f"{', '.join(parts)}: " if parts else ""), n < _FEW * has
 
 
-def _compared_words(known: KnownMeasurements, row: MeasurementRow) -> str:
+def _compared_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference's."""
-    against = known.sibling_row(row, row.measure, _REFERENCE)
+    against = measurements.sibling_row(row, row.measure, _REFERENCE)
     if against is None or against.measurement.value is None:
         reason = reason_words("no_reference") if against is None else why_absent(against.measurement)
         return f"{row.measure} {with_interval(row.measure, row.measurement)}; not compared: {reason}"
     value = f"{row.measure} {value_of(row.measure, row.measurement.value)}"
     sure = _certainty_words(row.measure, against.measurement)
-    return f"{value}, {comparison_words(against, row.measurement)}: {sure}{_segment_words(known, row)}"
+    return f"{value}, {comparison_words(against, row.measurement)}: {sure}{_segment_words(measurements, row)}"
 
 
-def _segment_words(known: KnownMeasurements, row: MeasurementRow) -> str:
+def _segment_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Segment that contributes most to a fall; empty where there is none."""
-    worst = known.sibling_row(row, CONTRIBUTION, _REFERENCE)
+    worst = measurements.sibling_row(row, CONTRIBUTION, _REFERENCE)
     detail = None if worst is None else worst.measurement.detail
     if detail is None or not detail.rows:
         return ""
@@ -262,13 +275,13 @@ def _certainty_words(measure: str, step: Measurement) -> str:
     return "without an interval nothing is sure" if word == "unknown" else word
 
 
-def _estimate_sentences(known: KnownMeasurements) -> Iterator[str]:
+def _estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """What the scores' own probabilities lead one to expect, where nothing better is known.
 
     Where the main measure's estimate is lost, why, and another in its place.
     """
-    yield from missing_estimate_sentences(known)
-    row = best_estimate(known)
+    yield from missing_estimate_sentences(measurements)
+    row = best_estimate(measurements)
     if row is not None and row.measurement.value is not None:
         basis = "predictions" if BY_NAME[row.measure].unit is MeasureUnit.LABEL else "scores"
         when = "" if row.window == THE_FRAME else f", {window_of(row)}"
@@ -278,24 +291,24 @@ def _estimate_sentences(known: KnownMeasurements) -> Iterator[str]:
         )
 
 
-def missing_estimate_sentences(known: KnownMeasurements) -> Iterator[str]:
+def missing_estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Why the main measure is not estimated; nothing where it is, or where labels are waited for."""
-    for row in estimates_of(known)[:1]:
+    for row in estimates_of(measurements)[:1]:
         lost = row.measurement
         of_frame = row.window == THE_FRAME  # which waits for nothing
         if lost.value is None and (of_frame or lost.reason not in _WAITED_FOR):
             yield f"{row.measure} is not known: {why_absent(lost)}"
 
 
-def estimates_of(known: KnownMeasurements) -> list[MeasurementRow]:
+def estimates_of(measurements: KnownMeasurements) -> list[MeasurementRow]:
     """Newest estimates of the whole, that of the main measure first."""
-    names = sorted(ESTIMATED, key=lambda name: BY_NAME[name].estimates != known.main)
-    return [row for name in names if (row := known.newest_row(name)) is not None]
+    names = sorted(ESTIMATED, key=lambda name: BY_NAME[name].estimates != measurements.main)
+    return [row for name in names if (row := measurements.newest_row(name)) is not None]
 
 
-def best_estimate(known: KnownMeasurements) -> MeasurementRow | None:
+def best_estimate(measurements: KnownMeasurements) -> MeasurementRow | None:
     """The first estimate that has a value, else the first; None: nothing is estimated of such a model."""
-    rows = estimates_of(known)
+    rows = estimates_of(measurements)
     return next((row for row in rows if row.measurement.value is not None), rows[0] if rows else None)
 
 

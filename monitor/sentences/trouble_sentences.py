@@ -81,7 +81,7 @@ def trouble_told(trouble: CycleTrouble | None, as_of: int | None) -> str | None:
     """
     if trouble is None:
         return None
-    told = brief_line(readable_text(trouble.told))
+    sentence = brief_line(readable_text(trouble.told))
     if trouble.failed:
         if trouble.failed <= _ONCE or (as_of is not None and trouble.as_of <= as_of):
             return None
@@ -92,7 +92,7 @@ def trouble_told(trouble: CycleTrouble | None, as_of: int | None) -> str | None:
         )
         return (
             f"Cycles have failed {trouble.failed:,} times since {utc_moment_words(trouble.since)}, and "
-            f"{done}: {told}"
+            f"{done}: {sentence}"
         )
-    remedy = next((end for start, end in _REMEDIES.items() if told.startswith(start)), _BRING_BACK)
-    return f"{told}, since {utc_moment_words(trouble.since)}: {remedy}"
+    remedy = next((end for start, end in _REMEDIES.items() if sentence.startswith(start)), _BRING_BACK)
+    return f"{sentence}, since {utc_moment_words(trouble.since)}: {remedy}"

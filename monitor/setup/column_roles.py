@@ -118,9 +118,9 @@ def _id_and_version(survey: TableSurvey, roles: GuessedRoles) -> None:
         roles.predictions["id"] = RoleGuess(own.column, why)
 
 
-def _event_times(survey: TableSurvey, taken: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+def _event_times(survey: TableSurvey, role_guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     """Event time and `logged_at`: by name; where names do not tell, the earlier one is the event."""
-    times = _time_columns(survey, taken, "event_time")
+    times = _time_columns(survey, role_guesses, "event_time")
     if not times:
         return {}
     logged = clearest_name("logged_at", times)
@@ -148,18 +148,18 @@ def _event_times(survey: TableSurvey, taken: Mapping[str, RoleGuess]) -> dict[st
     return guesses
 
 
-def _label_times(survey: TableSurvey, taken: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
-    times = _time_columns(survey, taken, "reported_at")
+def _label_times(survey: TableSurvey, guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+    times = _time_columns(survey, guesses, "reported_at")
     name = clearest_name("reported_at", times) or next(iter(times), None)
     return {} if name is None else {"reported_at": _time_guess(survey, name, times[name])}
 
 
-def _time_columns(survey: TableSurvey, taken: Mapping[str, RoleGuess], role: str) -> dict[str, str | None]:
+def _time_columns(survey: TableSurvey, guesses: Mapping[str, RoleGuess], role: str) -> dict[str, str | None]:
     """Columns of times with the unit of their epochs; whole numbers only where the name says so too."""
-    used = {guess.column for guess in taken.values()}
+    used_names = {guess.column for guess in guesses.values()}
     units: dict[str, str | None] = {}
     for column in survey.columns:
-        if column.name in used:
+        if column.name in used_names:
             continue
         if column.is_time:
             units[column.name] = None
@@ -182,11 +182,13 @@ def _time_guess(survey: TableSurvey, name: str, unit: str | None, more: str = ""
 
 
 def _guess_label(
-    survey: TableSurvey, taken: Mapping[str, RoleGuess], predicted: Sequence[str]
+    survey: TableSurvey, role_guesses: Mapping[str, RoleGuess], predicted: Sequence[str]
 ) -> dict[str, RoleGuess]:
     """The truth: by its name, by that of a prediction of it, as the only column left or of few values."""
-    used = {guess.column for guess in taken.values()}
-    left = [each for each in survey.columns if each.name not in used and not each.is_time and each.there]
+    used_names = {guess.column for guess in role_guesses.values()}
+    left = [
+        each for each in survey.columns if each.name not in used_names and not each.is_time and each.there
+    ]
     revision = next(
         (
             each
@@ -223,13 +225,13 @@ def _is_prediction_of(name: str, columns: Sequence[str]) -> bool:
     return any(column.lower() in near for column in columns)
 
 
-def _truth_beside(survey: TableSurvey, taken: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+def _truth_beside(survey: TableSurvey, guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     """A label in the prediction table: only where its name says so clearly."""
-    used = {guess.column for guess in taken.values()}
+    used_names = {guess.column for guess in guesses.values()}
     named = [
         column.name
         for column in survey.columns
-        if column.name not in used
+        if column.name not in used_names
         and not column.is_time
         and (rank_or_last("label", column.name) <= 1)
         and column.there
@@ -244,19 +246,19 @@ def _truth_beside(survey: TableSurvey, taken: Mapping[str, RoleGuess]) -> dict[s
     }
     times = [
         column
-        for column in _time_columns(survey, taken, "reported_at")
+        for column in _time_columns(survey, guesses, "reported_at")
         if rank_or_last("reported_at", column) < 2
     ]
     return label | ({"reported_at": _time_guess(survey, times[0], None)} if times else {})
 
 
 def _guess_task(
-    label: SurveyedColumn | None, predictions: TableSurvey, taken: Mapping[str, RoleGuess]
+    label: SurveyedColumn | None, predictions: TableSurvey, guesses: Mapping[str, RoleGuess]
 ) -> tuple[str, str]:
     if label is None:
-        used = {guess.column for guess in taken.values()}
+        used_names = {guess.column for guess in guesses.values()}
         name = clearest_name(
-            "prediction", [each.name for each in predictions.columns if each.name not in used]
+            "prediction", [each.name for each in predictions.columns if each.name not in used_names]
         )
         column = None if name is None else predictions.find_column(name)
         if column is None or column.distinct == 2:

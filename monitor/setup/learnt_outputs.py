@@ -74,27 +74,29 @@ def _lower_bound(correlation: float, n: int) -> float:
     return math.tanh(math.atanh(within) - normal_quantile(SURELY) * math.sqrt(1.06 / (n - 3)))
 
 
-def with_outputs(roles: GuessedRoles, looked: TableInspection, reading: ReadingOptions) -> GuessedRoles:
+def with_outputs(roles: GuessedRoles, inspection: TableInspection, reading: ReadingOptions) -> GuessedRoles:
     """What was guessed, with what predictions and labels tell together.
 
     Parameters
     ----------
-    looked, reading
+    inspection, reading
         what was seen by the first guess, and how that was read.
     """
-    records, joined = looked.alike or looked.records, looked.joined
+    records, joined = inspection.alike or inspection.records, inspection.joined
     if records is None or roles.task == "regression":
         return roles
-    told = looked.first if surely_apart(looked.first, reading) else joined  # a drift turns the newest round
+    told = (
+        inspection.first if surely_apart(inspection.first, reading) else joined
+    )  # a drift turns the newest round
     ranked, sure = _by_ranks(roles, told, reading)
     if "prediction" in roles.predictions:
         roles = _in_words(ranked, records, told, reading, sure=sure)
     else:
         roles = ranked
     if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
-        found = selective_label_words(records, joined, reading)
-        if found is not None and is_old(looked.delays, looked.oldest, looked.newest):
-            roles = replace(roles, only_for=(found.words, str(found)))
+        selective = selective_label_words(records, joined, reading)
+        if selective is not None and is_old(inspection.delays, inspection.oldest, inspection.newest):
+            roles = replace(roles, only_for=(selective.words, str(selective)))
     return roles
 
 

@@ -135,9 +135,9 @@ def _told_apart(survey: TableSurvey, column: SurveyedColumn, roles: GuessedRoles
     if "score" not in roles.predictions or column.distinct < _PAIR:
         return float(column.distinct >= _PAIR)
     score = parse_numbers(survey.find_column(roles.predictions["score"].column).values)
-    known = ~score.missing
-    said = np.asarray(column.texts.to_pylist(), dtype=object)[known]
-    sides = [score.values[known][said == level] for level in set(said) - {None}]
+    is_known = ~score.missing
+    said = np.asarray(column.texts.to_pylist(), dtype=object)[is_known]
+    sides = [score.values[is_known][said == level] for level in set(said) - {None}]
     ordered = sorted((side for side in sides if len(side)), key=np.median)
     shares = [mann_whitney_less(high, low)[0] for low, high in pairwise(ordered)]
     return min(shares, default=0.0)

@@ -53,11 +53,11 @@ class SurveyedColumn:
     @cached_property
     def levels(self) -> dict[str, int]:
         """Canonical values and how often they occur, the most frequent first."""
-        counted: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for row in pc.value_counts(self.texts.drop_null()).to_pylist():
             name = canonical_name(row["values"])
-            counted[name] = counted.get(name, 0) + int(row["counts"])
-        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+            counts[name] = counts.get(name, 0) + int(row["counts"])
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     @property
     def distinct(self) -> int:
@@ -143,25 +143,25 @@ def survey_table(source: SqlSource, relation: Relation) -> TableSurvey:
         if there is no such table; the message names the nearest one.
     """
     with source.reader.open_session() as session:
-        looked = survey_relation(session, source.reader.engine, relation, "t")
-        read = dict(_readable_columns(looked))
-        rows = count_rows(session, looked.item)
-        key = declared_key(session, looked, relation)
-        columns = _sample_columns(session, looked, read, f"LIMIT {LOOKED_AT}")
+        survey = survey_relation(session, source.reader.engine, relation, "t")
+        read = dict(_readable_columns(survey))
+        rows = count_rows(session, survey.item)
+        key = declared_key(session, survey, relation)
+        columns = _sample_columns(session, survey, read, f"LIMIT {LOOKED_AT}")
         indexed = {
-            name for name, kind in read.items() if has_equality(kind) and _is_indexed(session, looked, name)
+            name for name, kind in read.items() if has_equality(kind) and _is_indexed(session, survey, name)
         }
         times = [column for column in columns if column.is_time and column.name in indexed]
         if times and len(columns[0].texts) == LOOKED_AT:
-            ref = looked.qualified_ref(times[0].name, "time")
+            ref = survey.qualified_ref(times[0].name, "time")
             newest = f"WHERE {ref} IS NOT NULL ORDER BY {ref} DESC LIMIT {LOOKED_AT}"
-            columns = _sample_columns(session, looked, read, newest)
+            columns = _sample_columns(session, survey, read, newest)
     return TableSurvey(
         relation=relation,
         rows=rows,
         looked=len(columns[0].texts) if columns else 0,
         columns=tuple(replace(column, indexed=column.name in indexed) for column in columns),
-        refused=tuple(f"{name} ({looked.types[name]})" for name in looked.types if name not in read),
+        refused=tuple(f"{name} ({survey.types[name]})" for name in survey.types if name not in read),
         key=key if set(key) <= set(read) else (),
     )
 
@@ -236,45 +236,45 @@ def span_of(
     ends = [column]
     if column.indexed:
         with source.reader.open_session() as session:
-            looked = survey_relation(session, source.reader.engine, predictions.relation, "t")
-            ref = looked.qualified_ref(column.name, "time")
-            read = {column.name: looked.types[column.name]}
+            survey = survey_relation(session, source.reader.engine, predictions.relation, "t")
+            ref = survey.qualified_ref(column.name, "time")
+            read = {column.name: survey.types[column.name]}
             for order in ("ASC", "DESC"):
                 last = f"WHERE {ref} IS NOT NULL ORDER BY {ref} {order} LIMIT 1"
-                ends += _sample_columns(session, looked, read, last)
+                ends += _sample_columns(session, survey, read, last)
     parsed = [times for end in ends if (times := end.parse_moments(unit)) is not None]
     moments = np.concatenate([np.zeros(0, np.int64), *(times.us[times.known] for times in parsed)])
     return np.asarray([moments.min(), moments.max()]) if len(moments) else None
 
 
-def _readable_columns(looked: SurveyedRelation) -> Iterator[tuple[str, str]]:
-    for name, kind in looked.types.items():
+def _readable_columns(survey: SurveyedRelation) -> Iterator[tuple[str, str]]:
+    for name, kind in survey.types.items():
         if not name:
             continue  # a configuration cannot name it
         with suppress(SourceError):
-            looked.output_column(WantedKind.VALUE, name, name)
+            survey.output_column(WantedKind.VALUE, name, name)
             yield name, kind
 
 
 def _sample_columns(
-    session: ReadSession, looked: SurveyedRelation, read: dict[str, str], chosen: str
+    session: ReadSession, survey: SurveyedRelation, read: dict[str, str], chosen: str
 ) -> Sequence[SurveyedColumn]:
     """Columns of the chosen rows; of a table with many columns a part of them at a time."""
     every = list(read.items())
     parts = (dict(every[first : first + _AT_ONCE]) for first in range(0, len(every), _AT_ONCE))
-    return [column for part in parts for column in _sample_part(session, looked, part, chosen)]
+    return [column for part in parts for column in _sample_part(session, survey, part, chosen)]
 
 
 def _sample_part(
-    session: ReadSession, looked: SurveyedRelation, read: dict[str, str], chosen: str
+    session: ReadSession, survey: SurveyedRelation, read: dict[str, str], chosen: str
 ) -> Sequence[SurveyedColumn]:
     outputs = [
-        looked.output_column(want, f"{want.value}:{name}", name)
+        survey.output_column(want, f"{want.value}:{name}", name)
         for name, kind in read.items()
         for want in (WantedKind.VALUE, WantedKind.TEXT)
     ]
     rows = session.read_table(
-        Statement(tuple(outputs), f"FROM (SELECT t.* FROM {looked.item} {chosen}) AS t")
+        Statement(tuple(outputs), f"FROM (SELECT t.* FROM {survey.item} {chosen}) AS t")
     )
     return [
         SurveyedColumn(name, kind, rows[f"value:{name}"], rows[f"text:{name}"].cast(pa.string()))
@@ -282,10 +282,10 @@ def _sample_part(
     ]
 
 
-def _is_indexed(session: ReadSession, looked: SurveyedRelation, name: str) -> bool:
-    ref = looked.qualified_ref(name, "column")
-    condition = f"{ref} = (SELECT {ref} FROM {looked.item} LIMIT 1)"
+def _is_indexed(session: ReadSession, survey: SurveyedRelation, name: str) -> bool:
+    ref = survey.qualified_ref(name, "column")
+    condition = f"{ref} = (SELECT {ref} FROM {survey.item} LIMIT 1)"
     try:
-        return looked.engine.has_index(session, looked.item, condition)
+        return survey.engine.has_index(session, survey.item, condition)
     except SourceError:
         return False

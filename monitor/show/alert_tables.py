@@ -85,12 +85,12 @@ class ShownAlert:
         return "; ".join(one.decision_line(moment) for one in self.decisions)
 
 
-def plain_alert(shown: ShownAlert) -> dict[str, object]:
+def plain_alert(shown_alert: ShownAlert) -> dict[str, object]:
     """One alert as plain values; times are ISO-8601 UTC, None for the whole and for what is absent."""
-    alert = shown.alert
+    alert = shown_alert.alert
     series, breach = alert.series, alert.breach
     return {
-        "model": shown.model,
+        "model": shown_alert.model,
         "rule": series.rule,
         "version": series.version or None,
         "segment": series.segment or None,
@@ -111,14 +111,14 @@ def plain_alert(shown: ShownAlert) -> dict[str, object]:
         "as_of": to_iso(alert.judged_at),
         "verdict": alert.verdict.outcome.value,
         "cause": None if breach.behind is None else records_of(breach.behind),
-        "acknowledged": shown.seen_by or None,
-        "decisions": [one.plain_decision() for one in shown.decisions],
+        "acknowledged": shown_alert.seen_by or None,
+        "decisions": [one.plain_decision() for one in shown_alert.decisions],
     }
 
 
 def alerts_as_json(alerts: Iterable[ShownAlert]) -> str:
     """JSON list of alerts."""
-    return json_text([plain_alert(shown) for shown in _order_alerts(alerts)], indent=1)
+    return json_text([plain_alert(shown_alert) for shown_alert in _order_alerts(alerts)], indent=1)
 
 
 def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
@@ -126,8 +126,8 @@ def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
-    for shown in _order_alerts(alerts):
-        plain = plain_alert(shown)
+    for shown_alert in _order_alerts(alerts):
+        plain = plain_alert(shown_alert)
         writer.writerow(csv_row(plain | {"decisions": json_text(plain["decisions"])}, "cause"))
     return out.getvalue()
 
@@ -137,18 +137,20 @@ def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False, widt
     ordered = _order_alerts(alerts)
     if not ordered:
         return "no alert is pending or firing"
-    text = align_columns([_HEAD, *(_alert_line(shown, explain=explain) for shown in ordered)], width)
-    return "\n\n".join([text, *(_explain_alert(shown, width) for shown in ordered if explain)])
+    text = align_columns(
+        [_HEAD, *(_alert_line(shown_alert, explain=explain) for shown_alert in ordered)], width
+    )
+    return "\n\n".join([text, *(_explain_alert(shown_alert, width) for shown_alert in ordered if explain)])
 
 
-def _alert_line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
-    alert, series = shown.alert, shown.alert.series
+def _alert_line(shown_alert: ShownAlert, *, explain: bool) -> tuple[str, ...]:
+    alert, series = shown_alert.alert, shown_alert.alert.series
     over = (
         ""
         if alert.ended is None
         else f"ended {short_moment_text(alert.resolved_at or 0)}, {end_reason_words(alert)}"
     )
-    told = "" if alert.fired_at in (None, alert.since) else f"told {short_moment_text(alert.fired_at)}"
+    sentence = "" if alert.fired_at in (None, alert.since) else f"told {short_moment_text(alert.fired_at)}"
     window = (
         ""
         if series.window in ("", CUMULATIVE)
@@ -157,22 +159,22 @@ def _alert_line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
     says = (
         ""
         if explain
-        else ": ".join(part for part in (window, alert_figures(shown.rule, alert.breach)) if part)
+        else ": ".join(part for part in (window, alert_figures(shown_alert.rule, alert.breach)) if part)
     )
     return (
         alert.severity.value,
         alert.state.value,
-        shown.model,
+        shown_alert.model,
         series.rule,
         place_words(series),
         short_moment_text(alert.since),
         "; ".join(
             part
             for part in (
-                told,
+                sentence,
                 over,
                 "" if explain else still_firing_words(alert),
-                shown.decisions_line(),
+                shown_alert.decisions_line(),
                 says,
             )
             if part
@@ -180,24 +182,25 @@ def _alert_line(shown: ShownAlert, *, explain: bool) -> tuple[str, ...]:
     )
 
 
-def _explain_alert(shown: ShownAlert, width: int | None) -> str:
+def _explain_alert(shown_alert: ShownAlert, width: int | None) -> str:
     """What an alert says, and the segments, cells or features behind it, under a heading."""
-    alert, cause = shown.alert, shown.alert.breach.cause
+    alert, cause = shown_alert.alert, shown_alert.alert.breach.cause
     lines = [
         readable_text(
-            f"{shown.model}, {alerted_series_name(alert.series)}, found {short_moment_text(alert.since)}"
+            f"{shown_alert.model}, {alerted_series_name(alert.series)}, found "
+            f"{short_moment_text(alert.since)}"
         ),
-        f"  {alert_sentence(shown.rule, alert.series, alert.breach)}.",
+        f"  {alert_sentence(shown_alert.rule, alert.series, alert.breach)}.",
     ]
     lines += [f"  It is {kept}." for kept in (still_firing_words(alert),) if kept]
-    lines += [f"  {readable_text(shown.odd_values)}."] if shown.odd_values else []
+    lines += [f"  {readable_text(shown_alert.odd_values)}."] if shown_alert.odd_values else []
     if cause is not None and cause.rows:
         lines += [
             f"  {readable_text(_cause_title(cause))}:",
-            indent_columns(cause_table(shown.rule, cause), width),
+            indent_columns(cause_table(shown_alert.rule, cause), width),
         ]
-    if shown.rule is not None and alert.state is not AlertState.RESOLVED:
-        action = fill_annotations(shown.rule, alert.breach).get("action", "")
+    if shown_alert.rule is not None and alert.state is not AlertState.RESOLVED:
+        action = fill_annotations(shown_alert.rule, alert.breach).get("action", "")
         lines += [f"  What to do: {readable_text(line)}" for line in action.split("\n") if line]
     return "\n".join(lines)
 
@@ -209,11 +212,11 @@ def _cause_title(cause: DetailTable) -> str:
 def _order_alerts(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
     return sorted(
         alerts,
-        key=lambda shown: (
-            _STATES.index(shown.alert.state),
-            _SEVERITIES.index(shown.alert.severity),
-            shown.model,
-            -shown.alert.since,
-            shown.alert.series,
+        key=lambda shown_alert: (
+            _STATES.index(shown_alert.alert.state),
+            _SEVERITIES.index(shown_alert.alert.severity),
+            shown_alert.model,
+            -shown_alert.alert.since,
+            shown_alert.alert.series,
         ),
     )

@@ -127,11 +127,11 @@ def _evidence_line(spent: BudgetStatus, row: MeasurementRow) -> tuple[str, ...]:
     result, smallest = row.measurement, spent.detectable_change(row)
     evidence = "" if result.value is None else number_text(result.value)
     evidence = f"> {_MOST:,.0f}" if (result.value or 0.0) > _MOST else evidence
-    told = "" if smallest.value is None else number_text(smallest.value)
+    sentence = "" if smallest.value is None else number_text(smallest.value)
     return (
         subject_name(row.subject, row.segment),
         evidence,
-        told,
+        sentence,
         str(_learned_days(result)),
         _evidence_note(result, smallest),
     )

@@ -29,7 +29,7 @@ def explain_rows(rows: Sequence[Shown], width: int | None = None) -> str:
     First the segments that contribute most to a fall; of a measure of many subjects the three largest values.
     """
     whole = [(model, as_of, row) for model, as_of, row in rows if row.of_whole]
-    lines = [TableLine(*shown) for shown in order_rows(whole)]
+    lines = [TableLine(*keyed_row) for keyed_row in order_rows(whole)]
     text = []
     for heading, group in groupby(lines, key=lambda line: line.heading):
         texts = list(_window_tables([line.row for line in group], width))

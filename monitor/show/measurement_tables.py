@@ -97,9 +97,9 @@ def lines_of(rows: Iterable[Shown]) -> list[TableLine]:
 def filter_strata(rows: Sequence[Shown], *, segments: bool, versions: bool) -> list[Shown]:
     """Rows of whole models, and those of segments and versions where these are wanted."""
     return [
-        shown
-        for shown in rows
-        if (segments or shown[2].segment is None) and (versions or shown[2].version is None)
+        keyed_row
+        for keyed_row in rows
+        if (segments or keyed_row[2].segment is None) and (versions or keyed_row[2].version is None)
     ]
 
 

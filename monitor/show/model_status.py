@@ -53,19 +53,19 @@ def as_lines(models: Sequence[ModelStanding], width: int, *, whole: bool = False
 def head_lines(models: Sequence[ModelStanding], width: int) -> list[StyledLine]:
     """Of each model its name, who is needed, and the first reason, whole: one line, or some more."""
     width = min(max(width, NARROWEST), WIDEST)
-    sizes = [(len(readable_name(one.model)), len(one.need)) for one in models]
+    sizes = [(len(readable_name(standing.model)), len(standing.need)) for standing in models]
     columns = tuple(map(max, zip(*sizes, strict=True)))
-    return [line for one in rank_models(models) for line in _head_of(one, columns, width)]
+    return [line for standing in rank_models(models) for line in _head_of(standing, columns, width)]
 
 
 def accepted_lines(models: Sequence[ModelStanding]) -> list[str]:
     """What is accepted of each model, in words."""
     return [
-        f"{readable_name(one.model)}: {told}"
-        for one in rank_models(models)
-        for section in one.sections
+        f"{readable_name(standing.model)}: {sentence}"
+        for standing in rank_models(models)
+        for section in standing.sections
         if section.title == "accepted"
-        for told in section.sentences
+        for sentence in section.sentences
     ]
 
 
@@ -74,13 +74,13 @@ def as_plain(models: Sequence[ModelStanding]) -> str:
     return json_text(
         [
             {
-                "model": one.model,
-                "verdict": one.need.value,
-                "because": list(one.because),
-                "as_of": iso_or_none(one.as_of),
-                "sections": {section.title: list(section.sentences) for section in one.sections},
+                "model": standing.model,
+                "verdict": standing.need.value,
+                "because": list(standing.because),
+                "as_of": iso_or_none(standing.as_of),
+                "sections": {section.title: list(section.sentences) for section in standing.sections},
             }
-            for one in rank_models(models)
+            for standing in rank_models(models)
         ],
         indent=1,
     )
@@ -91,28 +91,28 @@ def verdict_of(need: Need) -> str:
     return _WORDS.get(need, need.value)
 
 
-def _head_of(one: ModelStanding, columns: tuple[int, ...], width: int) -> list[StyledLine]:
+def _head_of(standing: ModelStanding, columns: tuple[int, ...], width: int) -> list[StyledLine]:
     names, needs = columns
-    more = len(one.because) - 1
+    more = len(standing.because) - 1
     start, end = (
-        f"{readable_name(one.model):{names}}  {one.need:{needs}}  ",
+        f"{readable_name(standing.model):{names}}  {standing.need:{needs}}  ",
         f" (+{more} more)" if more > 0 else "",
     )
     others = " " * (len(start) if len(start) <= width // 2 else 4)
-    lines = wrap_text(one.because[0] + end, width, start, others)
+    lines = wrap_text(standing.because[0] + end, width, start, others)
     if len(lines) > _REASONS:
         lines = [*lines[: _REASONS - 1], _cut_text(lines[_REASONS - 1], width, f" …{end}")]
-    return [StyledLine(line, _COLOURS[one.need]) for line in lines]
+    return [StyledLine(line, _COLOURS[standing.need]) for line in lines]
 
 
-def _model_screen(one: ModelStanding, width: int, *, whole: bool) -> Iterator[StyledLine]:
+def _model_screen(standing: ModelStanding, width: int, *, whole: bool) -> Iterator[StyledLine]:
     """Head, and a paragraph a section: cut so that all of it is on one screen, unless all is asked for."""
-    yield StyledLine(f"{readable_name(one.model)}: {verdict_of(one.need)}", _COLOURS[one.need])
-    all_of = [line for reason in one.because for line in wrap_text(reason, width, "  ", "    ")]
-    head = all_of if whole else _reason_lines(one.because, width)
+    yield StyledLine(f"{readable_name(standing.model)}: {verdict_of(standing.need)}", _COLOURS[standing.need])
+    all_of = [line for reason in standing.because for line in wrap_text(reason, width, "  ", "    ")]
+    head = all_of if whole else _reason_lines(standing.because, width)
     yield from map(StyledLine, head)
     most = sys.maxsize if whole else MOST_LINES - 1 - len(head)
-    sections, fits = _fit_sections(one.sections, width, most)
+    sections, fits = _fit_sections(standing.sections, width, most)
     yield from (StyledLine(line) for section in sections for line in _section_lines(section, width))
     if not fits:
         yield StyledLine(_MORE)
@@ -120,17 +120,17 @@ def _model_screen(one: ModelStanding, width: int, *, whole: bool) -> Iterator[St
 
 def _reason_lines(because: Sequence[str], width: int) -> list[str]:
     """The first reasons, each whole, as far as there is room, and how many more there are."""
-    told: list[str] = []
+    sentences: list[str] = []
     for at, reason in enumerate(because):
         lines = wrap_text(reason, width, "  ", "    ")
         left = len(because) - at
-        if len(told) + len(lines) + (left > 1) <= _OF_ONE:
-            told += lines
+        if len(sentences) + len(lines) + (left > 1) <= _OF_ONE:
+            sentences += lines
             continue
-        if not told:  # one that fills the room by itself
-            told, left = [*lines[: _OF_ONE - 2], _cut_text(lines[_OF_ONE - 2], width, " …")], left - 1
-        return [*told, *([f"  … {left} more: --all"] if left else [])]
-    return told
+        if not sentences:  # one that fills the room by itself
+            sentences, left = [*lines[: _OF_ONE - 2], _cut_text(lines[_OF_ONE - 2], width, " …")], left - 1
+        return [*sentences, *([f"  … {left} more: --all"] if left else [])]
+    return sentences
 
 
 def _fit_sections(
@@ -176,10 +176,10 @@ def _shorten_section(section: SentenceSection, width: int) -> SentenceSection:
 def _fit_clauses(text: str, width: int, most: int) -> str:
     """As many clauses of a text as there is room for in so many lines; words, where it has no such end."""
     room = " ".join(wrap_text(text, width)[:most])
-    told = _OPEN.sub("", room)
-    ends = [found.start() for found in _CLAUSE.finditer(told)]
+    sentence = _OPEN.sub("", room)
+    ends = [found.start() for found in _CLAUSE.finditer(sentence)]
     if ends and ends[-1] > len(room) // 3:
-        return f"{told[: ends[-1]]} …"
+        return f"{sentence[: ends[-1]]} …"
     return f"{room[: most * width - 2].rsplit(' ', 1)[0].rstrip()} …"
 
 

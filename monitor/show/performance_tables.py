@@ -36,7 +36,10 @@ def tables_behind(name: str, rows: Sequence[Shown], *, width: int | None = None)
     rows
         of the measure that it stands behind.
     """
-    whole = [TableLine(*shown) for shown in order_rows([shown for shown in rows if shown[2].of_whole])]
+    whole = [
+        TableLine(*keyed_row)
+        for keyed_row in order_rows([keyed_row for keyed_row in rows if keyed_row[2].of_whole])
+    ]
     text = []
     for heading, group in groupby(whole, key=lambda line: line.heading):
         of_window = [line.row for line in group]
@@ -78,14 +81,14 @@ def _confusion_table(rows: Sequence[MeasurementRow], width: int | None) -> Itera
     counts: dict[tuple[str, str], float] = {}
     for row in rows:
         if row.measurement.value is not None and not row.against:
-            actual, _, said = row.subject.removeprefix("actual:").partition(",predicted:")
-            counts[actual, said] = row.measurement.value
+            actual, _, text = row.subject.removeprefix("actual:").partition(",predicted:")
+            counts[actual, text] = row.measurement.value
     if not counts:
         return
     places = [(pair[at], at) for at in (0, 1) for pair in counts]
     names = list(dict.fromkeys(name for name, _ in places))
     table = [["actual", *(f"predicted {name}" for name in names), "all"]]
     for name in names:
-        records = [counts.get((name, said), 0.0) for said in names]
+        records = [counts.get((name, text), 0.0) for text in names]
         table.append([name, *(f"{count:,.0f}" for count in records), f"{sum(records):,.0f}"])
     yield f"{indent_columns(table, width)}\n"

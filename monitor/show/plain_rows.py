@@ -105,7 +105,7 @@ def newest_of(rows: Iterable[Shown], most: int | None) -> tuple[list[Shown], int
         of = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
         by_place.setdefault((*of, row.measure, row.subject), []).append((model, as_of, row))
     newest = sorted(by_place.values(), key=lambda same: (-same[0][1], -same[0][2].window_end))
-    return [shown for same in newest[:most] for shown in same], len(newest)
+    return [keyed_row for same in newest[:most] for keyed_row in same], len(newest)
 
 
 def as_json(rows: Iterable[Shown], further: FurtherColumns = NOTHING) -> str:
@@ -131,8 +131,8 @@ def csv_row(values: dict[str, object], table: str) -> dict[str, object]:
     return cells if values[table] is None else cells | {table: json_text(values[table])}
 
 
-def _row_order(shown: Shown) -> tuple[object, ...]:
-    model, as_of, row = shown
+def _row_order(keyed_row: Shown) -> tuple[object, ...]:
+    model, as_of, row = keyed_row
     length = _window_length(row.window)
     end = row.window_end if row.window else 0  # figures of the log have moments of their own, and no window
     window = (length, row.window, end, as_of, row.truth, row.version or "", row.segment or "")

@@ -27,17 +27,17 @@ def unavailable_error(
     message = driver_reason(error)
     match trouble:
         case DatabaseTrouble.NO_ANSWER:
-            said = f"does not answer: {message}"
+            text = f"does not answer: {message}"
         case DatabaseTrouble.CONFLICT:
-            said = f"ended a query for the sake of others: {message}"
+            text = f"ended a query for the sake of others: {message}"
         case DatabaseTrouble.TIMEOUT:
-            said = (
+            text = (
                 f"ended a query: {message}; the source's statement_timeout is {format_duration(limit)}: "
                 "`monitor check --explain` shows queries and missing indexes; if none is missing, allow more"
             )
         case _:
             assert_never(trouble)
-    return SourceUnavailable(f"{address.shown} {said}", trouble)
+    return SourceUnavailable(f"{address.shown} {text}", trouble)
 
 
 def refused_error(address: DatabaseAddress, error: BaseException) -> SourceError:

@@ -33,23 +33,23 @@ def count_rows(session: ReadSession, item: str, condition: str = "1 = 1", most: 
 
 
 def rows_of_partition(
-    session: ReadSession, looked: SurveyedRelation, relation: Relation, column: str
+    session: ReadSession, survey: SurveyedRelation, relation: Relation, column: str
 ) -> RowCount | None:
     """Rows of the largest partition of a table that is partitioned by a column of times."""
     if relation.table is None:
         return None
-    largest = looked.engine.largest_partition(session, relation.table, column)
-    return None if largest is None else count_rows(session, f"{largest} AS {looked.alias}")
+    largest = survey.engine.largest_partition(session, relation.table, column)
+    return None if largest is None else count_rows(session, f"{largest} AS {survey.alias}")
 
 
-def declared_key(session: ReadSession, looked: SurveyedRelation, relation: Relation) -> tuple[str, ...]:
+def declared_key(session: ReadSession, survey: SurveyedRelation, relation: Relation) -> tuple[str, ...]:
     """Columns of the primary key in its order, as far as the database tells."""
-    return () if relation.table is None else looked.engine.primary_key(session, relation.table)
+    return () if relation.table is None else survey.engine.primary_key(session, relation.table)
 
 
 def missing_time_index(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     relation: Relation,
     column: str,
     time: ComparableTime,
@@ -63,16 +63,16 @@ def missing_time_index(
     leading
         the index begins with the column: of a table that is partitioned by it any index with it will do.
     """
-    if time.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING) or not looked.engine.has_indexes:
+    if time.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING) or not survey.engine.has_indexes:
         return None
-    if looked.engine.has_index(session, looked.item, time.range_condition(0, 1), leading=leading):
+    if survey.engine.has_index(session, survey.item, time.range_condition(0, 1), leading=leading):
         return None
-    return _index_remedy(session, looked, relation, (column,), (time.sql,))
+    return _index_remedy(session, survey, relation, (column,), (time.sql,))
 
 
 def missing_id_index(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     relation: Relation,
     other: SurveyedRelation,
     joined: Relation,
@@ -87,58 +87,58 @@ def missing_id_index(
     pairs = [
         (mine, theirs)
         for (_, mine), (_, theirs) in zip(relation.id_columns, joined.id_columns, strict=False)
-        if mine in looked.types and theirs in other.types
+        if mine in survey.types and theirs in other.types
     ]
-    if not pairs or not looked.engine.has_indexes:
+    if not pairs or not survey.engine.has_indexes:
         return None
     keys = [
-        f"{looked.qualified_ref(mine, 'id')}{_join_cast(looked, mine, other, theirs)}"
+        f"{survey.qualified_ref(mine, 'id')}{_join_cast(survey, mine, other, theirs)}"
         for mine, theirs in pairs
     ]
-    wanted = " AND ".join(f"{key} = (SELECT {key} FROM {looked.item} LIMIT 1)" for key in keys)
-    if looked.engine.has_index(session, looked.item, wanted):
+    wanted = " AND ".join(f"{key} = (SELECT {key} FROM {survey.item} LIMIT 1)" for key in keys)
+    if survey.engine.has_index(session, survey.item, wanted):
         return None
-    return _index_remedy(session, looked, relation, [mine for mine, _ in pairs], keys)
+    return _index_remedy(session, survey, relation, [mine for mine, _ in pairs], keys)
 
 
-def _join_cast(looked: SurveyedRelation, mine: str, other: SurveyedRelation, theirs: str) -> str:
+def _join_cast(survey: SurveyedRelation, mine: str, other: SurveyedRelation, theirs: str) -> str:
     """What the join casts ids of different types to."""
     ours, labels = (Relation(columns=(("id", name),)) for name in (theirs, mine))
-    condition = same_id(ours, labels, other, looked).removeprefix(looked.qualified_ref(mine, "id"))
+    condition = same_id(ours, labels, other, survey).removeprefix(survey.qualified_ref(mine, "id"))
     return condition.partition(f" = {other.qualified_ref(theirs, 'id')}")[0]
 
 
 def _index_remedy(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     relation: Relation,
     columns: Sequence[str],
     expressions: Sequence[str],
 ) -> str:
     if relation.table is None:
         return "make one in the tables behind the query"
-    kind = looked.engine.kind_of_table(session, relation.table)
+    kind = survey.engine.kind_of_table(session, relation.table)
     if kind == "view":
         return "make one in the table behind the view"
     *_, table = relation.table.split(".")
     plain = re.sub(r"\W+", "_", f"{table}_{'_'.join(columns)}")[: _LONGEST_NAME - 4] + "_idx"
-    long = looked.engine.prefixed_columns(session, relation.table)
+    long = survey.engine.prefixed_columns(session, relation.table)
     keys = ", ".join(
-        _index_key(looked, expression) + ("(64)" if name in long else "")
+        _index_key(survey, expression) + ("(64)" if name in long else "")
         for name, expression in zip(columns, expressions, strict=True)
     )
-    how = looked.engine.create_index(kind)
+    how = survey.engine.create_index(kind)
     return (
-        f"run: CREATE {how} {looked.engine.quote_name(plain)} ON "
-        f"{looked.engine.quote_table(relation.table)} ({keys});"
+        f"run: CREATE {how} {survey.engine.quote_name(plain)} ON "
+        f"{survey.engine.quote_table(relation.table)} ({keys});"
     )
 
 
-def _index_key(looked: SurveyedRelation, expression: str) -> str:
+def _index_key(survey: SurveyedRelation, expression: str) -> str:
     """An expression without the alias, in parentheses unless it is a column (and a collation)."""
-    inner = expression.replace(f"{looked.alias}.", "", 1)
+    inner = expression.replace(f"{survey.alias}.", "", 1)
     column, collate, collation = inner.partition(" COLLATE ")
-    types = {looked.engine.quote_name(name): kind for name, kind in looked.types.items()}
+    types = {survey.engine.quote_name(name): kind for name, kind in survey.types.items()}
     if types.get(column.removesuffix("::text")) == "text":  # where the cast does nothing
         column = column.removesuffix("::text")
     return f"{column if column in types else f'({column})'}{collate}{collation}"

@@ -18,10 +18,12 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     """Outputs, features and labels of the predictions of a range; repeats and corrections are settled."""
     table = source.read_records(model, [span])
     if model.reference is not None and model.reference.version is not None:
-        chosen = parse_texts(table["version"]).level_positions((name_of(model.reference.version),), -1) >= 0
+        chosen_mask = (
+            parse_texts(table["version"]).level_positions((name_of(model.reference.version),), -1) >= 0
+        )
     else:
-        chosen = serves_of(table, model.reading)
-    records = _first_of_each(table.filter(pa.array(chosen)), model.reading, span)
+        chosen_mask = serves_of(table, model.reading)
+    records = _first_of_each(table.filter(pa.array(chosen_mask)), model.reading, span)
     if model.labels is None:
         return records
     labels = _winning_labels(source.read_labelled(model, [span]), model.reading)

@@ -139,28 +139,28 @@ def _count_pushed(
     panes: Ints,
     as_of: int,
 ) -> CountedPanes | None:
-    looked = survey_relation(session, source.reader.engine, model.predictions, "p")
-    if why_no_pushdown(model, looked, counting) is not None:
+    survey = survey_relation(session, source.reader.engine, model.predictions, "p")
+    if why_no_pushdown(model, survey, counting) is not None:
         return None
-    rows = make_pushed_rows(session, looked, model, ranges, counting, panes=panes, as_of=as_of)
+    rows = make_pushed_rows(session, survey, model, ranges, counting, panes=panes, as_of=as_of)
     if rows is None:
         return None
     strata: _Strata = [{} for _ in panes]
-    compared = _ComparedCounts(panes)
+    compared_counts = _ComparedCounts(panes)
     alone, repeated = session.read_table(rows.has_repeats_statement()).num_rows == 0, None
     if not alone:
         repeated = _read_repeated(session, rows)
-        compared.repeated = compared.rows_of(repeated["event_time"].cast(pa.int64()))
+        compared_counts.repeated = compared_counts.rows_of(repeated["event_time"].cast(pa.int64()))
         for at, part in enumerate(count_records(repeated, counting, panes=panes, as_of=as_of)):
             _add_counters(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
     roles = ("version", "arm", *(f"segment:{name}" for name, _ in counting.segments))
     for role in (None, *(role for role in roles if role in rows.column_by_role)):
-        _add_counters(strata, _count_dimension(session, rows, role, panes, compared, alone=alone))
+        _add_counters(strata, _count_dimension(session, rows, role, panes, compared_counts, alone=alone))
     if any(sum(stratum.version is not None for stratum in of_pane) > MOST_VERSIONS for of_pane in strata):
         raise _UnusualName  # the rarest versions of a pane are told by all of its rows
     moments = session.read_table(rows.moments_statement())
     if not source.reader.engine.one_snapshot:
-        compared.require_equal_counts(
+        compared_counts.require_equal_counts(
             moments, one_more=alone and session.read_table(rows.has_repeats_statement()).num_rows > 0
         )
     _add_counters(strata, _log_delays(moments, repeated, rows, panes))
@@ -184,7 +184,7 @@ def _count_dimension(
     rows: PushedRows,
     role: str | None,
     panes: Ints,
-    compared: _ComparedCounts,
+    compared_counts: _ComparedCounts,
     *,
     alone: bool,
 ) -> Iterator[tuple[int, Stratum, Counters]]:
@@ -199,15 +199,15 @@ def _count_dimension(
     names = [name for name in rows.counting.outputs if rows.value_sql(name) is not None]
     blocks = [name for name in names if role is None or not name.startswith("feature:")]
     volumes = session.read_table(rows.volumes_statement(role, alone=alone))
-    compared.note_counts(volumes)
+    compared_counts.note_counts(volumes)
     tallies = [_tally_columns(volumes, rows.counting)]
     if blocks:
         cells = session.read_table(rows.cells_statement(role, blocks, alone=alone))
-        compared.note_counts(cells, times=len(blocks))
+        compared_counts.note_counts(cells, times=len(blocks))
         tallies.append(_place_cells(cells, blocks, rows.counting))
     if role is None and any(rows.value_sql(name) is not None for name in rows.counting.summed):
         sums = session.read_table(rows.sums_statement(alone=alone))
-        compared.note_counts(sums)
+        compared_counts.note_counts(sums)
         tallies.append(_sum_columns(sums, rows.counting))
     for table, position, counts in tallies:
         strata, code = _strata_of(table, role, rows.counting, panes)
@@ -255,9 +255,9 @@ def _strata_of(
 ) -> tuple[list[Stratum], Ints]:
     """Strata of a dimension, and the position of each row's among them; -1: it has none."""
     kind, _, name = (role or "").partition(":")
-    named = None
+    categories = None
     if role is not None:
-        named = _require_usual(
+        categories = _require_usual(
             parse_texts(table[role], version_name) if kind == "version" else parse_categories(table[role])
         )
     pane = np.searchsorted(panes, np.asarray(table["pane"]))
@@ -276,9 +276,9 @@ def _strata_of(
         member=none,
         group=none,
         adjusted=no,
-        version=named if kind == "version" else None,
-        arm=named if kind == "arm" else None,
-        segments={name: named} if kind == "segment" and named is not None else {},
+        version=categories if kind == "version" else None,
+        arm=categories if kind == "arm" else None,
+        segments={name: categories} if kind == "segment" and categories is not None else {},
         serves=serves_of(table, counting.reading),
     )
     dimensions = list(rows.strata_positions(counting))

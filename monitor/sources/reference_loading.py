@@ -36,15 +36,17 @@ def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa
     SourceError
         if the reference, or a column that the model needs, is not there.
     """
-    given = model.reference
-    if given is None:
+    reference_spec = model.reference
+    if reference_spec is None:
         raise SourceError("no reference is configured")
-    if given.file is not None:
+    if reference_spec.file is not None:
         table = source.list_columns(model) if model.find_features else {}
-        return from_columns(model, table, reference_file(base_dir / given.file), f'file "{given.file}"')
-    if given.relation is not None:
-        return _from_relation(model, source, given.relation)
-    return _from_log(model, source, (given.start, given.end))
+        return from_columns(
+            model, table, reference_file(base_dir / reference_spec.file), f'file "{reference_spec.file}"'
+        )
+    if reference_spec.relation is not None:
+        return _from_relation(model, source, reference_spec.relation)
+    return _from_log(model, source, (reference_spec.start, reference_spec.end))
 
 
 def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, WantedKind, bool]]:
@@ -54,15 +56,15 @@ def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, WantedKind, bool]]:
         columns["label"] = label
     if model.reference is not None and model.reference.relation is not None:
         columns |= dict(model.reference.relation.columns)
-    wanted = {
+    wanted_kinds = {
         "score": WantedKind.NUMBER,
         "prediction": wanted_outcome(reading),
         "label": wanted_outcome(reading),
     }
-    wanted |= {f"probability:{name}": WantedKind.NUMBER for name in reading.probabilities}
+    wanted_kinds |= {f"probability:{name}": WantedKind.NUMBER for name in reading.probabilities}
     by_role = {
         role: (column, want, role != "label")
-        for role, want in wanted.items()
+        for role, want in wanted_kinds.items()
         if (column := columns.get(role))
     }
     for names, want in ((reading.numeric, WantedKind.NUMBER), (reading.categorical, WantedKind.TEXT)):
@@ -139,34 +141,34 @@ def _from_relation(model: ModelSpec, source: Source, relation: Relation) -> tupl
 def _read_relation(
     session: ReadSession, source: SqlSource, model: ModelSpec, relation: Relation, table: Mapping[str, str]
 ) -> tuple[pa.Table, ReadingOptions]:
-    looked = survey_relation(session, source.reader.engine, relation, "f")
+    survey = survey_relation(session, source.reader.engine, relation, "f")
 
     def output(role: str, want: WantedKind, column: str) -> OutputColumn:
-        ref = looked.qualified_ref(column, role.partition(":")[0])
-        return looked.engine.output_column(want, role, ref, looked.types[column])
+        ref = survey.qualified_ref(column, role.partition(":")[0])
+        return survey.engine.output_column(want, role, ref, survey.types[column])
 
     roles = [
         output(role, want, column)
         for role, (column, want, must) in wanted_columns(model).items()
-        if must or column in looked.types
+        if must or column in survey.types
     ]
     if not model.find_features:
-        return session.read_table(Statement(tuple(roles), f"FROM {looked.item}")), model.reading
+        return session.read_table(Statement(tuple(roles), f"FROM {survey.item}")), model.reading
     possible = default_features.possible_features(model, table)
     names = [
-        name for name in looked.types if name in possible and default_features.may_be(looked.types[name])
+        name for name in survey.types if name in possible and default_features.may_be(survey.types[name])
     ]
     values = {name: replace(output(name, WantedKind.VALUE, name), name=f"value:{name}") for name in names}
     texts = {
         name: text
         for name, value in values.items()
         if value.kind is not ColumnKind.NUMBER
-        or "bool" in looked.types[name]  # whatever is a number is numeric
+        or "bool" in survey.types[name]  # whatever is a number is numeric
         if (text := output(f"feature:{name}", WantedKind.TEXT, name)).kind is not value.kind
         or text.sql != value.sql
     }
-    rows = session.read_table(Statement((*roles, *values.values(), *texts.values()), f"FROM {looked.item}"))
-    candidates = [FeatureCandidate(name, rows[f"value:{name}"], looked.types[name]) for name in names]
+    rows = session.read_table(Statement((*roles, *values.values(), *texts.values()), f"FROM {survey.item}"))
+    candidates = [FeatureCandidate(name, rows[f"value:{name}"], survey.types[name]) for name in names]
     numeric, categorical = default_features.find_features(model, candidates, table)
     chosen = {name: f"value:{name}" for name in (*numeric, *categorical)}
     chosen |= {name: f"feature:{name}" for name in categorical if name in texts}

@@ -188,9 +188,9 @@ class SqlSource:
         self, model: ModelSpec, *, since: int | None, as_of: int, recent: Range, ever: Range
     ) -> MisdatedRows:
         """Visible rows whose event time lies outside of what is read: see the `Source` of the pipeline."""
-        engine, asked = self.reader.engine, MisdatedRange(since, as_of, recent, ever)
+        engine, misdated_range = self.reader.engine, MisdatedRange(since, as_of, recent, ever)
         return self._retries.run_read(
-            lambda session: change_statements.count_misdated(session, engine, model, asked)
+            lambda session: change_statements.count_misdated(session, engine, model, misdated_range)
         )
 
     def count_repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
@@ -222,7 +222,9 @@ class SqlSource:
         """Close the connections that are kept."""
         self.reader.close()
 
-    def _read_changed(self, read_changed: ReadChanged, model: ModelSpec, wanted: WantedChanges) -> Batches:
+    def _read_changed(
+        self, read_changed: ReadChanged, model: ModelSpec, wanted_changes: WantedChanges
+    ) -> Batches:
         """Changes in slices of time: the first an hour, the next as wide as would hold 200,000 rows.
 
         Changes of a cycle or two are one slice, and so is what was as few when it was read last. Where an
@@ -231,24 +233,28 @@ class SqlSource:
         as one stream, which cannot be tried again once a part of it has been handed on, and takes as long as
         its rows take to be added up.
         """
-        span, engine = wanted.bounds, self.reader.engine
+        span, engine = wanted_changes.bounds, self.reader.engine
         key = (model.name, read_changed.__name__)
         labels = read_changed is change_statements.read_changed_labels
         most = self.slice_rows or retries.ROWS
-        recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
+        recent = wanted_changes.since is not None and wanted_changes.as_of - wanted_changes.since <= 2 * max(
+            model.every, DAY
+        )
         by_seen = (
-            wanted.since is not None
+            wanted_changes.since is not None
             and not recent
             and self._retries.run_read(
-                lambda session: change_statements.finds_seen(session, engine, model, wanted, labels=labels)
+                lambda session: change_statements.finds_seen(
+                    session, engine, model, wanted_changes, labels=labels
+                )
             )
         )
         if by_seen:
-            span = (wanted.since or 0, wanted.as_of + 1)
+            span = (wanted_changes.since or 0, wanted_changes.as_of + 1)
         width = span[1] - span[0] if recent else self._width.get(key, HOUR * most // retries.ROWS)
 
         def read(session: ReadSession, piece: Range, limit: int | None) -> Batches:
-            part = replace(wanted, seen=piece) if by_seen else wanted.narrow_to_piece(piece)
+            part = replace(wanted_changes, seen=piece) if by_seen else wanted_changes.narrow_to_piece(piece)
             return read_changed(session, engine, model, replace(part, limit=limit))
 
         def finds_slices(session: ReadSession) -> bool:
@@ -263,5 +269,5 @@ class SqlSource:
         for _, table in whole.read_slices(read, span, width=width, most=most):
             rows += table.num_rows
             yield table
-        if wanted.since is None:
+        if wanted_changes.since is None:
             self._width[key] = most * max(span[1] - span[0], 1) // max(rows, 1)

@@ -58,15 +58,15 @@ def choose_reference(spec: ModelSpec, base: Path, kept: Sequence[str], grids: st
     )
 
 
-def made_of(given: ReferenceSpec, key: str = "") -> str:
+def made_of(reference_spec: ReferenceSpec, key: str = "") -> str:
     """What a reference was made of, in words.
 
     >>> made_of(ReferenceSpec(file="reference.parquet"), "5f0c-8d1e")
     'file "reference.parquet", content 8d1e'
     """
-    match given:
+    match reference_spec:
         case ReferenceSpec(version=str(version)):
-            return f"of version {version}: {made_of(replace(given, version=None), key)}"
+            return f"of version {version}: {made_of(replace(reference_spec, version=None), key)}"
         case ReferenceSpec(file=str(file)):
             content = key.partition("-")[2]
             return f'file "{file}", content {content}' if content else f'file "{file}"'
@@ -81,48 +81,56 @@ def made_of(given: ReferenceSpec, key: str = "") -> str:
 
 def not_over(spec: ModelSpec, at: int) -> str:
     """Why a time range of the log is no reference at a moment: it is not over; or empty."""
-    given = spec.reference
-    if given is None or given.end is None or given.end <= at + spec.reading.tolerance:
+    reference_spec = spec.reference
+    if (
+        reference_spec is None
+        or reference_spec.end is None
+        or reference_spec.end <= at + spec.reading.tolerance
+    ):
         return ""
     return (
-        f"the reference ({made_of(given)}) is not over: {_fallback_words(given)} before {to_iso(given.end)}"
+        f"the reference ({made_of(reference_spec)}) is not over: "
+        f"{_fallback_words(reference_spec)} before {to_iso(reference_spec.end)}"
     )
 
 
-def without_rows(given: ReferenceSpec) -> str:
+def without_rows(reference_spec: ReferenceSpec) -> str:
     """What is said of a reference that has no rows yet."""
-    return f"the reference ({made_of(given)}) has no rows: {_fallback_words(given)} until a cycle finds some"
+    return (
+        f"the reference ({made_of(reference_spec)}) has no rows: "
+        f"{_fallback_words(reference_spec)} until a cycle finds some"
+    )
 
 
-def _fallback_words(given: ReferenceSpec) -> str:
-    own = given.version is not None
+def _fallback_words(reference_spec: ReferenceSpec) -> str:
+    own = reference_spec.version is not None
     return "the version is compared with the default one" if own else "nothing is compared with it"
 
 
 def of_versions(spec: ModelSpec) -> Iterator[tuple[str, ModelSpec]]:
     """Versions that have a reference, each with the model as if it were the only one."""
-    for version, given in () if spec.reference is None else spec.reference.versions:
-        yield version, replace(spec, reference=given, find_features=False)
+    for version, reference_spec in () if spec.reference is None else spec.reference.versions:
+        yield version, replace(spec, reference=reference_spec, find_features=False)
 
 
 def reference_key(spec: ModelSpec, grids: str = "") -> str:
     """Hash of what a reference is made of: it is frozen as long as this stays the same."""
-    reading, given = spec.reading, spec.reference
+    reading, reference_spec = spec.reading, spec.reference
     further = {
         "segments": reading.segments,
         "serving": reading.serving and reading.serving.values,
         "words": reading.words,
         "only_for": reading.only_for,
-        "version": given and given.version,
+        "version": reference_spec and reference_spec.version,
         "grids": grids,
     }
     return content_hash(
         {name: value for name, value in further.items() if value}
         | {
             "model": spec.name,
-            "file": None if given is None else given.file,
-            "relation": _plain_relation(None if given is None else given.relation),
-            "span": None if given is None else [given.start, given.end],
+            "file": None if reference_spec is None else reference_spec.file,
+            "relation": _plain_relation(None if reference_spec is None else reference_spec.relation),
+            "span": None if reference_spec is None else [reference_spec.start, reference_spec.end],
             "exclude": spec.exclude,
             "predictions": spec.predictions.columns,
             "labels": _plain_relation(spec.labels),

@@ -37,8 +37,8 @@ def append_entries(connection: Connection, run: str, model: str, entered: Sequen
 
 def read_entries(connection: Connection, run: str, model: str) -> list[LedgerEntry]:
     """Entries of a model, by comparison, key and start."""
-    chosen = select(entries).where(entries.c.run == run, entries.c.model == model)
-    rows = connection.execute(chosen.order_by(entries.c.comparison, entries.c.key, entries.c.start))
+    statement = select(entries).where(entries.c.run == run, entries.c.model == model)
+    rows = connection.execute(statement.order_by(entries.c.comparison, entries.c.key, entries.c.start))
     with named_damage(f'table entries, comparisons of "{model}"'):
         return [_entry_of_row(row) for row in rows.mappings()]
 
@@ -82,9 +82,9 @@ def read_days(
     """The newest days up to a moment, and due by one, judged under a key, oldest first."""
     of = (days.c.run == run, days.c.model == model, days.c.part == part.value, days.c.key == key)
     then = (days.c.until <= until, days.c.due <= due)
-    chosen = select(days).where(*of, *then).order_by(days.c.start.desc()).limit(newest)
+    statement = select(days).where(*of, *then).order_by(days.c.start.desc()).limit(newest)
     with named_damage(f'table days of "{model}"'):
-        return [_day_of_row(row) for row in connection.execute(chosen).mappings()][::-1]
+        return [_day_of_row(row) for row in connection.execute(statement).mappings()][::-1]
 
 
 def _day_of_row(row: RowMapping) -> KeptDay:

@@ -114,8 +114,8 @@ def _look_at_file(connection: Connection, name: str, limit: float) -> Integrity:
 
 def _look_at_server(connection: Connection, name: str, limit: float) -> Integrity:
     failed = connection.execute(_FAILED_CHECKSUMS).scalar()
-    told = f"the server has met wrong checksums of pages of this database, {failed} in all; {REMEDY}"
-    warnings = (f"store {name}: {told}",) if failed else ()
+    sentence = f"the server has met wrong checksums of pages of this database, {failed} in all; {REMEDY}"
+    warnings = (f"store {name}: {sentence}",) if failed else ()
     schema = connection.execute(_VERIFY_HEAP).scalar()
     if schema is None:
         return Integrity(warnings, (f"store {name}: {_NO_AMCHECK}",))

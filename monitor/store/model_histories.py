@@ -30,8 +30,8 @@ _HISTORY = [table for table in METADATA.sorted_tables if "model" in table.c and 
 
 def list_runs(connection: Connection, model: str) -> list[str]:
     """Runs in which a model has a history."""
-    chosen = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
-    return list(connection.execute(chosen).scalars())
+    statement = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
+    return list(connection.execute(statement).scalars())
 
 
 def rename_history(connection: Connection, old: str, new: str, keys: Mapping[str, str]) -> None:

@@ -57,8 +57,8 @@ def _split_blob(blob: bytes, layout: CounterLayout) -> tuple[Counters, Strata]:
 
 def list_reference_keys(connection: Connection, model: str) -> list[str]:
     """Keys of a model's references, oldest first."""
-    chosen = select(references.c.key).where(references.c.model == model)
-    return list(connection.execute(chosen.order_by(references.c.created, references.c.key)).scalars())
+    statement = select(references.c.key).where(references.c.model == model)
+    return list(connection.execute(statement.order_by(references.c.created, references.c.key)).scalars())
 
 
 def describe_reference(connection: Connection, key: str) -> KeptReference | None:

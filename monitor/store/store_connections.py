@@ -374,15 +374,15 @@ def refuse_lost(file: Path, name: str) -> None:
         which says what to do.
     """
     beside = [Path(f"{os.path.realpath(file)}{end}") for end in _BESIDE]
-    found = [one for one in beside if _file_identity(one) is not None]
-    found += sorted(file.parent.glob(f"{glob.escape(file.name)}.*{LOCK}"))
+    paths = [one for one in beside if _file_identity(one) is not None]
+    paths += sorted(file.parent.glob(f"{glob.escape(file.name)}.*{LOCK}"))
     if (
-        not found or _file_identity(file) is not None
+        not paths or _file_identity(file) is not None
     ):  # in this order: one that is made just now is there before its log
         return
-    left = ", ".join(one.name for one in found)
+    left = ", ".join(one.name for one in paths)
     raise StoreError(
-        f"store {name}: {file.name} is not there, but {left} {'is' if len(found) == 1 else 'are'}: "
+        f"store {name}: {file.name} is not there, but {left} {'is' if len(paths) == 1 else 'are'}: "
         "it was deleted or moved away. Put it back: a daemon that has it open then goes on by itself. "
         "To restore a backup, or to begin without its history, first stop what has it open; "
         f"then remove {left}"

@@ -197,10 +197,12 @@ def _other_version(engine: Engine, version: str | None) -> StoreError:
     _require_known(engine.url, version)
     with read_transaction(engine) as connection:
         names = inspect(connection).get_table_names()
-    told = f"version {_newest_revision()} needed: got {version or 'none'}; run `monitor migrate`"
+    sentence = f"version {_newest_revision()} needed: got {version or 'none'}; run `monitor migrate`"
     if names and not METADATA.tables.keys() & set(names):
-        told = "this is no store of monitor: it has tables, and none of ours; is it the log? Name the store"
-    return StoreError(f"store {shown_store_url(engine.url)}: {told}")
+        sentence = (
+            "this is no store of monitor: it has tables, and none of ours; is it the log? Name the store"
+        )
+    return StoreError(f"store {shown_store_url(engine.url)}: {sentence}")
 
 
 def _require_known(url: URL, version: str | None) -> None:

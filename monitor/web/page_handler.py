@@ -30,17 +30,17 @@ def pages_at(pages: PageSource, hosts: frozenset[str] | None) -> Callable[[Reque
         if hosts is not None and _host_name(request.headers.get("host", "")) not in hosts:
             return PlainTextResponse("pages are not shown under this host: see http.url\n", status_code=421)
         question = _PageQuestion.from_request(request)
-        made = making.get(question)
-        if made is None and len(making) >= _AT_ONCE + _WAITING:
+        answer = making.get(question)
+        if answer is None and len(making) >= _AT_ONCE + _WAITING:
             again = {"Retry-After": "1"}
             return PlainTextResponse("too many pages are asked for at once\n", status_code=503, headers=again)
-        if made is None:
-            made = asyncio.get_running_loop().run_in_executor(pool, _compressed_answer, pages, question)
-            making[question] = made
-            made.add_done_callback(lambda _: making.pop(question))
-        found = await asyncio.shield(made)  # others may wait for it too
-        headers = dict(found.headers) | {"Content-Type": found.content_type}
-        return Response(found.body, found.status, headers=headers)
+        if answer is None:
+            answer = asyncio.get_running_loop().run_in_executor(pool, _compressed_answer, pages, question)
+            making[question] = answer
+            answer.add_done_callback(lambda _: making.pop(question))
+        page_answer = await asyncio.shield(answer)  # others may wait for it too
+        headers = dict(page_answer.headers) | {"Content-Type": page_answer.content_type}
+        return Response(page_answer.body, page_answer.status, headers=headers)
 
     return show
 
@@ -68,11 +68,11 @@ class _PageQuestion:
 
 def _compressed_answer(pages: PageSource, question: _PageQuestion) -> PageAnswer:
     """The answer, packed for those who take it."""
-    found = pages.answer_page(question.path, question.query, question.known)
-    if len(found.body) < _SMALL or not question.packed:
-        return found
+    answer = pages.answer_page(question.path, question.query, question.known)
+    if len(answer.body) < _SMALL or not question.packed:
+        return answer
     packed = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-    return replace(found, body=gzip.compress(found.body, 6, mtime=0), headers=dict(found.headers) | packed)
+    return replace(answer, body=gzip.compress(answer.body, 6, mtime=0), headers=dict(answer.headers) | packed)
 
 
 def _host_name(header: str) -> str:

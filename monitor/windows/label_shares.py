@@ -95,7 +95,7 @@ class ReportedSteps:
     known: Bools  # steps whose labels are as good as all in
 
 
-def look_back_covariance(looked: ReportedSteps, lags: range, least: float) -> Floats:
+def look_back_covariance(reported_steps: ReportedSteps, lags: range, least: float) -> Floats:
     """Covariance of the relative errors of the classes' totals, shape (classes, classes), by looking back.
 
     At each earlier moment the total of the steps that lay `lags` behind it is told from the labels that were
@@ -110,19 +110,25 @@ def look_back_covariance(looked: ReportedSteps, lags: range, least: float) -> Fl
     least
         steps of which a class has a smaller share are left out.
     """
-    classes, steps, _ = looked.count.shape
-    told = [lag for lag in lags if lag < len(looked.share) and _is_informative_step(looked.share[lag], least)]
+    classes, steps, _ = reported_steps.count.shape
+    told = [
+        lag
+        for lag in lags
+        if lag < len(reported_steps.share) and _is_informative_step(reported_steps.share[lag], least)
+    ]
     none = np.zeros((classes, classes))
     if not told:
         return none
     behind = np.asarray(told)
     moments = np.arange(behind.max(), steps + behind.min())
     at = moments[:, None] - behind[None, :]
-    usable = ((at >= 0) & (at < steps)).all(axis=1) & looked.known[np.clip(at, 0, steps - 1)].all(axis=1)
+    usable = ((at >= 0) & (at < steps)).all(axis=1) & reported_steps.known[np.clip(at, 0, steps - 1)].all(
+        axis=1
+    )
     at = at[usable]
-    total = looked.count.sum(axis=2)[:, at]
-    reported = looked.count.cumsum(axis=2)[:, at, behind]
-    share = looked.share[behind].T[:, None, :]
+    total = reported_steps.count.sum(axis=2)[:, at]
+    reported = reported_steps.count.cumsum(axis=2)[:, at, behind]
+    share = reported_steps.share[behind].T[:, None, :]
     came = total.sum(axis=2)
     kept = (came > 0).all(axis=0)
     if np.count_nonzero(kept) < FEWEST:

@@ -54,12 +54,12 @@ def next_settling(
     return expected if expected.at > as_of else _overdue_forecast(window, as_of, panes, ages, rule, usual)
 
 
-def by_age(end: int, ages: SettlingAges, rule: SettlingRule, heard: int) -> SettlingForecast:
+def by_age(end: int, ages: SettlingAges, rule: SettlingRule, last_heard: int) -> SettlingForecast:
     """When a window that ends at `end` is old enough, by the delays alone.
 
     Parameters
     ----------
-    heard
+    last_heard
         for how long the feed was heard: see `heard_for`.
     """
     if rule.after is not None:
@@ -75,12 +75,12 @@ def by_age(end: int, ages: SettlingAges, rule: SettlingRule, heard: int) -> Sett
     labels = "each class's labels" if len(ages.curves) > 1 else "the labels"
     share = f"{100 * rule.share:.0f} % of {labels} come within {in_words(ages.settled)}"
     enough = heard_enough(ages, rule)
-    if heard >= enough:
+    if last_heard >= enough:
         return SettlingForecast(end + ages.settled, share)
     return SettlingForecast(
-        max(end + ages.settled, rule.heard - heard + enough),
+        max(end + ages.settled, rule.heard - last_heard + enough),
         f"so far {share}, and the feed must be heard for {in_words(enough)} to show later ones; "
-        f"it was heard for {in_words(heard)}",
+        f"it was heard for {in_words(last_heard)}",
     )
 
 

@@ -50,11 +50,11 @@ def choose_panes(
     """Panes to count now, ascending: the longest waiting ones, within the budget of rows."""
     due = [candidate for candidate in candidates if is_due(candidate, as_of, budget)]
     due.sort(key=lambda candidate: (candidate.since, candidate.start))
-    chosen: list[RecountCandidate] = []
+    chosen_candidates: list[RecountCandidate] = []
     rows = 0
     for candidate in due:
         rows += candidate.rows
-        if chosen and rows > budget.rows:
+        if chosen_candidates and rows > budget.rows:
             break
-        chosen.append(candidate)
-    return sorted(chosen, key=lambda candidate: candidate.start)
+        chosen_candidates.append(candidate)
+    return sorted(chosen_candidates, key=lambda candidate: candidate.start)

@@ -94,16 +94,16 @@ class LabelledPanes:
         """These panes, and others of which no count stands: no window that holds one is settled."""
         if len(starts) == 0:
             return self
-        kept = ~np.isin(self.start, starts)
+        keep_mask = ~np.isin(self.start, starts)
         none = np.zeros(len(starts), dtype=np.int64)
-        start = np.concatenate([self.start[kept], starts])
+        start = np.concatenate([self.start[keep_mask], starts])
         order = np.argsort(start)
         return LabelledPanes(
             start=start[order],
-            counted_as_of=np.concatenate([self.counted_as_of[kept], starts])[order],
-            whole_as_of=np.concatenate([self.whole_as_of[kept], starts - 1])[order],
-            records=np.concatenate([self.records[kept], none])[order],
-            labelled=np.concatenate([self.labelled[kept], none])[order],
+            counted_as_of=np.concatenate([self.counted_as_of[keep_mask], starts])[order],
+            whole_as_of=np.concatenate([self.whole_as_of[keep_mask], starts - 1])[order],
+            records=np.concatenate([self.records[keep_mask], none])[order],
+            labelled=np.concatenate([self.labelled[keep_mask], none])[order],
         )
 
 

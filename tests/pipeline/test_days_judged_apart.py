@@ -220,7 +220,7 @@ def test_days_of_the_other_part_do_not_interrupt_how_long_a_breach_lasts(subject
             {},
             settled={},
             rows=[],
-            kept=[],
+            kept_rows=[],
             days=[(day * DAY, rows) for rows in parts],
             as_of=day * DAY,
         )

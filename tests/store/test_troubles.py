@@ -12,10 +12,10 @@ def test_what_goes_on_began_when_it_began_and_what_is_of_another_kind_begins_ane
     troubles = SqlTroubles(store.engine, store.run)
     other = SqlTroubles(store.engine, "trial")
 
-    troubles.note_trouble("late", START, failed=True, told="no answer")
-    troubles.note_trouble("late", START + HOUR, failed=True, told="no table")
-    other.note_trouble("late", START, failed=True, told="of another run")
-    troubles.note_trouble("early", START, failed=False, told="columns")
+    troubles.note_trouble("late", START, failed=True, sentence="no answer")
+    troubles.note_trouble("late", START + HOUR, failed=True, sentence="no table")
+    other.note_trouble("late", START, failed=True, sentence="of another run")
+    troubles.note_trouble("early", START, failed=False, sentence="columns")
 
     failing = CycleTrouble(as_of=START + HOUR, since=START, failed=2, told="no table")
     assert troubles.by_model() == {
@@ -23,8 +23,8 @@ def test_what_goes_on_began_when_it_began_and_what_is_of_another_kind_begins_ane
         "early": CycleTrouble(as_of=START, since=START, failed=0, told="columns"),
     }
 
-    troubles.note_trouble("late", START + 2 * HOUR, failed=False, told="columns")
-    troubles.note_trouble("late", START + 3 * HOUR, failed=False, told="other columns")
+    troubles.note_trouble("late", START + 2 * HOUR, failed=False, sentence="columns")
+    troubles.note_trouble("late", START + 3 * HOUR, failed=False, sentence="other columns")
     troubles.clear_trouble("early")
 
     assert troubles.by_model() == {

@@ -29,7 +29,7 @@ Chosen = TypeVar("Chosen")
 
 
 def accept_alerts(
-    kept: KeptRun, decision: Decision, until: int | None, *, model: str, **of: str | None
+    kept_run: KeptRun, decision: Decision, until: int | None, *, model: str, **of: str | None
 ) -> list[str]:
     """Keep that alerts' newest breaches are expected; what is then judged, in words: a line each.
 
@@ -40,23 +40,23 @@ def accept_alerts(
     MonitorError
         if there is nothing to accept, if several are meant and no pattern, or if one is about no window.
     """
-    seen = kept.store.read_state(kept.find_spec(model).name).as_of or 0
+    seen = kept_run.store.read_state(kept_run.find_spec(model).name).as_of or 0
     found: dict[AlertedSeries, Alert | Acceptance] = {
-        **_lasting_acceptances(kept, model),
-        **_standing_alerts(kept, model, lasting=True),
+        **_lasting_acceptances(kept_run, model),
+        **_standing_alerts(kept_run, model, lasting=True),
     }
-    meant = _pick_matching(kept, model, found, "alert that can be accepted", of)
+    meant = _pick_matching(kept_run, model, found, "alert that can be accepted", of)
     accepting = [
-        _accept_alert(kept, decision, until, model, one)
+        _accept_alert(kept_run, decision, until, model, one)
         if isinstance(one, Alert)
         else _prolong_acceptance(decision, model, replace(one, since=seen, until=until))
         for one in meant
     ]
-    kept.store.append_events([event for event, _ in accepting])
+    kept_run.store.append_events([event for event, _ in accepting])
     return [text for _, text in accepting]
 
 
-def withdraw_acceptance(kept: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
+def withdraw_acceptance(kept_run: KeptRun, decision: Decision, *, model: str, **of: str | None) -> list[str]:
     """Keep that what was accepted is so no longer; a line each.
 
     Raises
@@ -65,11 +65,15 @@ def withdraw_acceptance(kept: KeptRun, decision: Decision, *, model: str, **of: 
         if nothing of it is accepted, or several are meant and no pattern.
     """
     meant = _pick_matching(
-        kept, model, _lasting_acceptances(kept, model, new=True), "acceptance that can be withdrawn", of
+        kept_run,
+        model,
+        _lasting_acceptances(kept_run, model, new=True),
+        "acceptance that can be withdrawn",
+        of,
     )
-    seen = kept.store.read_state(kept.find_spec(model).name).as_of or 0
+    seen = kept_run.store.read_state(kept_run.find_spec(model).name).as_of or 0
     ended = [replace(one, since=seen, until=seen) for one in meant]
-    kept.store.append_events([_acceptance_event(decision, model, one) for one in ended])
+    kept_run.store.append_events([_acceptance_event(decision, model, one) for one in ended])
     return [
         f"{model}: {alerted_series_name(one.series)} is no longer accepted. From the next cycle on it is "
         "judged as before."
@@ -97,7 +101,7 @@ def _end_sentence(until: int | None) -> str:
 
 
 def _accept_alert(
-    kept: KeptRun, decision: Decision, until: int | None, model: str, alert: Alert
+    kept_run: KeptRun, decision: Decision, until: int | None, model: str, alert: Alert
 ) -> tuple[HistoryEvent, str]:
     """The event that accepts an alert, and what is then judged."""
     if not alert.series.window:
@@ -105,9 +109,9 @@ def _accept_alert(
             f"{model}: {alert.series} is about the log as it is now, no window that could become the new "
             "normal: silence it in Alertmanager, or give its rule another limit"
         )
-    spec, end = kept.find_spec(model), alert.breach.window_end
+    spec, end = kept_run.find_spec(model), alert.breach.window_end
     window = next((window for window in spec.windows if window.name == alert.series.window), None)
-    seen = kept.store.read_state(spec.name).as_of or 0
+    seen = kept_run.store.read_state(spec.name).as_of or 0
     acceptance = make_acceptance(alert, end if window is None else window.start_of(end), seen, until)
     event = _acceptance_event(decision, model, acceptance)
     rules = [rule for rule in spec.rules if rule.name == alert.series.rule]
@@ -130,7 +134,7 @@ def _accept_alert(
 
 
 def acknowledge_alerts(
-    kept: KeptRun, decision: Decision, *, model: str, **of: str | None
+    kept_run: KeptRun, decision: Decision, *, model: str, **of: str | None
 ) -> list[tuple[str, str]]:
     """Keep that somebody looks after alerts; of each a line, and the command by which it is silenced.
 
@@ -139,22 +143,25 @@ def acknowledge_alerts(
     MonitorError
         if no such alert stands, or several are meant and no pattern.
     """
-    meant = _pick_matching(kept, model, _standing_alerts(kept, model), "alert that can be acknowledged", of)
-    before = {one.alert.series: one.seen_by for one in shown_alerts(kept.store, model, history=False)}
-    kept.store.append_events(
+    meant = _pick_matching(
+        kept_run, model, _standing_alerts(kept_run, model), "alert that can be acknowledged", of
+    )
+    before = {one.alert.series: one.seen_by for one in shown_alerts(kept_run.store, model, history=False)}
+    kept_run.store.append_events(
         [
             decision.history_event(model, ACKNOWLEDGED, subject=str(alert.series), detail=since_text(alert))
             for alert in meant
         ]
     )
-    told = [
+    sentences = [
         f"{model}: {alerted_series_name(alert.series)}, found {short_moment_text(alert.since)}, is "
         f"acknowledged by {decision.who}. "
         f"It fires on.{f' Acknowledged before by {who}' if (who := before.get(alert.series)) else ''}"
         for alert in meant
     ]
     return [
-        (line, silence_command(model, one.series, decision)) for line, one in zip(told, meant, strict=True)
+        (line, silence_command(model, one.series, decision))
+        for line, one in zip(sentences, meant, strict=True)
     ]
 
 
@@ -169,9 +176,9 @@ def silence_command(model: str, series: AlertedSeries, decision: Decision) -> st
     return shlex.join(["amtool", "silence", "add", *matchers, "--duration=4h", *said])
 
 
-def _standing_alerts(kept: KeptRun, model: str, *, lasting: bool = False) -> dict[AlertedSeries, Alert]:
+def _standing_alerts(kept_run: KeptRun, model: str, *, lasting: bool = False) -> dict[AlertedSeries, Alert]:
     """Alerts that are pending or firing; `lasting`: also of changes that have not gone back."""
-    kept_ones = kept.store.read_alerts(kept.find_spec(model).name, ended=lasting)
+    kept_ones = kept_run.store.read_alerts(kept_run.find_spec(model).name, ended=lasting)
     newest = {alert.series: alert for _, alert in sorted(kept_ones, key=lambda pair: pair[1].since)}
     return {
         series: alert
@@ -180,11 +187,13 @@ def _standing_alerts(kept: KeptRun, model: str, *, lasting: bool = False) -> dic
     }
 
 
-def _lasting_acceptances(kept: KeptRun, model: str, *, new: bool = False) -> dict[AlertedSeries, Acceptance]:
+def _lasting_acceptances(
+    kept_run: KeptRun, model: str, *, new: bool = False
+) -> dict[AlertedSeries, Acceptance]:
     """What is accepted from the last cycle on; of days, which are learned from at once, only where `new`."""
-    spec = kept.find_spec(model)
-    seen, daily = kept.store.read_state(spec.name).as_of or 0, daily_rules(spec)
-    decisions = [event.acceptance for event in kept.store.read_events(spec.name, ACCEPTED)]
+    spec = kept_run.find_spec(model)
+    seen, daily = kept_run.store.read_state(spec.name).as_of or 0, daily_rules(spec)
+    decisions = [event.acceptance for event in kept_run.store.read_events(spec.name, ACCEPTED)]
     found = standing_accepted(decisions, seen, seen=LAST)
     return {
         series: one
@@ -199,7 +208,11 @@ def _is_meant(value: str, key: str, own: str) -> bool:
 
 
 def _pick_matching(
-    kept: KeptRun, model: str, found: Mapping[AlertedSeries, Chosen], what: str, of: Mapping[str, str | None]
+    kept_run: KeptRun,
+    model: str,
+    found: Mapping[AlertedSeries, Chosen],
+    what: str,
+    of: Mapping[str, str | None],
 ) -> list[Chosen]:
     """The one of those found that is meant, or all of a pattern."""
     given = {key: value for key, value in of.items() if value is not None}
@@ -215,7 +228,8 @@ def _pick_matching(
         every = "for several at once end one with *: --subject 'feature:*'"
         raise MonitorError(f"{len(wanted)} are meant, say which by --subject, --segment ({every}): {names}")
     refuse_rule(
-        given["rule"], [*(rule.name for rule in kept.find_spec(model).rules), *(one.rule for one in found)]
+        given["rule"],
+        [*(rule.name for rule in kept_run.find_spec(model).rules), *(one.rule for one in found)],
     )
     asked = ", ".join(f'{key} "{value}"' for key, value in given.items())
     others = (

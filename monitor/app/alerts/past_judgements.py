@@ -13,7 +13,7 @@ from monitor.store.sql_store import SqlStore
 
 
 def with_days_then(
-    store: SqlStore, spec: ModelSpec, counting: Counting, kept: Iterable[MeasurementRow], as_of: int
+    store: SqlStore, spec: ModelSpec, counting: Counting, kept_rows: Iterable[MeasurementRow], as_of: int
 ) -> list[MeasurementRow]:
     """Rows with those of the newest days as of a cycle; of these the kept ones, where there are any.
 
@@ -23,14 +23,14 @@ def with_days_then(
     ----------
     counting
         how the newest cycle counted.
-    kept
+    kept_rows
         newest ones of each place.
     """
     model = CountedModel(spec=replace(spec, reading=counting.reading), counting=counting, reference=None)
     parts = read_watched_parts(model, store, due=as_of)
     newest = newest_day_rows(model, parts, as_of, store.read_state(spec.name).first_as_of)
     rows, days = [], {}
-    for row in kept:
+    for row in kept_rows:
         if row.measure in DAILY:
             days[row.measure, row.subject, row.segment, row.window_end] = row
         else:

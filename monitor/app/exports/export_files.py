@@ -69,7 +69,7 @@ class _RowWriter(Protocol):
     def write_batch(self, batch: pa.RecordBatch) -> None: ...
 
 
-def export_snapshots(store: SqlStore, file: Path, chosen: KeptSelection, form: str | None = None) -> int:
+def export_snapshots(store: SqlStore, file: Path, selection: KeptSelection, form: str | None = None) -> int:
     """Write kept measurements to a Parquet or CSV file, batch by batch; return their number.
 
     The file is put in place once it is whole.
@@ -93,7 +93,7 @@ def export_snapshots(store: SqlStore, file: Path, chosen: KeptSelection, form: s
     with (
         put_in_place(file, store) as out,
         _WRITERS[kind](out) as writer,
-        closing(read_batches(store, chosen)) as read,
+        closing(read_batches(store, selection)) as read,
     ):
         for batch in read:
             writer.write_batch(batch)
@@ -123,11 +123,11 @@ def put_in_place(file: Path, store: SqlStore) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def read_batches(store: SqlStore, chosen: KeptSelection) -> Generator[pa.RecordBatch]:
+def read_batches(store: SqlStore, selection: KeptSelection) -> Generator[pa.RecordBatch]:
     """Kept measurements as they are read, some thousand rows at a time."""
-    wanted = {"model": chosen.model, "window": chosen.window, "measure": chosen.measure}
+    wanted = {"model": selection.model, "window": selection.window, "measure": selection.measure}
     filters = {name: value for name, value in wanted.items() if value is not None}
-    for rows in store.stream_snapshots(filters, ends=(chosen.start, chosen.end), as_of=chosen.as_of):
+    for rows in store.stream_snapshots(filters, ends=(selection.start, selection.end), as_of=selection.as_of):
         yield _make_batch(store.run, rows)
 
 

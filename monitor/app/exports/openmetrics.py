@@ -22,7 +22,7 @@ from monitor.store.measurements import timelines
 _OF_WINDOWS = frozenset({metric_names.WINDOW_END, metric_names.WINDOW_RECORDS, metric_names.WINDOW_COVERAGE})
 
 
-def export_openmetrics(kept: KeptRun, file: Path, chosen: KeptSelection) -> int:
+def export_openmetrics(kept_run: KeptRun, file: Path, selection: KeptSelection) -> int:
     """Write the series of configured models to a file; return the number of samples.
 
     Families and labels are those of `/metrics`. A value stands at the end of its window: that of the newest
@@ -37,11 +37,11 @@ def export_openmetrics(kept: KeptRun, file: Path, chosen: KeptSelection) -> int:
     StoreError
         if the store does not answer, or the file cannot be written.
     """
-    specs = {name: kept.find_spec(name) for name in kept.model_names(chosen.model)}
-    with put_in_place(file, kept.store) as out:
-        written = _write_measurements(out, specs, _kept_rows(kept, specs, chosen))
-        if chosen.measure is None and chosen.window is None:
-            for family, lines in _of_cycles(kept, specs, chosen):
+    specs = {name: kept_run.find_spec(name) for name in kept_run.model_names(selection.model)}
+    with put_in_place(file, kept_run.store) as out:
+        written = _write_measurements(out, specs, _kept_rows(kept_run, specs, selection))
+        if selection.measure is None and selection.window is None:
+            for family, lines in _of_cycles(kept_run, specs, selection):
                 out.writelines([family.head, *lines] if lines else [])
                 written += len(lines)
         out.write(END)
@@ -49,19 +49,19 @@ def export_openmetrics(kept: KeptRun, file: Path, chosen: KeptSelection) -> int:
 
 
 def _kept_rows(
-    kept: KeptRun, specs: Mapping[str, ModelSpec], chosen: KeptSelection
+    kept_run: KeptRun, specs: Mapping[str, ModelSpec], selection: KeptSelection
 ) -> Iterator[tuple[str, MeasurementRow]]:
-    measures = shown_measures() if chosen.measure is None else shown_measures() & {chosen.measure}
+    measures = shown_measures() if selection.measure is None else shown_measures() & {selection.measure}
     return timelines.stream_timelines(
-        kept.store.engine,
-        kept.store.run,
+        kept_run.store.engine,
+        kept_run.store.run,
         specs,
         measures,
         [measure.name for measure in CATALOGUE if metric_names.has_truth(measure)],
         against=("", metric_names.REFERENCE),
-        window=chosen.window,
-        ends=(chosen.start, chosen.end),
-        as_of=chosen.as_of,
+        window=selection.window,
+        ends=(selection.start, selection.end),
+        as_of=selection.as_of,
     )
 
 
@@ -94,13 +94,13 @@ def _flush_families(out: BinaryIO, waiting: dict[str, IO[bytes]], whole: set[str
 
 
 def _of_cycles(
-    kept: KeptRun, specs: Mapping[str, ModelSpec], chosen: KeptSelection
+    kept_run: KeptRun, specs: Mapping[str, ModelSpec], selection: KeptSelection
 ) -> Iterator[tuple[MetricFamily, list[bytes]]]:
-    bounds = [moment for moment in (chosen.end, chosen.as_of) if moment is not None]
+    bounds = [moment for moment in (selection.end, selection.as_of) if moment is not None]
     moments: dict[str, list[int]] = {model: [] for model in specs}
-    for model, behind in kept.store.read_provenance(chosen.model):
-        if model in moments and (chosen.start or 0) < behind.as_of <= min(bounds, default=behind.as_of):
+    for model, behind in kept_run.store.read_provenance(selection.model):
+        if model in moments and (selection.start or 0) < behind.as_of <= min(bounds, default=behind.as_of):
             moments[model].append(behind.as_of)
     yield from of_moments(moments)
-    alerts = kept.store.read_alerts(chosen.model, ended=True, as_of=chosen.as_of)
+    alerts = kept_run.store.read_alerts(selection.model, ended=True, as_of=selection.as_of)
     yield from of_alerts([(specs[model], alert) for model, alert in alerts if model in specs], moments)

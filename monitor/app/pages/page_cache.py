@@ -30,25 +30,25 @@ class KeptPages:
         try:
             tag = self._page_tag(path, query)
             with self._lock:
-                kept = self._kept.get(tag)
-            if kept is None:
-                kept = self._make_page(tag, path, query)
+                answer = self._kept.get(tag)
+            if answer is None:
+                answer = self._make_page(tag, path, query)
         except MonitorError as error:
             return store_unavailable_answer(error)
-        if kept.status == 200 and known == tag:
-            return PageAnswer(b"", kept.content_type, 304, kept.headers)
-        return kept
+        if answer.status == 200 and known == tag:
+            return PageAnswer(b"", answer.content_type, 304, answer.headers)
+        return answer
 
     def _make_page(self, tag: str, path: str, query: str) -> PageAnswer:
-        made = answer_page(self.data, path, query)
-        if made.status != 200:
-            return made
-        kept = PageAnswer(made.body, made.content_type, headers={**made.headers, "ETag": tag})
+        answer = answer_page(self.data, path, query)
+        if answer.status != 200:
+            return answer
+        kept_answer = PageAnswer(answer.body, answer.content_type, headers={**answer.headers, "ETag": tag})
         with self._lock:
-            self._kept[tag] = kept
+            self._kept[tag] = kept_answer
             while len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
-        return kept
+        return kept_answer
 
     def _page_tag(self, path: str, query: str) -> str:
         """Hash of all that a page depends on: two reads by key."""

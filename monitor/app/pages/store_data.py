@@ -53,20 +53,20 @@ class StoreData:
         store = self.app.store
         stands = (store.read_state(model).as_of, store.newest_event(), self.app.fingerprint, now // MINUTE)
         before = self._seen.pop(model, None)
-        found = before[1] if before is not None and before[0] == stands else None
-        if found is None:
-            found = seen_models(self.app, model, now)
+        model_facts = before[1] if before is not None and before[0] == stands else None
+        if model_facts is None:
+            model_facts = seen_models(self.app, model, now)
         if len(self._seen) >= _MOST_SEEN:
             self._seen.clear()
-        self._seen[model] = (stands, found)
-        return found
+        self._seen[model] = (stands, model_facts)
+        return model_facts
 
     def read_place(self, model: str, as_of: int | None) -> ModelPlace:
         """What `seen` says first; of the past by what was kept then."""
         last, spec = self.app.store.read_state(model).as_of, self.app.find_spec(model)
         if as_of is not None and as_of < (last or 0):
-            (seen,) = self.read_model_facts(model, as_of)
-            last = seen.as_of
+            (facts,) = self.read_model_facts(model, as_of)
+            last = facts.as_of
         return ModelPlace(
             last,
             main_window([window.name for window in spec.windows]),
@@ -88,10 +88,10 @@ class StoreData:
         return count_window(self.app.store, spec, start, end, part, self._references)
 
     def count_spans(
-        self, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
+        self, model: str, window_counts: CountedWindow, block: str, bounds: Sequence[int]
     ) -> list[Ints | None]:
         """Counts of a block of the records between each two of the bounds, as they are now."""
-        return count_spans(self.app.store, model, counted, block, bounds)
+        return count_spans(self.app.store, model, window_counts, block, bounds)
 
     def days_of_change(
         self, spec: ModelSpec, of: tuple[str, str], change: Change, span: tuple[int, int]

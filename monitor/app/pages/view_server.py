@@ -22,8 +22,8 @@ def view_pages(app: App, host: str | None, port: int | None) -> int:
     host, port
         None: those of the configuration.
     """
-    given = app.settings.http
-    http = replace(given, host=host or given.host, port=given.port if port is None else port)
+    http_spec = app.settings.http
+    http = replace(http_spec, host=host or http_spec.host, port=http_spec.port if port is None else port)
     web = make_app(
         None,
         healthy=lambda: None,

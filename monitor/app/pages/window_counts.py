@@ -24,10 +24,10 @@ _MOST_KNOWN = 16
 
 
 def count_window(
-    store: SqlStore, spec: ModelSpec, start: int, end: int, part: PaneHalf, known: KeptReferences
+    store: SqlStore, spec: ModelSpec, start: int, end: int, part: PaneHalf, references: KeptReferences
 ) -> CountedWindow:
     """Counts of a part of all panes between two moments as they are now, without panes on other grids."""
-    reference, counting = _read_reference(store, spec, known), counting_of(store, spec, known)
+    reference, counting = _read_reference(store, spec, references), counting_of(store, spec, references)
     lost = {fact.start for fact in store.read_pane_facts(spec.name, start) if fact.start < end}
     strata: list[Strata] = []
     panes: dict[int, PanePart] = {}
@@ -50,20 +50,23 @@ def _at_once(starts: range) -> Iterator[list[int]]:
         yield list(starts[max(0, last - MOST_PANES) : last])
 
 
-def counting_of(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> Counting:
+def counting_of(store: SqlStore, spec: ModelSpec, references: KeptReferences) -> Counting:
     """How the newest cycle counted."""
-    reference = _read_reference(store, spec, known)
+    reference = _read_reference(store, spec, references)
     return counting_without_reference(spec.reading) if reference is None else reference.counting
 
 
 def count_spans(
-    store: SqlStore, model: str, counted: CountedWindow, block: str, bounds: Sequence[int]
+    store: SqlStore, model: str, window_counts: CountedWindow, block: str, bounds: Sequence[int]
 ) -> list[Ints | None]:
     """Counts of a block of the records between each two of the bounds; None: none of it is there."""
     sums: list[Ints | None] = [None] * (len(bounds) - 1)
-    for starts in _at_once(range(bounds[0], bounds[-1], counted.counting.reading.pane)):
-        unread = [start for start in starts if start not in counted.panes]
-        panes = {**store.load_panes(model, PaneHalf.RECORDS, unread, counted.counting), **counted.panes}
+    for starts in _at_once(range(bounds[0], bounds[-1], window_counts.counting.reading.pane)):
+        unread = [start for start in starts if start not in window_counts.panes]
+        panes = {
+            **store.load_panes(model, PaneHalf.RECORDS, unread, window_counts.counting),
+            **window_counts.panes,
+        }
         for start in starts:
             if start in panes and WHOLE in panes[start].strata:  # an hour without records has no counts
                 at = bisect_right(bounds, start) - 1
@@ -72,7 +75,7 @@ def count_spans(
     return sums
 
 
-def _read_reference(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> Reference | None:
+def _read_reference(store: SqlStore, spec: ModelSpec, references: KeptReferences) -> Reference | None:
     """The default reference of the newest cycle, on the grids that its options give."""
     if spec.reference is None:
         return None
@@ -80,13 +83,13 @@ def _read_reference(store: SqlStore, spec: ModelSpec, known: KeptReferences) -> 
     if not keys:
         return None
     place = keys[0], spec.reading
-    found = known.get(place)
-    if found is None and (reference := store.read_reference(keys[0])) is not None:
+    found_reference = references.get(place)
+    if found_reference is None and (reference := store.read_reference(keys[0])) is not None:
         counting: Counting = replace(
             reference.counting, reading=resolve_reading(spec.reading, reference.counting.reading)
         )
-        found = replace(reference, counting=counting)
-        if len(known) >= _MOST_KNOWN:
-            known.clear()
-        known[place] = found
-    return found
+        found_reference = replace(reference, counting=counting)
+        if len(references) >= _MOST_KNOWN:
+            references.clear()
+        references[place] = found_reference
+    return found_reference

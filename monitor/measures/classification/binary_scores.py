@@ -45,25 +45,25 @@ def score_results(
         if scored.losses is not None:
             yield from discrimination.loss_results(scored.losses, options)
         return
-    ranked = RankedScores.from_table(scored.table, scored.bounds)
+    scores = RankedScores.from_table(scored.table, scored.bounds)
     resamples = (
-        ScoreResamples.from_ranked(ranked, options.resamples, rng) if rng is not None and ranked.n else None
+        ScoreResamples.from_ranked(scores, options.resamples, rng) if rng is not None and scores.n else None
     )
-    probabilities = None if scored.losses is None else RankedProbabilities.from_ranked(ranked)
+    probabilities = None if scored.losses is None else RankedProbabilities.from_ranked(scores)
     amounts = gains.amounts_of(scored.classes, options.profit) if options.profit else None
     intervals = resample_spreads(
-        _resampled_statistics(ranked, resamples, probabilities, amounts, options), options.level
+        _resampled_statistics(scores, resamples, probabilities, amounts, options), options.level
     )
-    at = curve_points(ranked) if ranked.two else np.empty(0, dtype=np.int64)
-    yield from discrimination.full_results(ranked, options, intervals, at)
-    yield MeasureResult("average_precision", "", gains.average_precision(ranked, at, options.level))
+    at = curve_points(scores) if scores.two else np.empty(0, dtype=np.int64)
+    yield from discrimination.full_results(scores, options, intervals, at)
+    yield MeasureResult("average_precision", "", gains.average_precision(scores, at, options.level))
     if MeasureFamily.GAINS in options.families:
-        yield from gains.top_results(ranked, options.tops, intervals)
+        yield from gains.top_results(scores, options.tops, intervals)
     if MeasureFamily.GAINS in options.families and amounts is not None:
-        yield from gains.profit_results(ranked, amounts, intervals.get("best_profit"), at)
-        at_reference = Measurement.without_value(Reason.NO_REFERENCE, n=ranked.n)
+        yield from gains.profit_results(scores, amounts, intervals.get("best_profit"), at)
+        at_reference = Measurement.without_value(Reason.NO_REFERENCE, n=scores.n)
         if options.threshold is not None:
-            at_reference = gains.profit_at(ranked, options.threshold, amounts, options.level)
+            at_reference = gains.profit_at(scores, options.threshold, amounts, options.level)
         yield MeasureResult("reference_threshold_profit", "", at_reference)
     if probabilities is None or scored.losses is None:
         return
@@ -91,24 +91,24 @@ def whole_details(
     threshold
         of the model's own decisions; None: it is not known.
     """
-    ranked = RankedScores.from_table(scored.table, scored.bounds)
-    if not ranked.two:
+    scores = RankedScores.from_table(scored.table, scored.bounds)
+    if not scores.two:
         return {}
-    said = int((ranked.lower >= threshold).sum()) if threshold is not None else 0
+    said = int((scores.lower >= threshold).sum()) if threshold is not None else 0
     found = {
-        "roc_auc": discrimination.whole_roc_curve(ranked, said),
-        "ks_separation": discrimination.whole_separation(ranked, said),
-        "average_precision": gains.whole_precision_curve(ranked, said),
+        "roc_auc": discrimination.whole_roc_curve(scores, said),
+        "ks_separation": discrimination.whole_separation(scores, said),
+        "average_precision": gains.whole_precision_curve(scores, said),
     }
     if profit:
         found["best_profit"] = gains.whole_profit_curve(
-            ranked, gains.amounts_of(scored.classes, profit), said
+            scores, gains.amounts_of(scored.classes, profit), said
         )
     return found
 
 
 def _resampled_statistics(
-    ranked: RankedScores,
+    scores: RankedScores,
     resamples: ScoreResamples | None,
     probabilities: RankedProbabilities | None,
     amounts: Floats | None,
@@ -117,13 +117,13 @@ def _resampled_statistics(
     if resamples is None:
         return {}
     drawn: dict[str, Singles] = {}
-    if ranked.two:
+    if scores.two:
         drawn |= discrimination.separation_statistics(resamples)
-    if ranked.two and MeasureFamily.GAINS in options.families:
+    if scores.two and MeasureFamily.GAINS in options.families:
         drawn |= gains.gain_statistics(resamples, options.tops)
         if amounts is not None:
-            drawn |= gains.profit_statistics(resamples, ranked.n, amounts)
+            drawn |= gains.profit_statistics(resamples, scores.n, amounts)
     calibrated = MeasureFamily.CALIBRATION in options.families
-    if calibrated and probabilities is not None and not calibration.too_few(ranked.n):
+    if calibrated and probabilities is not None and not calibration.too_few(scores.n):
         drawn |= calibration.calibration_statistics(resamples, probabilities)
     return drawn

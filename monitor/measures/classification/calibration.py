@@ -44,10 +44,10 @@ class RankedProbabilities:
     weighted: Floats  # sum of the records' middles
 
     @classmethod
-    def from_ranked(cls, ranked: RankedScores) -> "RankedProbabilities":
+    def from_ranked(cls, scores: RankedScores) -> "RankedProbabilities":
         """Probabilities of cells that are bounded: the scores' range is [0, 1]."""
-        middle, half = (ranked.lower + ranked.upper) / 2, (ranked.upper - ranked.lower) / 2
-        return cls(ranked, middle, half, ranked.records * middle)
+        middle, half = (scores.lower + scores.upper) / 2, (scores.upper - scores.lower) / 2
+        return cls(scores, middle, half, scores.records * middle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,15 @@ class ReliabilityGroups:
     @classmethod
     def from_cells(cls, scored: RankedProbabilities, start: Ints) -> "ReliabilityGroups":
         """Groups that begin at the given cells."""
-        ranked, n = scored.ranked, scored.ranked.records
-        records, positives = (np.add.reduceat(side, start).astype(np.int64) for side in (n, ranked.positive))
+        scores, n = scored.ranked, scored.ranked.records
+        records, positives = (np.add.reduceat(side, start).astype(np.int64) for side in (n, scores.positive))
         mean, off = (
             np.add.reduceat(scored.weighted, start) / records,
             np.add.reduceat(n * scored.half, start) / records,
         )
         variance = np.add.reduceat(scored.weighted * (1 - scored.middle), start)
         last = np.append(start[1:], len(n)) - 1
-        return cls(records, positives, mean, off, variance, ranked.lower[last], ranked.upper[start])
+        return cls(records, positives, mean, off, variance, scores.lower[last], scores.upper[start])
 
     @property
     def gap(self) -> Floats:
@@ -116,15 +116,15 @@ def brier_skill_score(scored: RankedProbabilities, losses: ExactSums, level: flo
     Exact. The interval is the delta method's on the means of loss and label; their variances and covariance
     are those of the cells' middles.
     """
-    ranked, n = scored.ranked, scored.ranked.n
-    if not ranked.two:
+    scores, n = scored.ranked, scored.ranked.n
+    if not scores.two:
         return without_a_class(n)
-    r, brier = ranked.positives / n, float(losses.exact_mean("brier"))
+    r, brier = scores.positives / n, float(losses.exact_mean("brier"))
     spread = r * (1 - r)
     by_loss, by_label = -1 / spread, brier * (1 - 2 * r) / spread**2
     of_positive = by_loss * ((1 - scored.middle) ** 2 - brier) + by_label * (1 - r)
     of_negative = by_loss * (scored.middle**2 - brier) - by_label * r
-    square = float(ranked.positive @ of_positive**2 + ranked.negative @ of_negative**2)
+    square = float(scores.positive @ of_positive**2 + scores.negative @ of_negative**2)
     value = 1 - brier / spread
     return Measurement(value, n, None, normal_interval(value, square / n / (n - 1), level, highest=1.0))
 
@@ -137,17 +137,17 @@ def group_results(
     rng: np.random.Generator | None,
 ) -> Iterator[MeasureResult]:
     """All measures of calibration that need groups; without resamples values alone."""
-    ranked = scored.ranked
-    if too_few(ranked.n):
-        reason = Reason.TOO_FEW if ranked.n else Reason.NO_LABELS
+    scores = scored.ranked
+    if too_few(scores.n):
+        reason = Reason.TOO_FEW if scores.n else Reason.NO_LABELS
         for name in (*_NAMES, *(f"{name}_critical" for name in _NAMES[:2])):
-            yield MeasureResult(name, "", Measurement.without_value(reason, n=ranked.n))
+            yield MeasureResult(name, "", Measurement.without_value(reason, n=scores.n))
         return
-    first, group = merge_score_cells(ranked) if resamples is None else (resamples.first, resamples.group)
+    first, group = merge_score_cells(scores) if resamples is None else (resamples.first, resamples.group)
     reliability = ReliabilityGroups.from_cells(scored, first[group])
     yield from error_results(scored, reliability, spreads)
     if rng is not None:
-        yield from critical_results(reliability, ranked.n, options.resamples, rng, options.level)
+        yield from critical_results(reliability, scores.n, options.resamples, rng, options.level)
 
 
 def error_results(

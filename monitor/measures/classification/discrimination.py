@@ -82,24 +82,24 @@ def gini_coefficient(auc: Measurement) -> Measurement:
     return Measurement(2 * auc.value - 1, auc.n, None, interval, 2 * auc.resolution)
 
 
-def roc_curve(ranked: RankedScores, at: Ints) -> DetailTable:
+def roc_curve(scores: RankedScores, at: Ints) -> DetailTable:
     """ROC curve at the given cells: rates of the records whose score is at least the threshold."""
-    start, columns = (math.inf, 0.0, 0.0), (ranked.lower, ranked.fallout, ranked.recall)
+    start, columns = (math.inf, 0.0, 0.0), (scores.lower, scores.fallout, scores.recall)
     shown = (np.concatenate([[first], column[at]]) for first, column in zip(start, columns, strict=True))
     return curve_table(_ROC, *shown)
 
 
-def whole_roc_curve(ranked: RankedScores, said: int) -> DetailTable:
+def whole_roc_curve(scores: RankedScores, said: int) -> DetailTable:
     """ROC curve by its corners, the largest separation and the first `said` cells' end among them."""
-    x, y = (np.concatenate([[0.0], side]) for side in (ranked.fallout, ranked.recall))
+    x, y = (np.concatenate([[0.0], side]) for side in (scores.fallout, scores.recall))
     at = find_corners(x, y, must=[int(np.argmax(np.abs(y - x))), said], least=EXACT)
-    threshold = np.concatenate([[math.inf], ranked.lower])
+    threshold = np.concatenate([[math.inf], scores.lower])
     return curve_table(_ROC, threshold[at], x[at], y[at])
 
 
-def whole_separation(ranked: RankedScores, said: int) -> DetailTable:
+def whole_separation(scores: RankedScores, said: int) -> DetailTable:
     """K-S chart by the corners of both lines, where they lie farthest apart among them."""
-    score, negative, positive = separation_curve(ranked)
+    score, negative, positive = separation_curve(scores)
     must = [int(np.argmax(np.abs(negative - positive))), len(score) - 1 - said]
     sides = [
         find_corners(score, side, most=MOST // 2, must=must, least=EXACT) for side in (negative, positive)
@@ -108,15 +108,15 @@ def whole_separation(ranked: RankedScores, said: int) -> DetailTable:
     return curve_table(("score", "negative", "positive"), score[at], negative[at], positive[at])
 
 
-def separation_curve(ranked: RankedScores) -> tuple[Floats, Floats, Floats]:
+def separation_curve(scores: RankedScores) -> tuple[Floats, Floats, Floats]:
     """Scores, ascending, and the shares of the negatives and of the positives that lie below each.
 
     A cell's records lie below its upper edge: there its share is added. An open end is where the cell begins.
     """
-    ends = np.where(np.isfinite(ranked.upper), ranked.upper, ranked.lower)[::-1]
-    lowest = ranked.lower[-1] if math.isfinite(ranked.lower[-1]) else ends[0]
+    ends = np.where(np.isfinite(scores.upper), scores.upper, scores.lower)[::-1]
+    lowest = scores.lower[-1] if math.isfinite(scores.lower[-1]) else ends[0]
     negative, positive = (
-        np.concatenate([[0.0], 1 - side[-2::-1], [1.0]]) for side in (ranked.fallout, ranked.recall)
+        np.concatenate([[0.0], 1 - side[-2::-1], [1.0]]) for side in (scores.fallout, scores.recall)
     )
     return np.concatenate([[lowest], ends]), negative, positive
 
@@ -148,28 +148,28 @@ def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measure
     return Measurement(min(1.0, _kolmogorov_quantile(level) * math.sqrt(1 / positives + 1 / negatives)), n)
 
 
-def ks_results(ranked: RankedScores, spread: ResampleSpread | None) -> Iterator[MeasureResult]:
+def ks_results(scores: RankedScores, spread: ResampleSpread | None) -> Iterator[MeasureResult]:
     """The K-S separation, and the score at which it is reached: the classes are told apart best from it on.
 
     Of several such scores the highest; the upper edge of the cell below it. Its resolution is that cell's
     width: that of the raw scores may lie anywhere in the cell. Undefined where the separation is 0.
     """
-    yield from _ks_results(ranked, _CumulativeCounts.from_table(ranked.table), spread)
+    yield from _ks_results(scores, _CumulativeCounts.from_table(scores.table), spread)
 
 
 def _ks_results(
-    ranked: RankedScores, sums: "_CumulativeCounts", spread: ResampleSpread | None
+    scores: RankedScores, sums: "_CumulativeCounts", spread: ResampleSpread | None
 ) -> Iterator[MeasureResult]:
-    separation, n = _separation_measurement(sums, spread), ranked.n
+    separation, n = _separation_measurement(sums, spread), scores.n
     yield MeasureResult("ks_separation", "", separation)
     if separation.value is None:
         yield MeasureResult("ks_separation_threshold", "", separation)
         return
-    below = int(np.argmax(np.abs(ranked.recall - ranked.fallout))) + 1
-    if separation.value == 0 or below == len(ranked.lower):
+    below = int(np.argmax(np.abs(scores.recall - scores.fallout))) + 1
+    if separation.value == 0 or below == len(scores.lower):
         yield MeasureResult("ks_separation_threshold", "", Measurement.without_value(Reason.UNDEFINED, n=n))
         return
-    lower, upper = float(ranked.lower[below]), float(ranked.upper[below])
+    lower, upper = float(scores.lower[below]), float(scores.upper[below])
     width = upper - lower if math.isfinite(lower) else 0.0
     yield MeasureResult("ks_separation_threshold", "", Measurement(upper, n, resolution=width))
 
@@ -199,15 +199,15 @@ def loss_results(losses: ExactSums, options: MeasureOptions) -> Iterator[Measure
 
 
 def full_results(
-    ranked: RankedScores, options: MeasureOptions, spreads: Mapping[str, ResampleSpread], at: Ints
+    scores: RankedScores, options: MeasureOptions, spreads: Mapping[str, ResampleSpread], at: Ints
 ) -> Iterator[MeasureResult]:
     """All measures of how well the scores tell the classes apart, the ROC curve at the given cells."""
-    sums = _CumulativeCounts.from_table(ranked.table)
+    sums = _CumulativeCounts.from_table(scores.table)
     auc = _area_measurement(sums, options.level)
     yield MeasureResult("gini", "", gini_coefficient(auc))
-    yield MeasureResult("roc_auc", "", replace(auc, detail=roc_curve(ranked, at)) if ranked.two else auc)
-    yield from _ks_results(ranked, sums, spreads.get("ks_separation"))
-    critical = ks_critical(ranked.positives, ranked.negatives, options.level)
+    yield MeasureResult("roc_auc", "", replace(auc, detail=roc_curve(scores, at)) if scores.two else auc)
+    yield from _ks_results(scores, sums, spreads.get("ks_separation"))
+    critical = ks_critical(scores.positives, scores.negatives, options.level)
     yield MeasureResult("ks_separation_critical", "", critical)
 
 

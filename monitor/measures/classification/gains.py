@@ -28,7 +28,7 @@ _DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift",
 _PROFIT_CURVE = ("threshold", "profit", "predicted_rate")
 
 
-def average_precision(ranked: RankedScores, at: Ints | None = None, level: float = LEVEL) -> Measurement:
+def average_precision(scores: RankedScores, at: Ints | None = None, level: float = LEVEL) -> Measurement:
     """Mean of the precision over the positives: Σ (recall_k - recall_k-1) precision_k over descending scores.
 
     Equal scores, and scores of one cell, are one step, as in scikit-learn [1]_. The interval is the delta
@@ -52,56 +52,56 @@ def average_precision(ranked: RankedScores, at: Ints | None = None, level: float
     .. [2] Boyd, Eng & Page (2013). Area under the precision-recall curve: point estimates and confidence
        intervals. ECML PKDD, LNCS 8190:451 (the logit interval).
     """
-    if not ranked.two:
-        return without_a_class(ranked.n)
-    positive, p = ranked.positive, ranked.positives
-    precision = ranked.true / ranked.both
+    if not scores.two:
+        return without_a_class(scores.n)
+    positive, p = scores.positive, scores.positives
+    precision = scores.true / scores.both
     value = float(positive @ precision) / p
-    best = ranked.true / np.maximum(ranked.both - ranked.negative, 1)
-    worst = (ranked.true - positive + 1) / (ranked.both - positive + 1)
+    best = scores.true / np.maximum(scores.both - scores.negative, 1)
+    worst = (scores.true - positive + 1) / (scores.both - positive + 1)
     off = max(float(positive @ (best - precision)), float(positive @ (precision - worst)))
-    table = None if at is None else curve_table(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
-    interval = _precision_interval(ranked, precision, value, level)
-    return Measurement(value, ranked.n, None, interval, off / p, table)
+    table = None if at is None else curve_table(_CURVE, scores.lower[at], precision[at], scores.recall[at])
+    interval = _precision_interval(scores, precision, value, level)
+    return Measurement(value, scores.n, None, interval, off / p, table)
 
 
-def found_at(ranked: RankedScores, shares: Floats) -> tuple[Floats, Floats]:
+def found_at(scores: RankedScores, shares: Floats) -> tuple[Floats, Floats]:
     """Positives among shares of the records of the highest scores, and the bounds of their errors.
 
     A cell across the border is split proportionally. Of its records there are at least as many positives
     above the border as do not fit among its negatives, and at most all.
     """
-    depth = shares * ranked.n
-    at = np.minimum(np.searchsorted(ranked.both, depth), len(ranked.both) - 1)
-    positive, negative = ranked.positive[at], ranked.negative[at]
-    taken = depth - (ranked.both[at] - positive - negative)
+    depth = shares * scores.n
+    at = np.minimum(np.searchsorted(scores.both, depth), len(scores.both) - 1)
+    positive, negative = scores.positive[at], scores.negative[at]
+    taken = depth - (scores.both[at] - positive - negative)
     inside = positive * taken / (positive + negative)
     off = np.maximum(np.minimum(positive, taken) - inside, inside - np.maximum(0.0, taken - negative))
-    return ranked.true[at] - positive + inside, np.maximum(0.0, off)
+    return scores.true[at] - positive + inside, np.maximum(0.0, off)
 
 
 def top_results(
-    ranked: RankedScores, tops: Sequence[float], spreads: Mapping[str, ResampleSpread]
+    scores: RankedScores, tops: Sequence[float], spreads: Mapping[str, ResampleSpread]
 ) -> Iterator[MeasureResult]:
     """Precision and recall of shares of the highest scores, and gain and lift of the highest decile."""
     shares = _with_decile(tops)
     nothing = np.zeros(len(shares)), np.zeros(len(shares))
-    hits, off = found_at(ranked, np.asarray(shares)) if ranked.two else nothing
+    hits, off = found_at(scores, np.asarray(shares)) if scores.two else nothing
     for share, positives, lost in zip(shares, hits.tolist(), off.tolist(), strict=True):
-        missing = None if ranked.two else without_a_class(ranked.n)
-        if ranked.two and share * ranked.n < 1:
-            missing = Measurement.without_value(Reason.TOO_FEW, n=ranked.n)
+        missing = None if scores.two else without_a_class(scores.n)
+        if scores.two and share * scores.n < 1:
+            missing = Measurement.without_value(Reason.TOO_FEW, n=scores.n)
         if share in tops:
             subject = subject_of(share)
-            for name, whole in (("precision_at_top", share * ranked.n), ("recall_at_top", ranked.positives)):
+            for name, whole in (("precision_at_top", share * scores.n), ("recall_at_top", scores.positives)):
                 spread = spreads.get(f"{name} {subject}")
                 yield MeasureResult(
                     name,
                     subject,
-                    missing or _share_measurement(ranked.n, positives / whole, lost / whole, spread),
+                    missing or _share_measurement(scores.n, positives / whole, lost / whole, spread),
                 )
         if share == _DECILE:
-            yield from _decile_results(ranked, positives, lost, spreads, missing)
+            yield from _decile_results(scores, positives, lost, spreads, missing)
 
 
 def subject_of(share: float) -> str:
@@ -113,16 +113,16 @@ def subject_of(share: float) -> str:
     return f"top:{100 * share:g}%"
 
 
-def decile_table(ranked: RankedScores) -> DetailTable:
+def decile_table(scores: RankedScores) -> DetailTable:
     """Gain and lift by decile of descending score; a cell across a border is split proportionally.
 
     Gain is the share of all positives that a decile holds; lift is that over its share of all records.
     """
-    both, true = (np.concatenate([[0.0], values]) for values in (ranked.both, ranked.true))
-    hits = np.interp(_TENTHS * ranked.n, both, true)
-    cumulative = hits / ranked.positives
+    both, true = (np.concatenate([[0.0], values]) for values in (scores.both, scores.true))
+    hits = np.interp(_TENTHS * scores.n, both, true)
+    cumulative = hits / scores.positives
     gain = np.diff(cumulative)
-    records = np.full(10, ranked.n / 10)
+    records = np.full(10, scores.n / 10)
     columns = records, np.diff(hits), gain, cumulative[1:], 10 * gain, cumulative[1:] / _TENTHS[1:]
     return curve_table(_DECILES, np.arange(1.0, 11.0), *columns)
 
@@ -138,14 +138,14 @@ def gain_statistics(resamples: ScoreResamples, tops: Sequence[float]) -> dict[st
     return drawn
 
 
-def _precision_interval(ranked: RankedScores, precision: Floats, value: float, level: float) -> Interval:
+def _precision_interval(scores: RankedScores, precision: Floats, value: float, level: float) -> Interval:
     """Interval of an average precision by what one more record of each cell would change."""
-    p = ranked.positives
+    p = scores.positives
     if value >= 1:
         return clopper_pearson(p, p, level)
-    rate = ranked.positive / ranked.both**2
-    gained, lost = (np.cumsum((side * rate)[::-1])[::-1] for side in (ranked.false, ranked.true))
-    changes = ranked.positive @ (precision - value + gained) ** 2 + ranked.negative @ lost**2
+    rate = scores.positive / scores.both**2
+    gained, lost = (np.cumsum((side * rate)[::-1])[::-1] for side in (scores.false, scores.true))
+    changes = scores.positive @ (precision - value + gained) ** 2 + scores.negative @ lost**2
     variance, least = float(changes) / p**2, value * (1 - value) / p
     return logit_interval(value, max(variance, least) if p < FEW else variance, level)
 
@@ -176,7 +176,7 @@ def _share_measurement(n: int, value: float, off: float, spread: ResampleSpread 
 
 
 def _decile_results(
-    ranked: RankedScores,
+    scores: RankedScores,
     hits: float,
     lost: float,
     spreads: Mapping[str, ResampleSpread],
@@ -185,26 +185,26 @@ def _decile_results(
     if missing is not None:
         yield from (MeasureResult(f"{name}_top_decile", "", missing) for name in ("gain", "lift"))
         return
-    p, spread = ranked.positives, spreads.get(f"recall_at_top {subject_of(_DECILE)}")
-    gain = _share_measurement(ranked.n, hits / p, lost / p, spread)
+    p, spread = scores.positives, spreads.get(f"recall_at_top {subject_of(_DECILE)}")
+    gain = _share_measurement(scores.n, hits / p, lost / p, spread)
     yield MeasureResult("gain_top_decile", "", gain)
     bounds, interval = gain.interval, None
     if bounds is not None:
         interval = Interval(bounds.lower / _DECILE, bounds.upper / _DECILE, bounds.level)
-    lift = Measurement(hits / p / _DECILE, ranked.n, None, interval, lost / p / _DECILE, decile_table(ranked))
+    lift = Measurement(hits / p / _DECILE, scores.n, None, interval, lost / p / _DECILE, decile_table(scores))
     yield MeasureResult("lift_top_decile", "", lift)
 
 
 def amounts_of(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
     """Amount of a record by actual and predicted class, shape (2, 2), the negative class first."""
-    return np.asarray([[profit.get((actual, said), 0.0) for said in classes] for actual in classes])
+    return np.asarray([[profit.get((actual, text), 0.0) for text in classes] for actual in classes])
 
 
-def profit_curve(ranked: RankedScores, amounts: Floats) -> Floats:
+def profit_curve(scores: RankedScores, amounts: Floats) -> Floats:
     """Profit by threshold, shape (1 + cells,): no record is positive, then each cell and all above it are."""
     (quiet, false), (miss, true) = amounts.tolist()
-    start = miss * ranked.positives + quiet * ranked.negatives
-    gained = (true - miss) * ranked.true + (false - quiet) * ranked.false
+    start = miss * scores.positives + quiet * scores.negatives
+    gained = (true - miss) * scores.true + (false - quiet) * scores.false
     return np.concatenate([[start], start + gained])
 
 
@@ -227,22 +227,22 @@ def least_profit(amounts: Floats) -> float:
     return float(least)
 
 
-def whole_precision_curve(ranked: RankedScores, said: int) -> DetailTable:
+def whole_precision_curve(scores: RankedScores, said: int) -> DetailTable:
     """Precision by recall by its corners, the end of the first `said` cells among them."""
-    precision = ranked.true / ranked.both
-    at = find_corners(ranked.recall, precision, must=[max(said - 1, 0)], least=EXACT)
-    return curve_table(_CURVE, ranked.lower[at], precision[at], ranked.recall[at])
+    precision = scores.true / scores.both
+    at = find_corners(scores.recall, precision, must=[max(said - 1, 0)], least=EXACT)
+    return curve_table(_CURVE, scores.lower[at], precision[at], scores.recall[at])
 
 
-def whole_profit_curve(ranked: RankedScores, amounts: Floats, said: int) -> DetailTable:
+def whole_profit_curve(scores: RankedScores, amounts: Floats, said: int) -> DetailTable:
     """Profit by threshold by its corners, the largest one and the threshold that decides among them."""
-    worth, rate = profit_curve(ranked, amounts), np.concatenate([[0.0], ranked.both / ranked.n])
+    worth, rate = profit_curve(scores, amounts), np.concatenate([[0.0], scores.both / scores.n])
     at = find_corners(rate, worth, must=[int(np.argmax(worth)), said], least=EXACT)
-    threshold = np.concatenate([[math.inf], ranked.lower])
+    threshold = np.concatenate([[math.inf], scores.lower])
     return curve_table(_PROFIT_CURVE, threshold[at], worth[at], rate[at])
 
 
-def best_threshold(ranked: RankedScores, amounts: Floats) -> float | None:
+def best_threshold(scores: RankedScores, amounts: Floats) -> float | None:
     """Threshold of the largest profit: a record is positive from it on; of several the highest.
 
     Parameters
@@ -256,29 +256,29 @@ def best_threshold(ranked: RankedScores, amounts: Floats) -> float | None:
         an edge of the cells: inf where no record should be positive, -inf where all should and the scores
         have no lower bound; None without records.
     """
-    if ranked.n == 0:
+    if scores.n == 0:
         return None
-    at = int(np.argmax(profit_curve(ranked, amounts)))
-    return float(ranked.lower[at - 1]) if at else math.inf
+    at = int(np.argmax(profit_curve(scores, amounts)))
+    return float(scores.lower[at - 1]) if at else math.inf
 
 
-def profit_at(ranked: RankedScores, threshold: float, amounts: Floats, level: float = LEVEL) -> Measurement:
+def profit_at(scores: RankedScores, threshold: float, amounts: Floats, level: float = LEVEL) -> Measurement:
     """Profit if the records whose score is at least the threshold were positive, with a normal interval.
 
     Exact where the threshold is an edge of the cells; else the records of its cell count as negative, and
     the resolution is what they could change.
     """
-    n = ranked.n
+    n = scores.n
     if n == 0:
         return Measurement.without_value(Reason.NO_LABELS, n=0)
-    said = ranked.lower >= threshold
+    said = scores.lower >= threshold
     (quiet, false), (miss, true) = amounts.tolist()
     of_positive, of_negative = np.where(said, true, miss), np.where(said, false, quiet)
-    value = float(ranked.positive @ of_positive + ranked.negative @ of_negative)
-    square = float(ranked.positive @ of_positive**2 + ranked.negative @ of_negative**2)
-    split = ~said & (ranked.upper > threshold)
-    off = abs(true - miss) * int(ranked.positive[split].sum()) + abs(false - quiet) * int(
-        ranked.negative[split].sum()
+    value = float(scores.positive @ of_positive + scores.negative @ of_negative)
+    square = float(scores.positive @ of_positive**2 + scores.negative @ of_negative**2)
+    split = ~said & (scores.upper > threshold)
+    off = abs(true - miss) * int(scores.positive[split].sum()) + abs(false - quiet) * int(
+        scores.negative[split].sum()
     )
     interval = normal_interval(value, square - value * value / n, level)
     return Measurement(value, n, None, interval, float(off))
@@ -294,18 +294,18 @@ def profit_statistics(resamples: ScoreResamples, n: int, amounts: Floats) -> dic
 
 
 def profit_results(
-    ranked: RankedScores, amounts: Floats, spread: ResampleSpread | None, at: Ints
+    scores: RankedScores, amounts: Floats, spread: ResampleSpread | None, at: Ints
 ) -> Iterator[MeasureResult]:
     """Largest profit of any threshold, with the profit curve at the given cells, and that threshold."""
-    if not ranked.two:
-        yield MeasureResult("best_profit", "", without_a_class(ranked.n))
-        yield MeasureResult("best_profit_threshold", "", without_a_class(ranked.n))
+    if not scores.two:
+        yield MeasureResult("best_profit", "", without_a_class(scores.n))
+        yield MeasureResult("best_profit_threshold", "", without_a_class(scores.n))
         return
-    by_threshold, n = profit_curve(ranked, amounts), ranked.n
+    by_threshold, n = profit_curve(scores, amounts), scores.n
     best = int(np.argmax(by_threshold))
-    value, threshold = float(by_threshold[best]), float(ranked.lower[best - 1]) if best else math.inf
-    rates = [0.0, *(ranked.both[at] / n).tolist()]
-    columns = [math.inf, *ranked.lower[at].tolist()], [by_threshold[0], *by_threshold[1:][at]], rates
+    value, threshold = float(by_threshold[best]), float(scores.lower[best - 1]) if best else math.inf
+    rates = [0.0, *(scores.both[at] / n).tolist()]
+    columns = [math.inf, *scores.lower[at].tolist()], [by_threshold[0], *by_threshold[1:][at]], rates
     table = curve_table(_PROFIT_CURVE, *map(np.asarray, columns))
     interval = spread.basic_interval(value, lowest=n * least_profit(amounts)) if spread else None
     yield MeasureResult("best_profit", "", Measurement(value, n, None, interval, 0.0, table))

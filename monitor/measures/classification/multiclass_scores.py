@@ -143,9 +143,9 @@ def calibration_results(
     bounds
         shape (cells + 1,): bounds of the cells.
     """
-    ranked = RankedScores.from_table(table, bounds)
-    scored, few = calibration.RankedProbabilities.from_ranked(ranked), calibration.too_few(ranked.n)
-    resamples = None if few or rng is None else ScoreResamples.from_ranked(ranked, options.resamples, rng)
+    scores = RankedScores.from_table(table, bounds)
+    scored, few = calibration.RankedProbabilities.from_ranked(scores), calibration.too_few(scores.n)
+    resamples = None if few or rng is None else ScoreResamples.from_ranked(scores, options.resamples, rng)
     intervals = (
         {}
         if resamples is None

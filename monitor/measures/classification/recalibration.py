@@ -33,44 +33,44 @@ class _LikelihoodMaximum:
     covariance: Floats
 
 
-def fit_recalibration(ranked: RankedScores) -> LogisticFit | None:
+def fit_recalibration(scores: RankedScores) -> LogisticFit | None:
     """Fit by Newton's method on the cells' middles; None where there is no finite maximum.
 
     Scores are clipped to [2⁻¹², 1 - 2⁻¹²].
     """
-    if _is_separated(ranked):
+    if _is_separated(scores):
         return None
-    x, lower, upper = _cell_logits(ranked)
+    x, lower, upper = _cell_logits(scores)
     reach = np.maximum(x - lower, upper - x)
-    for start in ((0.0, 1.0), (math.log(ranked.positives / ranked.negatives), 0.0)):
-        maximum = _newton_maximum(x, ranked.positive, ranked.records, start)
+    for start in ((0.0, 1.0), (math.log(scores.positives / scores.negatives), 0.0)):
+        maximum = _newton_maximum(x, scores.positive, scores.records, start)
         if maximum is not None:
             return LogisticFit(
-                maximum.coefficients, maximum.covariance, _resolution_bound(ranked, x, reach, maximum)
+                maximum.coefficients, maximum.covariance, _resolution_bound(scores, x, reach, maximum)
             )
     return None
 
 
-def fit_results(ranked: RankedScores, level: float) -> Iterator[MeasureResult]:
+def fit_results(scores: RankedScores, level: float) -> Iterator[MeasureResult]:
     """Slope and intercept, with normal intervals."""
-    fit = fit_recalibration(ranked)
+    fit = fit_recalibration(scores)
     for at, name in ((1, "calibration_slope"), (0, "calibration_intercept")):
         if fit is None:
-            reason = Reason.UNDEFINED if ranked.two else Reason.ONE_CLASS if ranked.n else Reason.NO_LABELS
-            yield MeasureResult(name, "", Measurement.without_value(reason, n=ranked.n))
+            reason = Reason.UNDEFINED if scores.two else Reason.ONE_CLASS if scores.n else Reason.NO_LABELS
+            yield MeasureResult(name, "", Measurement.without_value(reason, n=scores.n))
             continue
         value = fit.coefficients[at]
         interval = normal_interval(value, float(fit.covariance[at, at]), level)
-        yield MeasureResult(name, "", Measurement(value, ranked.n, None, interval, fit.off[at]))
+        yield MeasureResult(name, "", Measurement(value, scores.n, None, interval, fit.off[at]))
 
 
-def _is_separated(ranked: RankedScores) -> bool:
+def _is_separated(scores: RankedScores) -> bool:
     """Whether a threshold separates the classes but for equal scores, or a class is missing."""
-    if not ranked.two:
+    if not scores.two:
         return True
     ends = [  # first and last cell of each class, the counts being whole
         [int(np.searchsorted(down, at)) for at in (1, whole)]
-        for down, whole in ((ranked.true, ranked.positives), (ranked.false, ranked.negatives))
+        for down, whole in ((scores.true, scores.positives), (scores.false, scores.negatives))
     ]
     (first, last), (first_negative, last_negative) = ends
     return last <= first_negative or last_negative <= first
@@ -109,24 +109,24 @@ def _expit(values: Floats) -> Floats:
     return scaled
 
 
-def _cell_logits(ranked: RankedScores) -> tuple[Floats, Floats, Floats]:
+def _cell_logits(scores: RankedScores) -> tuple[Floats, Floats, Floats]:
     """Logits of the cells' middles and of their bounds."""
-    chance = np.stack([(ranked.lower + ranked.upper) / 2, ranked.lower, ranked.upper])
+    chance = np.stack([(scores.lower + scores.upper) / 2, scores.lower, scores.upper])
     chance = np.clip(chance, _CLIP, 1 - _CLIP)
     middle, lower, upper = np.log(chance / (1 - chance))
     return middle, lower, upper
 
 
 def _resolution_bound(
-    ranked: RankedScores, x: Floats, reach: Floats, maximum: _LikelihoodMaximum
+    scores: RankedScores, x: Floats, reach: Floats, maximum: _LikelihoodMaximum
 ) -> tuple[float, float]:
     """Bound of what moving each score's logit by its reach changes, to first order.
 
     A record's gradient (y - p) (1, x) moves by (-p (1 - p) slope (1, x) + (y - p) (0, 1)) dx.
     """
-    chance, records = maximum.chance, ranked.records
+    chance, records = maximum.chance, scores.records
     by_weight = abs(maximum.coefficients[1]) * records * chance * (1 - chance) * reach
-    by_residual = float((ranked.positive * (1 - chance) + ranked.negative * chance) @ reach)
+    by_residual = float((scores.positive * (1 - chance) + scores.negative * chance) @ reach)
     intercept, slope = (
         float(np.abs(row[0] + row[1] * x) @ by_weight) + abs(float(row[1])) * by_residual
         for row in maximum.covariance

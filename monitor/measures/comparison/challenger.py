@@ -132,12 +132,12 @@ def evidence_results(agreement: PairedAgreement, most: float) -> Iterator[Measur
     most
         logarithm of the most evidence that there was at any look.
     """
-    compared = Measurement.without_value(Reason.NO_LABELS, n=0)
+    compared_value = Measurement.without_value(Reason.NO_LABELS, n=0)
     if agreement.n:
         evidence = discordant_evidence(agreement.champion_only, agreement.challenger_only)
-        compared = Measurement(value=evidence, n=agreement.n)
-    yield MeasureResult("challenger_log_evidence", "", compared)
-    yield MeasureResult("challenger_p_value_always_valid", "", p_value(compared, most))
+        compared_value = Measurement(value=evidence, n=agreement.n)
+    yield MeasureResult("challenger_log_evidence", "", compared_value)
+    yield MeasureResult("challenger_p_value_always_valid", "", p_value(compared_value, most))
 
 
 def _area_and_ties(table: ScoreTable) -> tuple[float, float]:

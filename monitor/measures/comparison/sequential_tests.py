@@ -162,11 +162,11 @@ def ratio_results(
     yield MeasureResult("sample_ratio_p_value_always_valid", "", p_value(share, most))
 
 
-def p_value(compared: Measurement, most: float) -> Measurement:
+def p_value(compared_value: Measurement, most: float) -> Measurement:
     """P-value of a comparison, absent for the same reason, of the most evidence that there was."""
-    if compared.value is None:
-        return compared
-    return Measurement(value=p_value_of(most), n=compared.n)
+    if compared_value.value is None:
+        return compared_value
+    return Measurement(value=p_value_of(most), n=compared_value.n)
 
 
 def _difference_variance(control: ArmMean, treatment: ArmMean) -> tuple[Measurement | None, float]:

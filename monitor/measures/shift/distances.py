@@ -63,8 +63,8 @@ def distance_results(
             yield MeasureResult(name, subject.name, Measurement(value=limit, n=n))
     for at, row in enumerate(expected.numeric):
         both = wasserstein_distance(expected, steps, at, reasons[row], level)
-        for name, measured in zip(_WASSERSTEIN, both, strict=True):
-            yield MeasureResult(name, expected.subjects[row].name, measured)
+        for name, measurement in zip(_WASSERSTEIN, both, strict=True):
+            yield MeasureResult(name, expected.subjects[row].name, measurement)
 
 
 def absent_results(subject: str, reason: Reason, n: int, *, numeric: bool = False) -> Iterator[MeasureResult]:

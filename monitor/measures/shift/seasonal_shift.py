@@ -86,18 +86,20 @@ def season_results(
     for result in shifted:
         of_index = result.measure in NAMES
         differ = (apart.excess if of_index else apart.squares).get(result.subject, ())
-        measured = result.measurement
-        if len(differ) < FEWEST_PERIODS and measured.reason in (None, Reason.NO_REFERENCE):
-            measured = too_short(measured.n, when)
-        elif measured.value is not None and result.subject in beyond_range:
+        measurement = result.measurement
+        if len(differ) < FEWEST_PERIODS and measurement.reason in (None, Reason.NO_REFERENCE):
+            measurement = too_short(measurement.n, when)
+        elif measurement.value is not None and result.subject in beyond_range:
             because = DetailTable(BECAUSE, ((_BEYOND,),))
-            measured = Measurement(None, measured.n, Reason.OUT_OF_RANGE, detail=because)
-        elif measured.value is not None and result.measure == LIMIT:
-            measured = replace(measured, value=measured.value + season_critical_addition(differ, level))
-        elif measured.value is not None and result.measure == KS_NAMES[1]:
+            measurement = Measurement(None, measurement.n, Reason.OUT_OF_RANGE, detail=because)
+        elif measurement.value is not None and result.measure == LIMIT:
+            measurement = replace(
+                measurement, value=measurement.value + season_critical_addition(differ, level)
+            )
+        elif measurement.value is not None and result.measure == KS_NAMES[1]:
             rarer = p_value(differ, distances[result.subject] or 0.0)
-            measured = replace(measured, value=max(measured.value, rarer))
-        yield replace(result, measurement=measured)
+            measurement = replace(measurement, value=max(measurement.value, rarer))
+        yield replace(result, measurement=measurement)
 
 
 def season_critical_addition(excess: Sequence[float], level: float) -> float:
@@ -147,18 +149,18 @@ def expected_mean(
     n = int(now.n)
     if now.reason is not None:
         return Measurement.without_value(now.reason, n=n)
-    held = [one for one in periods if one.reason is None and math.isfinite(one.variance)]
-    k = len(held)
+    moments = [one for one in periods if one.reason is None and math.isfinite(one.variance)]
+    k = len(moments)
     if k < FEWEST_PERIODS or not isinstance(grid, NumericGrid):
         return too_short(n, when)
-    mean = math.fsum(one.mean for one in held) / k
-    sampling = math.fsum(one.variance / one.n for one in held) / k
-    between = math.fsum((one.mean - mean) ** 2 for one in held) / (k - 1) - sampling
+    mean = math.fsum(one.mean for one in moments) / k
+    sampling = math.fsum(one.variance / one.n for one in moments) / k
+    between = math.fsum((one.mean - mean) ** 2 for one in moments) / (k - 1) - sampling
     own = now.variance / n if math.isfinite(now.variance) else 0.0
     variance = max(between, 0.0) * (1 + 1 / k) + own + sampling / k
     half = float(scipy.special.stdtrit(k - 1, 0.5 + level / 2)) * math.sqrt(variance) * grid.scale
     centre, step = grid.centre + grid.scale * mean, grid.scale * (now.mean - mean)
-    records = sum(int(one.n) for one in held)
+    records = sum(int(one.n) for one in moments)
     return Measurement(
         value=step,
         n=n,

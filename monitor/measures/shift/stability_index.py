@@ -191,13 +191,13 @@ def index_of(reference: Counts, current: Counts, pseudocount: float) -> Floats:
 
 def _stability_terms(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     """Terms of the index; cells empty on both sides have the term 0."""
-    used = (reference + current) > 0
-    added = used * pseudocount
+    used_mask = (reference + current) > 0
+    added = used_mask * pseudocount
     q, p = reference + added, current + added
     with np.errstate(divide="ignore", invalid="ignore"):
         q, p = q / q.sum(axis=-1, keepdims=True), p / p.sum(axis=-1, keepdims=True)
-        terms = (p - q) * np.log(np.where(used, p, 1.0) / np.where(used, q, 1.0))
-    return np.where(used, terms, 0.0)
+        terms = (p - q) * np.log(np.where(used_mask, p, 1.0) / np.where(used_mask, q, 1.0))
+    return np.where(used_mask, terms, 0.0)
 
 
 def _record_shares(counts: Floats, totals: Counts) -> Floats:

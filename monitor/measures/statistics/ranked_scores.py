@@ -86,9 +86,9 @@ class RankedScores:
         return self.positives > 0 and self.negatives > 0
 
 
-def curve_points(ranked: RankedScores) -> Ints:
+def curve_points(scores: RankedScores) -> Ints:
     """Few cells that lie evenly along the ROC curve, the last one among them; both classes must be there."""
-    along = ranked.recall + ranked.fallout
+    along = scores.recall + scores.fallout
     return _distinct_numbers(np.searchsorted(along, _ALONG * along[-1]))
 
 
@@ -116,14 +116,14 @@ class ScoreResamples:
     both: Singles
 
     @classmethod
-    def from_ranked(cls, ranked: RankedScores, resamples: int, rng: np.random.Generator) -> "ScoreResamples":
+    def from_ranked(cls, scores: RankedScores, resamples: int, rng: np.random.Generator) -> "ScoreResamples":
         """Merge the cells, of which there must be one, and resample them."""
-        first, group = merge_score_cells(ranked)
-        sides = [np.add.reduceat(side, first).astype(np.int64) for side in (ranked.positive, ranked.negative)]
-        if min(ranked.positives, ranked.negatives) >= NORMAL_FROM:
+        first, group = merge_score_cells(scores)
+        sides = [np.add.reduceat(side, first).astype(np.int64) for side in (scores.positive, scores.negative)]
+        if min(scores.positives, scores.negatives) >= NORMAL_FROM:
             positive, negative = np.split(resample_cells(np.concatenate(sides), resamples, 0), 2)
         else:
-            shares = _positive_shares(ranked.positives, ranked.negatives, resamples, rng)
+            shares = _positive_shares(scores.positives, scores.negatives, resamples, rng)
             positive = resample_cells(sides[0], resamples, 0, shares)
             negative = resample_cells(sides[1], resamples, 1, 1 - shares)
         sums = np.concatenate([positive, positive + negative], axis=1)
@@ -160,13 +160,13 @@ class ResampleSpread:
         return Interval(min(lower, value), max(upper, value), self.level)
 
 
-def merge_score_cells(ranked: RankedScores) -> tuple[Ints, Ints]:
+def merge_score_cells(scores: RankedScores) -> tuple[Ints, Ints]:
     """First cells of the merged cells, and first merged cells of the groups.
 
     Borders lie at each thirtieth of the records, and at a few more shares near the top. A cell belongs where
     its middle record is: it is never split, so that equal scores stay together.
     """
-    middle = (ranked.both - ranked.records / 2) / ranked.n
+    middle = (scores.both - scores.records / 2) / scores.n
     at = np.searchsorted(middle, _BORDERS)
     first, group = (_distinct_numbers(starts[starts < len(middle)]) for starts in (at, at[_OF_GROUPS]))
     return first, np.searchsorted(first, group)

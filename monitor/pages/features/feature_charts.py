@@ -54,47 +54,45 @@ class ComparedCells:
         return (low, min(high, last)) if 0 < _FAR * middle < whole else (0, last)
 
 
-def draw_distribution(compared: ComparedCells) -> Figure:
+def draw_distribution(cells: ComparedCells) -> Figure:
     """Density of the window and of the reference; of a number that takes few values their shares."""
-    used = np.flatnonzero(compared.now + compared.then)
+    used = np.flatnonzero(cells.now + cells.then)
     if len(used) <= FEW:
-        return _draw_values(compared, used)
-    first, last = compared.view
-    borders = _even_borders(compared.edges, first, last)
-    edges = compared.edges[borders]
+        return _draw_values(cells, used)
+    first, last = cells.view
+    borders = _even_borders(cells.edges, first, last)
+    edges = cells.edges[borders]
     if len(edges) < 2:
-        return _draw_values(compared, used[:FEW])
-    heights = [
-        np.diff(compared.up_to(counts)[borders]) / np.diff(edges) for counts in (compared.now, compared.then)
-    ]
+        return _draw_values(cells, used[:FEW])
+    heights = [np.diff(cells.up_to(counts)[borders]) / np.diff(edges) for counts in (cells.now, cells.then)]
     marks: list[Mark] = [
         CellOutline(edges.tolist(), heights[0].tolist(), "main"),
         CellOutline(edges.tolist(), heights[1].tolist(), "reference", filled=False),
     ]
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
-    shares = [np.diff(compared.up_to(counts)[borders]) for counts in (compared.now, compared.then)]
+    shares = [np.diff(cells.up_to(counts)[borders]) for counts in (cells.now, cells.then)]
     plot = Plot(
-        x=_value_axis(compared, float(edges[0]), float(edges[-1])),
+        x=_value_axis(cells, float(edges[0]), float(edges[-1])),
         y=linear_axis([0.0, *heights[0].tolist(), *heights[1].tolist()], label=number_tick),
         marks=marks,
-        label=f"density of {display_name(compared.name)}, {compared.period} and the reference",
+        label=f"density of {display_name(cells.name)}, {cells.period} and the reference",
         height=HEIGHT,
         stops=middles,
     )
-    cells = zip(edges[:-1].tolist(), edges[1:].tolist(), *map(np.ndarray.tolist, shares), strict=True)
+    table = zip(edges[:-1].tolist(), edges[1:].tolist(), *map(np.ndarray.tolist, shares), strict=True)
     return Figure(
         title="Distribution",
-        note=f"areas are shares of the records{_beyond_words(compared, int(borders[0]), int(borders[-1]))}",
-        legend=_legend_keys(compared, "area"),
+        note=f"areas are shares of the records{_beyond_words(cells, int(borders[0]), int(borders[-1]))}",
+        legend=_legend_keys(cells, "area"),
         plot=plot,
-        columns=("from", "below", compared.period, "reference"),
+        columns=("from", "below", cells.period, "reference"),
         rows=tuple(
-            (chart_number_text(a), chart_number_text(b), *map(_share_text, rest)) for a, b, *rest in cells
+            (chart_number_text(a), chart_number_text(b), *map(_share_text, rest)) for a, b, *rest in table
         ),
     )
 
 
-def draw_cumulative(compared: ComparedCells, words: str) -> Figure:
+def draw_cumulative(cells: ComparedCells, words: str) -> Figure:
     """Cumulative shares of both, and where they lie farthest apart: the K-S distance.
 
     Parameters
@@ -102,53 +100,51 @@ def draw_cumulative(compared: ComparedCells, words: str) -> Figure:
     words
         the distance.
     """
-    now, then = (compared.up_to(counts) for counts in (compared.now, compared.then))
-    far, (first, last) = int(np.argmax(np.abs(now - then))), compared.view
+    now, then = (cells.up_to(counts) for counts in (cells.now, cells.then))
+    far, (first, last) = int(np.argmax(np.abs(now - then))), cells.view
     first, last = min(first, far), max(last, far)
-    edges = compared.edges[first : last + 1]
+    edges = cells.edges[first : last + 1]
     x = [float(edge) for edge in edges]
     lines: list[Mark] = [
         LinePath(list(zip(x, then[first : last + 1].tolist(), strict=True)), "reference"),
         LinePath(list(zip(x, now[first : last + 1].tolist(), strict=True)), "main"),
     ]
-    at = float(compared.edges[far])
+    at = float(cells.edges[far])
     lines.append(
         StraightLine(
             (at, float(then[far])), (at, float(now[far])), "now", f"{words} at {chart_number_text(at)}"
         )
     )
-    axis = (
-        _value_axis(compared, x[0], x[-1]) if x[0] < x[-1] else _value_axis(compared, x[0] - 0.5, x[0] + 0.5)
-    )
+    axis = _value_axis(cells, x[0], x[-1]) if x[0] < x[-1] else _value_axis(cells, x[0] - 0.5, x[0] + 0.5)
     rows = np.unique(np.append(np.linspace(first, last, 31).round().astype(int), far))
     plot = Plot(
         x=axis,
         y=linear_axis([0.0, 1.0], label=percent_tick),
         marks=lines,
-        label=f"cumulative shares of {display_name(compared.name)}, {compared.period} and the reference",
+        label=f"cumulative shares of {display_name(cells.name)}, {cells.period} and the reference",
         height=HEIGHT,
-        stops=tuple(compared.edges[rows].tolist()),
+        stops=tuple(cells.edges[rows].tolist()),
     )
     return Figure(
         title="Cumulative distribution",
         note=f"K-S distance {words}, at {chart_number_text(at)}; share of the values below ↑",
-        legend=_legend_keys(compared, "line"),
+        legend=_legend_keys(cells, "line"),
         plot=plot,
-        columns=("below", compared.period, "reference"),
+        columns=("below", cells.period, "reference"),
         rows=tuple(
-            (chart_number_text(float(compared.edges[i])), _share_text(now[i]), _share_text(then[i]))
+            (chart_number_text(float(cells.edges[i])), _share_text(now[i]), _share_text(then[i]))
             for i in rows
         ),
     )
 
 
-def _draw_values(compared: ComparedCells, used: Ints) -> Figure:
+def _draw_values(cells: ComparedCells, used: Ints) -> Figure:
     """Shares of single cells as bars, the reference's as lines across them."""
-    shares = [counts[used] / counts.sum() for counts in (compared.now, compared.then)]
+    shares = [counts[used] / counts.sum() for counts in (cells.now, cells.then)]
     names = [
-        chart_number_text(float(compared.edges[at - 1]))
+        chart_number_text(float(cells.edges[at - 1]))
         if at
-        else f"< {chart_number_text(float(compared.edges[0]))}"
+        else f"< {chart_number_text(float(cells.edges[0]))}"
         for at in used
     ]
     bars = [(at + 0.15, at + 0.85, share) for at, share in enumerate(shares[0].tolist())]
@@ -159,10 +155,10 @@ def _draw_values(compared: ComparedCells, used: Ints) -> Figure:
     middles = tuple(at + 0.5 for at in range(len(used)))
     ticks = tuple(AxisTick(at, name) for at, name in zip(middles, names, strict=True))
     plot = Plot(
-        x=Axis(0.0, float(len(used)), ticks, title=display_name(compared.name)),
+        x=Axis(0.0, float(len(used)), ticks, title=display_name(cells.name)),
         y=linear_axis([0.0, *shares[0].tolist(), *shares[1].tolist()], label=percent_tick),
         marks=marks,
-        label=f"shares of the values of {display_name(compared.name)}, {compared.period} and the reference",
+        label=f"shares of the values of {display_name(cells.name)}, {cells.period} and the reference",
         height=HEIGHT,
         stops=middles,
     )
@@ -170,9 +166,9 @@ def _draw_values(compared: ComparedCells, used: Ints) -> Figure:
     return Figure(
         title="Distribution",
         note="share of the values from each number up to the next",
-        legend=_legend_keys(compared, "area"),
+        legend=_legend_keys(cells, "area"),
         plot=plot,
-        columns=("from", compared.period, "reference"),
+        columns=("from", cells.period, "reference"),
         rows=tuple(rows),
     )
 
@@ -193,26 +189,26 @@ def _even_borders(edges: Floats, first: int, last: int) -> Ints:
     return np.asarray(kept)
 
 
-def _beyond_words(compared: ComparedCells, first: int, last: int) -> str:
+def _beyond_words(cells: ComparedCells, first: int, last: int) -> str:
     """What lies beyond the ends that are drawn, in words."""
     parts = []
     for at, where, turned in ((first, "below", False), (last, "from", True)):
         now, then = (
             float(1 - side[at] if turned else side[at])
-            for side in (compared.up_to(compared.now), compared.up_to(compared.then))
+            for side in (cells.up_to(cells.now), cells.up_to(cells.then))
         )
         if max(now, then) > 0.001:
-            place = f"{where} {chart_number_text(float(compared.edges[at]))}{' on' if turned else ''}"
+            place = f"{where} {chart_number_text(float(cells.edges[at]))}{' on' if turned else ''}"
             parts.append(f"{_share_text(now)} lie {place} (reference {_share_text(then)})")
     return "".join(f"; {part}" for part in parts)
 
 
-def _value_axis(compared: ComparedCells, low: float, high: float) -> Axis:
-    return axis_within(low, high, display_name(compared.name))
+def _value_axis(cells: ComparedCells, low: float, high: float) -> Axis:
+    return axis_within(low, high, display_name(cells.name))
 
 
-def _legend_keys(compared: ComparedCells, look: str) -> tuple[LegendKey, ...]:
-    return (LegendKey(look, "main", compared.period), LegendKey("line", "reference", "reference"))
+def _legend_keys(cells: ComparedCells, look: str) -> tuple[LegendKey, ...]:
+    return (LegendKey(look, "main", cells.period), LegendKey("line", "reference", "reference"))
 
 
 def _share_text(value: float) -> str:

@@ -80,64 +80,76 @@ class FeaturePage:
     legend: tuple[tuple[str, str], ...] = LEGEND
 
 
-def feature_page(data: PageData, asked: PageRequest, name: str) -> FeaturePage:
+def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage:
     """Page of one feature of a model."""
-    spec, seen, feature, pick = _requested_feature(data, asked, name)
-    kept = _kept_rows(data, spec, pick, feature, asked.as_of)
-    counted, mixed = None, spec.reference is not None and bool(spec.reference.versions)
-    if pick.end is not None and asked.as_of is None and not mixed:
+    spec, place, feature, pick = _requested_feature(data, request, name)
+    kept_revisions = _kept_rows(data, spec, pick, feature, request.as_of)
+    window_counts, mixed = None, spec.reference is not None and bool(spec.reference.versions)
+    if pick.end is not None and request.as_of is None and not mixed:
         start = pick.window.start_of(pick.end)
-        counted = data.count_window(spec, start, pick.end, PaneHalf.RECORDS)
-    known: Known
-    known, season = (
-        {row.measure: row.measurement for _, row in newest_revisions(kept) if row.against == against}
+        window_counts = data.count_window(spec, start, pick.end, PaneHalf.RECORDS)
+    measurements: Known
+    measurements, season = (
+        {
+            row.measure: row.measurement
+            for _, row in newest_revisions(kept_revisions)
+            if row.against == against
+        }
         for against in ("", SEASON)
     )
     reference, weeks = None, None
     figures: tuple[Figure, ...] = ()
-    if counted is not None and _has_feature(counted, feature) and counted.reference is not None:
-        reference = counted.reference
-        expected = make_expected_cells(counted.counting, reference.records, only=f"{FEATURE}{feature}")
-        known = _measure_feature(counted, expected, spec.options, feature)
-        figures = tuple(_feature_figures(counted, feature, known, pick.name))
-        weeks = _week_map(data, spec, seen, pick, counted, expected)
-    cells = _index_cells(known.get(INDEX))
+    if (
+        window_counts is not None
+        and _has_feature(window_counts, feature)
+        and window_counts.reference is not None
+    ):
+        reference = window_counts.reference
+        expected = make_expected_cells(window_counts.counting, reference.records, only=f"{FEATURE}{feature}")
+        measurements = _measure_feature(window_counts, expected, spec.options, feature)
+        figures = tuple(_feature_figures(window_counts, feature, measurements, pick.name))
+        weeks = _week_map(data, spec, place, pick, window_counts, expected)
+    cells = _index_cells(measurements.get(INDEX))
     return FeaturePage(
         model=name,
         feature=feature,
         pick=pick,
-        moved=_moved_words(known),
-        without=_MIXED if mixed and pick.end is not None else _why_no_charts(pick, counted, feature, figures),
-        lost=0 if counted is None else counted.lost,
-        tiles=tuple(_feature_tiles(known, {} if reference is None else _reference_rates(reference, feature))),
+        moved=_moved_words(measurements),
+        without=_MIXED
+        if mixed and pick.end is not None
+        else _why_no_charts(pick, window_counts, feature, figures),
+        lost=0 if window_counts is None else window_counts.lost,
+        tiles=tuple(
+            _feature_tiles(measurements, {} if reference is None else _reference_rates(reference, feature))
+        ),
         season=_season_words(spec, season),
         figures=figures,
         cells=cells,
         widest=max((max(cell.now, cell.then) for cell in cells), default=1.0) or 1.0,
-        over_time=_over_time(data, spec, seen, pick, feature),
+        over_time=_over_time(data, spec, place, pick, feature),
         weeks=weeks,
     )
 
 
-def feature_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+def feature_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows of the feature in the window, the newest revision of each."""
-    spec, _, feature, pick = _requested_feature(data, asked, name)
-    return newest_revisions(_kept_rows(data, spec, pick, feature, asked.as_of))
+    spec, _, feature, pick = _requested_feature(data, request, name)
+    return newest_revisions(_kept_rows(data, spec, pick, feature, request.as_of))
 
 
 def _requested_feature(
-    data: PageData, asked: PageRequest, name: str
+    data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, ModelPlace, str, PickedWindow]:
-    asked.refuse_unknown_parameters("name", "window", "end")
+    request.refuse_unknown_parameters("name", "window", "end")
     spec = spec_of(data, name)
-    seen = data.read_place(name, asked.as_of)
+    place = data.read_place(name, request.as_of)
     pick, name = (
-        pick_window(data, asked, spec, seen),
-        asked.query.get("name", ""),
+        pick_window(data, request, spec, place),
+        request.query.get("name", ""),
     )  # it may be configured no more
-    if not _kept_rows(data, spec, pick, name, asked.as_of):
+    if not _kept_rows(data, spec, pick, name, request.as_of):
         require_known_name(name, sorted({*spec.reading.numeric, *spec.reading.categorical}), "feature")
-    return spec, seen, name, pick
+    return spec, place, name, pick
 
 
 def _kept_rows(
@@ -156,19 +168,19 @@ def _kept_rows(
     return data.read_revisions(spec.name, which)
 
 
-def _has_feature(counted: CountedWindow, feature: str) -> bool:
-    return WHOLE in counted.strata and feature in dict(counted.counting.features)
+def _has_feature(window_counts: CountedWindow, feature: str) -> bool:
+    return WHOLE in window_counts.strata and feature in dict(window_counts.counting.features)
 
 
 def _measure_feature(
-    counted: CountedWindow, expected: ExpectedCells, options: MeasureOptions, feature: str
+    window_counts: CountedWindow, expected: ExpectedCells, options: MeasureOptions, feature: str
 ) -> Known:
     """What is measured of the counts, by name: the same figures as those that are kept of them."""
-    records, subject = counted.strata[WHOLE], f"{FEATURE}{feature}"
+    records, subject = window_counts.strata[WHOLE], f"{FEATURE}{feature}"
     options = replace(options, families=options.families - {MeasureFamily.DISTANCES}, detailed=True)
-    histogram = counted.counting.histogram_view(records, subject)
+    histogram = window_counts.counting.histogram_view(records, subject)
     results = [
-        *measure_shift(counted.counting, expected, records, options),
+        *measure_shift(window_counts.counting, expected, records, options),
         *quality_results(subject, histogram, Reason.NO_RECORDS, options.level),
     ]
     return {result.measure: result.measurement for result in results}
@@ -183,45 +195,51 @@ def _reference_rates(reference: Reference, feature: str) -> Known:
     }
 
 
-def _factor_words(known: Known, value: float, usual: float) -> str:
+def _factor_words(measurements: Known, value: float, usual: float) -> str:
     """How many times the reference's a mean is."""
-    index, beyond = (known[name].value if name in known else None for name in (INDEX, OUT_OF_RANGE))
+    index, beyond = (
+        measurements[name].value if name in measurements else None for name in (INDEX, OUT_OF_RANGE)
+    )
     return factor_of(value, usual, of_few=is_of_few(index, beyond))
 
 
-def _feature_tiles(known: Known, of_reference: Known) -> Iterator[HeadlineTile]:
+def _feature_tiles(measurements: Known, of_reference: Known) -> Iterator[HeadlineTile]:
     for measure in _TILES:
-        result = known.get(measure)
+        result = measurements.get(measure)
         if result is None or result.value is None:
             continue
-        beside = known.get(_BESIDE.get(measure, ""))
+        beside = measurements.get(_BESIDE.get(measure, ""))
         note = bounds_of(measure, result.interval)
         if beside is not None and beside.value is not None:
             note = f"critical {value_of(_CRITICAL, beside.value)}"
         if (usual := before_of(result, None)) is not None:
             note = "; ".join(
                 filter(
-                    None, (f"reference {approximate_text(usual)}", _factor_words(known, result.value, usual))
+                    None,
+                    (
+                        f"reference {approximate_text(usual)}",
+                        _factor_words(measurements, result.value, usual),
+                    ),
                 )
             )
         if measure in of_reference and of_reference[measure].value is not None:
             note = f"reference {value_of(measure, of_reference[measure].value)}"
         yield HeadlineTile(measure, value_of(measure, result.value), note)
-    if INDEX in known:
-        yield HeadlineTile("records", f"{known[INDEX].n:,}", "")
+    if INDEX in measurements:
+        yield HeadlineTile("records", f"{measurements[INDEX].n:,}", "")
 
 
-def _moved_words(known: Known) -> str:
+def _moved_words(measurements: Known) -> str:
     """What is missing, the mean in the window and in the reference, what lies beyond all of the reference."""
-    mean, beyond = known.get("mean"), known.get(OUT_OF_RANGE)
+    mean, beyond = measurements.get("mean"), measurements.get(OUT_OF_RANGE)
     usual = None if mean is None else before_of(mean, None)
-    index = known.get(INDEX)
+    index = measurements.get(INDEX)
     parts = []
     if index is not None and (lost := lost_of(index.value, index.detail)):
         parts.append(f"{INDEX} {value_of(INDEX, index.value)}: {lost.besides}.")
     if mean is None or mean.value is None or usual is None:
         return " ".join(parts)
-    factor = _factor_words(known, mean.value, usual)
+    factor = _factor_words(measurements, mean.value, usual)
     parts.append(
         f"Mean {approximate_text(mean.value)}, in the reference "
         f"{approximate_text(usual)}{factor and f': {factor}'}."
@@ -232,34 +250,36 @@ def _moved_words(known: Known) -> str:
     return " ".join(parts)
 
 
-def _season_words(spec: ModelSpec, known: Known) -> str:
+def _season_words(spec: ModelSpec, measurements: Known) -> str:
     """How far the feature is from its season; empty: there is none."""
-    index, critical = (known.get(name) for name in (INDEX, _CRITICAL))
-    told = ""
+    index, critical = (measurements.get(name) for name in (INDEX, _CRITICAL))
+    sentence = ""
     if index is not None and index.value is None:
-        told = f"No {INDEX} of the season: {why_absent(index)}. "
+        sentence = f"No {INDEX} of the season: {why_absent(index)}. "
     elif index is not None and critical is not None:
         values = (value_of(INDEX, one.value) for one in (index, critical))
-        told = "{} of the season {}, critical {}. ".format(INDEX, *values)
-    return f"{told}{season_words(spec)}"
+        sentence = "{} of the season {}, critical {}. ".format(INDEX, *values)
+    return f"{sentence}{season_words(spec)}"
 
 
-def _feature_figures(counted: CountedWindow, feature: str, known: Known, period: str) -> Iterator[Figure]:
+def _feature_figures(
+    window_counts: CountedWindow, feature: str, measurements: Known, period: str
+) -> Iterator[Figure]:
     """Charts of a number; of a category the cells say all."""
     subject = f"{FEATURE}{feature}"
-    histogram = counted.counting.histogram_view(counted.strata[WHOLE], subject)
-    if counted.reference is None or not isinstance(histogram.grid, NumericGrid):
+    histogram = window_counts.counting.histogram_view(window_counts.strata[WHOLE], subject)
+    if window_counts.reference is None or not isinstance(histogram.grid, NumericGrid):
         return
-    of = counted.counting.histogram_view(counted.reference.records, subject)
-    compared = feature_charts.ComparedCells.from_counts(
+    of = window_counts.counting.histogram_view(window_counts.reference.records, subject)
+    compared_cells = feature_charts.ComparedCells.from_counts(
         feature, histogram.grid, histogram.regular, of.regular, period
     )
-    if compared is None:
+    if compared_cells is None:
         return
-    yield feature_charts.draw_distribution(compared)
-    distance = known.get("ks_distance")
+    yield feature_charts.draw_distribution(compared_cells)
+    distance = measurements.get("ks_distance")
     if distance is not None and distance.value is not None:
-        yield feature_charts.draw_cumulative(compared, value_of("ks_distance", distance.value))
+        yield feature_charts.draw_cumulative(compared_cells, value_of("ks_distance", distance.value))
 
 
 def _index_cells(index: Measurement | None) -> tuple[IndexCell, ...]:
@@ -283,21 +303,21 @@ def _contribution_text(part: float | str | None) -> str:
 
 
 def _over_time(
-    data: PageData, spec: ModelSpec, seen: ModelPlace, pick: PickedWindow, feature: str
+    data: PageData, spec: ModelSpec, place: ModelPlace, pick: PickedWindow, feature: str
 ) -> Figure | None:
     """The stability index by the shortest windows that have one; None: none has."""
     shortest_first = sorted(spec.windows, key=lambda each: each.length)
-    figures = (_index_of(data, spec, seen, pick, feature, window) for window in shortest_first)
+    figures = (_index_of(data, spec, place, pick, feature, window) for window in shortest_first)
     return next((figure for figure in figures if figure is not None), None)
 
 
 def _index_of(
-    data: PageData, spec: ModelSpec, seen: ModelPlace, pick: PickedWindow, feature: str, window: Window
+    data: PageData, spec: ModelSpec, place: ModelPlace, pick: PickedWindow, feature: str, window: Window
 ) -> Figure | None:
     """The stability index by windows of one kind, the shown window shaded; None: none has a value."""
-    if pick.end is None or seen.as_of is None:
+    if pick.end is None or place.as_of is None:
         return None
-    subject, until = f"{FEATURE}{feature}", min(seen.as_of, pick.end + _BEFORE // 2)
+    subject, until = f"{FEATURE}{feature}", min(place.as_of, pick.end + _BEFORE // 2)
     which = ChartedRows(
         window=window.name,
         after=until - _BEFORE if window.length <= DAY else 0,
@@ -305,7 +325,7 @@ def _index_of(
         measures=(INDEX, _CRITICAL),
         subjects=(subject,),
         against=("",),
-        as_of=seen.as_of,
+        as_of=place.as_of,
     )
     rows = data.read_revisions(spec.name, which)
     index, critical = (window_readings(rows, window, name, subject) for name in (INDEX, _CRITICAL))
@@ -327,41 +347,41 @@ def _index_of(
 def _week_map(
     data: PageData,
     spec: ModelSpec,
-    seen: ModelPlace,
+    place: ModelPlace,
     pick: PickedWindow,
-    counted: CountedWindow,
+    window_counts: CountedWindow,
     expected: ExpectedCells,
 ) -> WeekMap | None:
     """Weeks up to the last cycle, or up to the window that is shown where that is much older."""
-    if pick.end is None or seen.as_of is None:
+    if pick.end is None or place.as_of is None:
         return None
-    pane = counted.counting.reading.pane
-    last = floor_to(seen.as_of, pane)
+    pane = window_counts.counting.reading.pane
+    last = floor_to(place.as_of, pane)
     bounds = week_bounds(last, pane)
     if pick.end < bounds[len(bounds) // 2]:
         bounds = week_bounds(pick.end, pane)
     subject = expected.subjects[0]
-    counts = data.count_spans(spec.name, counted, subject.name, bounds)
+    counts = data.count_spans(spec.name, window_counts, subject.name, bounds)
     numeric = isinstance(subject.grid, NumericGrid)
     return week_map(expected, bounds, counts, pick.window.zone, numeric=numeric)
 
 
 def _why_no_charts(
-    pick: PickedWindow, counted: CountedWindow | None, feature: str, figures: Sequence[Figure]
+    pick: PickedWindow, window_counts: CountedWindow | None, feature: str, figures: Sequence[Figure]
 ) -> str:
     """Why there are no charts of the window."""
     if pick.end is None:
         return "No window of this kind has been measured yet."
-    if counted is None:
+    if window_counts is None:
         return "Counts are those of now alone: as known then only what was kept is shown."
-    grid = dict(counted.counting.features).get(feature)
+    grid = dict(window_counts.counting.features).get(feature)
     reasons = (
         (
-            counted.reference is None,
+            window_counts.reference is None,
             "There is no reference, which would give features their cells.",
         ),
         (
-            not counted.panes,
+            not window_counts.panes,
             "The panes of this window were counted on other grids, or are gone: only what was kept is shown.",
         ),
         (grid is None, "The reference has no such column, so the feature is not counted."),

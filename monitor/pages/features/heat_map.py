@@ -66,42 +66,47 @@ class FeaturesPage:
     newest: str
 
 
-def features_page(data: PageData, asked: PageRequest, name: str) -> FeaturesPage:
+def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPage:
     """Page of the features of a model."""
-    asked.refuse_unknown_parameters("window", "range", "sort", "by")
+    request.refuse_unknown_parameters("window", "range", "sort", "by")
     spec = spec_of(data, name)
-    seen = data.read_place(name, asked.as_of)
+    place = data.read_place(name, request.as_of)
     names = [each.name for each in spec.windows]
-    window = main_of(spec, asked.parse_choice("window", names, seen.window))
-    by = asked.parse_choice("by", MEASURES, INDEX)
-    sort = asked.parse_choice("sort", SORTS, "now")
-    span = asked.parse_choice(
+    window = main_of(spec, request.parse_choice("window", names, place.window))
+    by = request.parse_choice("by", MEASURES, INDEX)
+    sort = request.parse_choice("sort", SORTS, "now")
+    span = request.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    ends, values, limits = _read_values(data, spec, seen, window, by, RANGES[span])
+    ends, values, limits = _read_values(data, spec, place, window, by, RANGES[span])
     rows = _order_rows(
         [
             _heat_row(
-                by, one, _feature_link(asked, name, one, window, ends), ends, values[one], limits.get(one, {})
+                by,
+                one,
+                _feature_link(request, name, one, window, ends),
+                ends,
+                values[one],
+                limits.get(one, {}),
             )
             for one in values
         ],
         sort,
     )
     axis = _column_axis(window, ends)
-    moved, limit = None, share_rule(spec, window) if by == INDEX else None
+    moved_plot, limit = None, share_rule(spec, window) if by == INDEX else None
     if axis is not None and by == INDEX:
-        moved = _moved_share_plot(axis, [row.looks for row, _ in rows], limit)
+        moved_plot = _moved_share_plot(axis, [row.looks for row, _ in rows], limit)
     return FeaturesPage(
         model=name,
         measure=by,
-        windows=links_of(asked, "window", names, window.name),
-        ranges=links_of(asked, "range", list(RANGES), span),
-        sorts=links_of(asked, "sort", SORTS, sort),
-        measures=links_of(asked, "by", MEASURES, by),
+        windows=links_of(request, "window", names, window.name),
+        ranges=links_of(request, "range", list(RANGES), span),
+        sorts=links_of(request, "sort", SORTS, sort),
+        measures=links_of(request, "by", MEASURES, by),
         legend=_heat_legend(by, rows),
         rows=tuple(row for row, _ in rows),
-        moved=moved,
+        moved=moved_plot,
         limit="" if limit is None else percent_tick(limit),
         season=season_words(spec),
         axis=None if axis is None else Plot(x=axis, y=Axis(0.0, 1.0), marks=(), label="windows", height=1),
@@ -109,45 +114,45 @@ def features_page(data: PageData, asked: PageRequest, name: str) -> FeaturesPage
     )
 
 
-def features_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+def features_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows behind the page, the newest revision of each."""
-    asked.refuse_unknown_parameters("window", "range", "sort", "by")
+    request.refuse_unknown_parameters("window", "range", "sort", "by")
     spec = spec_of(data, name)
-    seen = data.read_place(name, asked.as_of)
-    window = main_of(spec, asked.parse_choice("window", [each.name for each in spec.windows], seen.window))
-    by = asked.parse_choice("by", MEASURES, INDEX)
-    span = asked.parse_choice(
+    place = data.read_place(name, request.as_of)
+    window = main_of(spec, request.parse_choice("window", [each.name for each in spec.windows], place.window))
+    by = request.parse_choice("by", MEASURES, INDEX)
+    span = request.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    rows = newest_revisions(data.read_revisions(spec.name, _charted_rows(seen, window, by, RANGES[span])))
+    rows = newest_revisions(data.read_revisions(spec.name, _charted_rows(place, window, by, RANGES[span])))
     return [(kept, row) for kept, row in rows if row.subject.startswith(FEATURE) and not row.against]
 
 
 Values = Mapping[str, Mapping[int, float | None]]
 
 
-def _charted_rows(seen: ModelPlace, window: Window, by: str, span: int) -> ChartedRows:
+def _charted_rows(place: ModelPlace, window: Window, by: str, span: int) -> ChartedRows:
     """What is asked of the store."""
-    until = seen.as_of or 0
+    until = place.as_of or 0
     critical = critical_of(by)
     return ChartedRows(
         window=window.name,
         after=until - span if span else 0,
         until=until,
         measures=(by,) if critical is None else (by, critical),
-        as_of=seen.as_of,
+        as_of=place.as_of,
     )
 
 
 def _read_values(
-    data: PageData, spec: ModelSpec, seen: ModelPlace, window: Window, by: str, span: int
+    data: PageData, spec: ModelSpec, place: ModelPlace, window: Window, by: str, span: int
 ) -> tuple[list[int], Values, Values]:
     """Ends of windows; value and critical value by feature and end."""
     values: dict[str, Mapping[int, float | None]] = {}
     limits: dict[str, Mapping[int, float | None]] = {}
     ends: set[int] = set()
     for (measure, subject), by_end in data.read_values(
-        spec.name, _charted_rows(seen, window, by, span)
+        spec.name, _charted_rows(place, window, by, span)
     ).items():
         if subject.startswith(FEATURE):
             ends.update(by_end)
@@ -197,14 +202,14 @@ def _heat_row(
     large = [look in _LARGE for look in looks]
     lasting = next((at for at, is_large in enumerate(reversed(large)) if not is_large), len(large))
     began = large.index(True) if True in large else len(large)
-    told = ["" if value is None else value_of(by, value) for value in (now, largest)]
-    row = HeatRow(name, href, looks, told[0], told[1], (looks[-1] if looks else None) or "")
+    sentences = ["" if value is None else value_of(by, value) for value in (now, largest)]
+    row = HeatRow(name, href, looks, sentences[0], sentences[1], (looks[-1] if looks else None) or "")
     return row, (now or 0.0, largest or 0.0, lasting, began)
 
 
-def _feature_link(asked: PageRequest, model: str, feature: str, window: Window, ends: Sequence[int]) -> str:
+def _feature_link(request: PageRequest, model: str, feature: str, window: Window, ends: Sequence[int]) -> str:
     end = to_iso(ends[-1]) if ends else None
-    return asked.link_to("models", model, "feature", name=feature, window=window.name, end=end)
+    return request.link_to("models", model, "feature", name=feature, window=window.name, end=end)
 
 
 def _order_rows(

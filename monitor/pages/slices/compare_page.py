@@ -56,9 +56,9 @@ class ComparePage:
     challenger: tuple[Figure, ...]
 
 
-def compare_page(data: PageData, asked: PageRequest, name: str) -> ComparePage:
+def compare_page(data: PageData, request: PageRequest, name: str) -> ComparePage:
     """Page of the comparisons of a model."""
-    spec, cumulative, challenged = _compared_rows(data, asked, name)
+    spec, cumulative, challenged = _compared_rows(data, request, name)
     rows = newest_revisions(cumulative)
     last = {(row.measure, row.subject): row for _, row in sorted(rows, key=lambda pair: pair[1].window_end)}
     differences = [row for (measure, _), row in last.items() if "_difference" in measure][:_MOST]
@@ -75,17 +75,17 @@ def compare_page(data: PageData, asked: PageRequest, name: str) -> ComparePage:
     )
 
 
-def compare_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+def compare_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows behind the page, the newest revision of each."""
-    _, cumulative, challenged = _compared_rows(data, asked, name)
+    _, cumulative, challenged = _compared_rows(data, request, name)
     return [*newest_revisions(cumulative), *newest_revisions(challenged)]
 
 
 def _compared_rows(
-    data: PageData, asked: PageRequest, name: str
+    data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, list[Revision], list[Revision]]:
-    asked.refuse_unknown_parameters()
-    spec, placed = spec_of(data, name), data.read_place(name, asked.as_of)
+    request.refuse_unknown_parameters()
+    spec, placed = spec_of(data, name), data.read_place(name, request.as_of)
     valid = [measure.name for measure in BY_NAME.values() if measure.name.endswith(VALID)]
     other = [measure.name for measure in BY_NAME.values() if measure.of_challenger and not measure.cumulative]
     found = []
@@ -98,7 +98,7 @@ def _compared_rows(
             after=0,
             until=placed.as_of or 0,
             measures=measures,
-            as_of=asked.as_of,
+            as_of=request.as_of,
             details=details,
         )
         found.append(data.read_revisions(name, which))

@@ -69,81 +69,81 @@ class MeasurePage:
     figure: Figure | None
 
 
-def measures_page(data: PageData, asked: PageRequest, name: str) -> MeasuresPage:
+def measures_page(data: PageData, request: PageRequest, name: str) -> MeasuresPage:
     """Page of all current measurements; the parameter `q` filters by measure, subject, segment, version."""
-    spec, windows, window, rows = _current_rows(data, asked, name)
+    spec, windows, window, rows = _current_rows(data, request, name)
     return MeasuresPage(
         model=name,
-        windows=links_of(asked, "window", windows, window),
+        windows=links_of(request, "window", windows, window),
         window=window,
-        filter=asked.query.get("q", ""),
-        lines=tuple(_measured_line(asked, spec, row) for _, row in rows[:_MOST]),
+        filter=request.query.get("q", ""),
+        lines=tuple(_measured_line(request, spec, row) for _, row in rows[:_MOST]),
         left_out=max(0, len(rows) - _MOST),
     )
 
 
-def measures_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+def measures_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Rows of the page, those that are too many for it as well."""
-    *_, rows = _current_rows(data, asked, name)
+    *_, rows = _current_rows(data, request, name)
     return rows
 
 
-def measure_page(data: PageData, asked: PageRequest, name: str, measure: str) -> MeasurePage:
+def measure_page(data: PageData, request: PageRequest, name: str, measure: str) -> MeasurePage:
     """Page of one measure over time."""
-    spec, window, span, parts, rows = _read_measure_rows(data, asked, name, measure)
+    spec, window, span, parts, rows = _read_measure_rows(data, request, name, measure)
     chosen = {part: value for part, _, value in parts}
     return MeasurePage(
         model=name,
         measure=measure,
         definition=definition_of(measure),
         window=window.name,
-        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
-        ranges=links_of(asked, "range", list(RANGES), span),
+        windows=links_of(request, "window", [each.name for each in spec.windows], window.name),
+        ranges=links_of(request, "range", list(RANGES), span),
         range=span,
         parts=tuple((part, tuple(values), value) for part, values, value in parts if len(values) > 1),
         against_nothing="the reference"
         if measure in BY_NAME and BY_NAME[measure].family in OF_SHIFT
         else "nothing",
-        figure=_measure_figure(data, asked, window, rows, measure, chosen),
+        figure=_measure_figure(data, request, window, rows, measure, chosen),
     )
 
 
-def measure_rows(data: PageData, asked: PageRequest, name: str, measure: str) -> list[Revision]:
+def measure_rows(data: PageData, request: PageRequest, name: str, measure: str) -> list[Revision]:
     """Kept rows behind the chart, the newest revision of each."""
-    *_, rows = _read_measure_rows(data, asked, name, measure)
+    *_, rows = _read_measure_rows(data, request, name, measure)
     return newest_revisions(pair for pair in rows if pair[1].measure == measure)
 
 
 def _current_rows(
-    data: PageData, asked: PageRequest, name: str
+    data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, list[str], str, list[Revision]]:
     """Specification, kinds of windows, the chosen one, its current rows in the order of `monitor show`."""
-    asked.refuse_unknown_parameters("window", "q")
+    request.refuse_unknown_parameters("window", "q")
     spec = spec_of(data, name)
-    (seen,) = data.read_model_facts(name, asked.as_of)
-    there = dict.fromkeys(row.window or LOG for row in seen.rows)
+    (facts,) = data.read_model_facts(name, request.as_of)
+    there = dict.fromkeys(row.window or LOG for row in facts.rows)
     windows = list(dict.fromkeys([*(each.name for each in spec.windows), *there]))
-    window = asked.parse_choice("window", windows, seen.window)
-    wanted = asked.query.get("q", "").casefold()
+    window = request.parse_choice("window", windows, facts.window)
+    wanted = request.query.get("q", "").casefold()
     rows = [
         row
-        for row in seen.rows
+        for row in facts.rows
         if (row.window or LOG) == window and wanted in f"{row.measure} {_scope_words(row)}".casefold()
     ]
-    at = seen.as_of or 0
+    at = facts.as_of or 0
     found = [(at, row) for _, _, row in order_rows((name, at, row) for row in rows)]
     found.sort(key=lambda pair: pair[1].subject.startswith(FEATURE))  # the last lines are left out
     return spec, windows, window, found
 
 
-def _measured_line(asked: PageRequest, spec: ModelSpec, row: MeasurementRow) -> MeasuredLine:
+def _measured_line(request: PageRequest, spec: ModelSpec, row: MeasurementRow) -> MeasuredLine:
     result = row.measurement
     windows = {each.name: each for each in spec.windows}
     told = difference_of if is_difference(row.measure, row.against) else value_of
     given = {"window": row.window, **{part: getattr(row, part) or None for part in _PARTS}}
     return MeasuredLine(
         measure=row.measure,
-        href=asked.link_to("models", asked.path[1], "measures", row.measure, **given)
+        href=request.link_to("models", request.path[1], "measures", row.measure, **given)
         if row.window in windows
         else "",
         of=_scope_words(row),
@@ -170,23 +170,25 @@ def _scope_words(row: MeasurementRow) -> str:
 
 
 def _read_measure_rows(
-    data: PageData, asked: PageRequest, name: str, measure: str
+    data: PageData, request: PageRequest, name: str, measure: str
 ) -> tuple[ModelSpec, Window, str, list[tuple[str, list[str], str]], list[Revision]]:
     """Specification, window, range, what the measure's rows may be of, and its kept rows."""
-    asked.refuse_unknown_parameters("window", "range", *_PARTS)
+    request.refuse_unknown_parameters("window", "range", *_PARTS)
     spec = spec_of(data, name)
-    (seen,) = data.read_model_facts(name, asked.as_of)
+    (facts,) = data.read_model_facts(name, request.as_of)
     names = [each.name for each in spec.windows]
     require_known_name(
-        measure, list(dict.fromkeys(row.measure for row in seen.rows if row.window in names)), "measure"
+        measure, list(dict.fromkeys(row.measure for row in facts.rows if row.window in names)), "measure"
     )
-    own = [row for row in seen.rows if row.measure == measure and row.window in names]
+    own = [row for row in facts.rows if row.measure == measure and row.window in names]
     of = [row.window for row in own]
-    window = main_of(spec, asked.parse_choice("window", names, seen.window if seen.window in of else of[0]))
-    span = asked.parse_choice("range", list(RANGES), "180d" if window.length <= DAY else "all")
-    parts = [(part, *_chosen_part(asked, part, own)) for part in _PARTS]
+    window = main_of(
+        spec, request.parse_choice("window", names, facts.window if facts.window in of else of[0])
+    )
+    span = request.parse_choice("range", list(RANGES), "180d" if window.length <= DAY else "all")
+    parts = [(part, *_chosen_part(request, part, own)) for part in _PARTS]
     chosen = {part: value for part, _, value in parts}
-    until = seen.as_of or 0
+    until = facts.as_of or 0
     which = ChartedRows(
         window=window.name,
         after=until - RANGES[span] if RANGES[span] else 0,
@@ -194,22 +196,22 @@ def _read_measure_rows(
         measures=[measure, *filter(None, [critical_of(measure)])],
         subjects=(chosen["subject"],),
         against=(chosen["against"],),
-        as_of=asked.as_of,
+        as_of=request.as_of,
         segment=chosen["segment"],
         version=chosen["version"],
     )
     return spec, window, span, parts, data.read_revisions(name, which)
 
 
-def _chosen_part(asked: PageRequest, part: str, rows: Sequence[MeasurementRow]) -> tuple[list[str], str]:
+def _chosen_part(request: PageRequest, part: str, rows: Sequence[MeasurementRow]) -> tuple[list[str], str]:
     """Values that a part of the names has among some rows, the whole first; the one that is asked for."""
     values = sorted({getattr(row, part) or "" for row in rows})
-    return values, asked.parse_choice(part, values, values[0])
+    return values, request.parse_choice(part, values, values[0])
 
 
 def _measure_figure(
     data: PageData,
-    asked: PageRequest,
+    request: PageRequest,
     window: Window,
     rows: Iterable[Revision],
     measure: str,
@@ -220,15 +222,15 @@ def _measure_figure(
     series = window_readings(rows, window, measure, subject, against)
     if not any(one.value is not None for one in series):
         return None
-    (seen,) = data.read_model_facts(asked.path[1], asked.as_of)
+    (facts,) = data.read_model_facts(request.path[1], request.as_of)
     of_whole = not any(chosen.values())
-    axis = time_axis(window.start_of(series[0].end), max(series[-1].end, seen.as_of or 0), window.zone)
+    axis = time_axis(window.start_of(series[0].end), max(series[-1].end, facts.as_of or 0), window.zone)
     figure = draw_timeline(
         measure,
         series,
         window,
         axis,
-        reference=of_reference(seen.rows, measure) if of_whole else None,
+        reference=of_reference(facts.rows, measure) if of_whole else None,
         title=_scope_words(series[-1].row) or "Of all records",
         height=220,
     )

@@ -51,10 +51,10 @@ class SegmentsPage:
     axis: Axis | None
 
 
-def segments_page(data: PageData, asked: PageRequest, name: str) -> SegmentsPage:
+def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPage:
     """Page of the segments and versions of a model."""
     spec = spec_of(data, name)
-    rows, window_name, measure = _chosen_rows(data, asked, name)
+    rows, window_name, measure = _chosen_rows(data, request, name)
     window = main_of(spec, window_name)
     estimates = {(row.version, row.segment): row for row in rows if row.measure == f"estimated_{measure}"}
     own = [row for row in rows if row.measure == measure]
@@ -63,7 +63,7 @@ def segments_page(data: PageData, asked: PageRequest, name: str) -> SegmentsPage
     own = sorted((row for row in own if (row.truth, row.window_end) == (truth, newest)), key=_segment_order)
     guessed = max((row.window_end for row in estimates.values()), default=newest)
     end = _kept_end(data, name, own[0]) if own else None
-    lines = [_forest_line(asked, row, estimates.get((row.version, row.segment)), end) for row in own]
+    lines = [_forest_line(request, row, estimates.get((row.version, row.segment)), end) for row in own]
     there = {row.measure for row in rows if not row.of_whole}
     usual = (MAIN[spec.reading.task], *MEASURES[spec.reading.task], *_OF_ALL, measure)
     offered = [each for each in dict.fromkeys(usual) if each in there]
@@ -73,8 +73,8 @@ def segments_page(data: PageData, asked: PageRequest, name: str) -> SegmentsPage
         period=period_words(window, newest) if own else "",
         estimated="" if guessed == newest else period_words(window, guessed),
         truth=str(truth),
-        windows=links_of(asked, "window", [each.name for each in spec.windows], window_name),
-        measures=links_of(asked, "measure", offered, measure),
+        windows=links_of(request, "window", [each.name for each in spec.windows], window_name),
+        measures=links_of(request, "measure", offered, measure),
         lines=tuple(lines[:_MOST]),
         left_out=max(0, len(lines) - _MOST),
         columns=spec.reading.categorical[:2],
@@ -82,24 +82,24 @@ def segments_page(data: PageData, asked: PageRequest, name: str) -> SegmentsPage
     )
 
 
-def segments_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+def segments_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Current rows behind the page."""
-    rows, _, measure = _chosen_rows(data, asked, name)
-    (seen,) = data.read_model_facts(name, asked.as_of)
+    rows, _, measure = _chosen_rows(data, request, name)
+    (facts,) = data.read_model_facts(name, request.as_of)
     names = (measure, f"estimated_{measure}")
-    return [(seen.as_of or 0, row) for row in rows if row.measure in names]
+    return [(facts.as_of or 0, row) for row in rows if row.measure in names]
 
 
-def _chosen_rows(data: PageData, asked: PageRequest, name: str) -> tuple[list[MeasurementRow], str, str]:
+def _chosen_rows(data: PageData, request: PageRequest, name: str) -> tuple[list[MeasurementRow], str, str]:
     """Rows of the chosen window, the window, the measure."""
-    asked.refuse_unknown_parameters("window", "measure")
+    request.refuse_unknown_parameters("window", "measure")
     spec = spec_of(data, name)
-    (seen,) = data.read_model_facts(name, asked.as_of)
-    window = asked.parse_choice("window", [each.name for each in spec.windows], seen.window)
-    rows = [row for row in seen.rows if row.window == window and not (row.against or row.subject)]
+    (facts,) = data.read_model_facts(name, request.as_of)
+    window = request.parse_choice("window", [each.name for each in spec.windows], facts.window)
+    rows = [row for row in facts.rows if row.window == window and not (row.against or row.subject)]
     there = sorted({row.measure for row in rows if not row.of_whole})
-    default = next((each for each in (seen.main, *MEASURES[spec.reading.task]) if each in there), seen.main)
-    return rows, window, asked.parse_choice("measure", there, default)
+    default = next((each for each in (facts.main, *MEASURES[spec.reading.task]) if each in there), facts.main)
+    return rows, window, request.parse_choice("measure", there, default)
 
 
 def _segment_order(row: MeasurementRow) -> tuple[bool, bool, str, str]:
@@ -115,21 +115,21 @@ def _kept_end(data: PageData, model: str, row: MeasurementRow) -> str | None:
 
 
 def _forest_line(
-    asked: PageRequest, row: MeasurementRow, estimate: MeasurementRow | None, end: str | None
+    request: PageRequest, row: MeasurementRow, estimate: MeasurementRow | None, end: str | None
 ) -> ForestLine:
     result = row.measurement
     places = None
     if result.value is not None and result.interval is not None:
         places = (result.interval.lower, result.value, result.interval.upper)
     guess = None if estimate is None else estimate.measurement
-    told = ""
+    sentence = ""
     if guess is not None:
-        told = f"({guess.reason})" if guess.value is None else value_of(row.measure, guess.value)
+        sentence = f"({guess.reason})" if guess.value is None else value_of(row.measure, guess.value)
     window = {"window": row.window, "end": end}
     return ForestLine(
         name=row.segment or (f"version {row.version}" if row.version else "the whole"),
-        href=asked.link_to(
-            "models", asked.path[1], "performance", segment=row.segment, version=row.version, **window
+        href=request.link_to(
+            "models", request.path[1], "performance", segment=row.segment, version=row.version, **window
         ),
         n=f"{result.n:,}",
         value=f"({readable_name(str(result.reason))})"
@@ -137,7 +137,9 @@ def _forest_line(
         else value_of(row.measure, result.value),
         bounds=bounds_of(row.measure, result.interval),
         interval=places,
-        estimate=told if guess is None else f"{told} {bounds_of(row.measure, guess.interval)}".strip(),
+        estimate=sentence
+        if guess is None
+        else f"{sentence} {bounds_of(row.measure, guess.interval)}".strip(),
         whole=row.of_whole,
     )
 

@@ -88,33 +88,33 @@ def class_rows(
 
 
 def class_figures(
-    counted: CountedWindow,
+    window_counts: CountedWindow,
     labels: Counters,
     results: Sequence[MeasureResult],
     level: float,
-    kept: Mapping[str, Revision],
+    revisions: Mapping[str, Revision],
 ) -> Iterator[FigureGroup]:
     """ROC of each frequent class, and whether the largest probability is right as often as it says."""
-    counting = counted.counting
+    counting = window_counts.counting
     if not counting.probable:
         return
     yield FigureGroup(
-        "Which classes does it tell apart?", "four", tuple(_class_curves(counted, labels, results))
+        "Which classes does it tell apart?", "four", tuple(_class_curves(window_counts, labels, results))
     )
-    ranked = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
-    told = {each.measure: chart_value_words(each, kept) for each in results if not each.subject}
+    scores = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
+    told = {each.measure: chart_value_words(each, revisions) for each in results if not each.subject}
     error = told.get("expected_calibration_error")
     words = "the largest probability; " + ("" if error is None else f"expected error {error}")
-    figure = curve_charts.draw_calibration(ranked, words, level, "right") if ranked.n else None
+    figure = curve_charts.draw_calibration(scores, words, level, "right") if scores.n else None
     if figure is not None:
         yield FigureGroup("Are its probabilities right?", "two", (figure,))
 
 
 def _class_curves(
-    counted: CountedWindow, labels: Counters, results: Sequence[MeasureResult]
+    window_counts: CountedWindow, labels: Counters, results: Sequence[MeasureResult]
 ) -> Iterator[Figure]:
     """ROC of each frequent class against all others, beside the reference's."""
-    counting = counted.counting
+    counting = window_counts.counting
     confusion = counting.confusion_view(labels)
     told = {
         result.subject: value_of("roc_auc", result.measurement.value)
@@ -122,7 +122,9 @@ def _class_curves(
         if result.measure == "roc_auc"
     }
     now = _ranked_classes(counting, labels)
-    then = {} if counted.reference is None else _ranked_classes(counting, counted.reference.labels)
+    then = (
+        {} if window_counts.reference is None else _ranked_classes(counting, window_counts.reference.labels)
+    )
     for at in frequent_classes(confusion)[:_MOST_CURVES]:
         name = confusion.classes[at]
         if name not in now:

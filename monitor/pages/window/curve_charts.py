@@ -102,8 +102,8 @@ def draw_roc(
 def precision_recall(sides: Sequence[ScoreSide], words: str) -> Figure:
     """Precision by recall, and the share of positives, which random scores would give."""
     points = {side.name: (side.ranked.recall, side.ranked.true / side.ranked.both) for side in sides}
-    ranked = sides[0].ranked
-    rate = ranked.positives / ranked.n
+    scores = sides[0].ranked
+    rate = scores.positives / scores.n
     marks = [*_curve_lines(points, sides), RuleLine(rate, "y", "chance")]
     stops, rows = _curve_table(*points[sides[0].name], words=three_digits)
     x = Axis(0.0, 1.0, _SHARES.ticks, title="recall")
@@ -120,9 +120,9 @@ def precision_recall(sides: Sequence[ScoreSide], words: str) -> Figure:
     )
 
 
-def draw_separation(ranked: RankedScores, words: str) -> Figure:
+def draw_separation(scores: RankedScores, words: str) -> Figure:
     """K-S chart: the shares of each class with a score up to here, and where they lie farthest apart."""
-    score, negative, positive = separation_curve(ranked)
+    score, negative, positive = separation_curve(scores)
     at = int(np.argmax(np.abs(negative - positive)))
     sides: tuple[tuple[Floats, Kind], ...] = ((negative, "main"), (positive, "second"))
     lines: list[Mark] = [_curve_path(score, side, kind, must=[at]) for side, kind in sides]
@@ -147,7 +147,7 @@ def draw_scores(
     sides: Sequence[ScoreSide], bounds: Floats, classes: Sequence[str], threshold: float | None
 ) -> Figure:
     """Scores by class: densities on equal cells, the reference's as outlines."""
-    ranked = sides[0].ranked
+    scores = sides[0].ranked
     lows = [side.ranked.lower[np.isfinite(side.ranked.lower)].min(initial=np.inf) for side in sides]
     highs = [side.ranked.upper[np.isfinite(side.ranked.upper)].max(initial=-np.inf) for side in sides]
     low, high = (0.0, 1.0) if np.isfinite(bounds[[0, -1]]).all() else (min(lows), max(highs))
@@ -171,7 +171,7 @@ def draw_scores(
     if threshold is not None:
         marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
-    columns = [_score_density(ranked, counts, edges) for counts in (ranked.negative, ranked.positive)]
+    columns = [_score_density(scores, counts, edges) for counts in (scores.negative, scores.positive)]
     rows = tuple(
         (number_text(at), three_digits(a), three_digits(b))
         for at, a, b in zip(middles, *map(np.ndarray.tolist, columns), strict=True)
@@ -194,7 +194,7 @@ def draw_scores(
     )
 
 
-def draw_calibration(ranked: RankedScores, words: str, level: float, what: str = "positive") -> Figure | None:
+def draw_calibration(scores: RankedScores, words: str, level: float, what: str = "positive") -> Figure | None:
     """Share of positives by mean probability of groups of about equal size; None: too few records.
 
     Parameters
@@ -202,10 +202,10 @@ def draw_calibration(ranked: RankedScores, words: str, level: float, what: str =
     what
         the positives are: of several classes, answers that were right.
     """
-    if too_few(ranked.n) or not np.isfinite([ranked.lower.min(), ranked.upper.max()]).all():
+    if too_few(scores.n) or not np.isfinite([scores.lower.min(), scores.upper.max()]).all():
         return None
-    first, group = merge_score_cells(ranked)
-    groups = ReliabilityGroups.from_cells(RankedProbabilities.from_ranked(ranked), first[group])
+    first, group = merge_score_cells(scores)
+    groups = ReliabilityGroups.from_cells(RankedProbabilities.from_ranked(scores), first[group])
     means = groups.mean[::-1].tolist()
     counts = list(zip(groups.positives[::-1].tolist(), groups.records[::-1].tolist(), strict=True))
     rates = [positives / records for positives, records in counts]
@@ -291,13 +291,13 @@ def by_decile(sides: Sequence[ScoreSide]) -> Iterator[Figure]:
     yield Figure(title="Cumulative gain", note=note, legend=keys, plot=plot, columns=columns, rows=table)
 
 
-def rates_by_threshold(ranked: RankedScores, threshold: float | None) -> Figure:
+def rates_by_threshold(scores: RankedScores, threshold: float | None) -> Figure:
     """What another threshold would do: rates of both classes, and precision."""
-    score = np.where(np.isfinite(ranked.lower), ranked.lower, ranked.upper)
+    score = np.where(np.isfinite(scores.lower), scores.lower, scores.upper)
     sides: tuple[tuple[str, Kind, Floats], ...] = (
-        ("true positive rate", "second", ranked.recall),
-        ("true negative rate", "main", 1 - ranked.fallout),
-        ("precision", "third", ranked.true / ranked.both),
+        ("true positive rate", "second", scores.recall),
+        ("true negative rate", "main", 1 - scores.fallout),
+        ("precision", "third", scores.true / scores.both),
     )
     marks: list[Mark] = []
     for _, kind, values in sides:
@@ -324,23 +324,23 @@ def rates_by_threshold(ranked: RankedScores, threshold: float | None) -> Figure:
 
 
 def profit_by_threshold(
-    ranked: RankedScores,
+    scores: RankedScores,
     classes: tuple[str, ...],
     profit: Mapping[tuple[str, str], float],
     threshold: float | None,
 ) -> Figure:
     """Profit of the window by threshold, and the best one."""
     amounts = amounts_of(classes, profit)
-    worth = profit_curve(ranked, amounts)
-    score = np.where(np.isfinite(ranked.lower), ranked.lower, ranked.upper)
-    score = np.concatenate([[_finite_bound(ranked.upper[0], ranked)], score])
+    worth = profit_curve(scores, amounts)
+    score = np.where(np.isfinite(scores.lower), scores.lower, scores.upper)
+    score = np.concatenate([[_finite_bound(scores.upper[0], scores)], score])
     best = int(np.argmax(worth))
     marks: list[Mark] = [_curve_path(score, worth, must=[best])]
     marks.append(PointDots([(float(score[best]), float(worth[best]))], "second"))
     if threshold is not None:
         marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
     stops, rows = _curve_table(score[::-1], worth[::-1], words=number_text)
-    at = best_threshold(ranked, amounts)
+    at = best_threshold(scores, amounts)
     words = (
         "no record should be positive"
         if at is None or math.isinf(at)
@@ -368,15 +368,15 @@ def _from_origin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return np.concatenate([[0.0], x]), np.concatenate([[0.0], y])
 
 
-def _finite_bound(bound: float, ranked: RankedScores) -> float:
+def _finite_bound(bound: float, scores: RankedScores) -> float:
     """Upper end of the scores; where it is open the highest lower bound."""
-    return float(bound) if math.isfinite(bound) else float(ranked.lower[0])
+    return float(bound) if math.isfinite(bound) else float(scores.lower[0])
 
 
-def _score_density(ranked: RankedScores, counts: np.ndarray, edges: Floats) -> Floats:
+def _score_density(scores: RankedScores, counts: np.ndarray, edges: Floats) -> Floats:
     """Density on equal cells, of counts in fine ones: by their middles."""
-    lower = np.where(np.isfinite(ranked.lower), ranked.lower, ranked.upper)
-    upper = np.where(np.isfinite(ranked.upper), ranked.upper, ranked.lower)
+    lower = np.where(np.isfinite(scores.lower), scores.lower, scores.upper)
+    upper = np.where(np.isfinite(scores.upper), scores.upper, scores.lower)
     held, _ = np.histogram((lower + upper) / 2, bins=edges, weights=counts)
     total = counts.sum() * (edges[1] - edges[0])
     return held / total if total else held.astype(np.float64)

@@ -81,48 +81,56 @@ class PredictionGroups:
 
 
 def error_figures(
-    counted: CountedWindow,
+    window_counts: CountedWindow,
     labels: Counters,
     results: Sequence[MeasureResult],
     level: float,
-    kept: Mapping[str, Revision],
+    revisions: Mapping[str, Revision],
 ) -> Iterator[FigureGroup]:
     """Histogram of the errors, and errors by prediction."""
-    errors = tuple(_error_histogram(counted, labels, results, kept))
+    errors = tuple(_error_histogram(window_counts, labels, results, revisions))
     if errors:
         yield FigureGroup("How large are its errors?", "two", errors)
-    figures = tuple(_by_prediction(counted, labels, level))
+    figures = tuple(_by_prediction(window_counts, labels, level))
     if figures:
         yield FigureGroup("Where does it err?", "three", figures)
 
 
 def _error_histogram(
-    counted: CountedWindow, labels: Counters, results: Sequence[MeasureResult], kept: Mapping[str, Revision]
+    window_counts: CountedWindow,
+    labels: Counters,
+    results: Sequence[MeasureResult],
+    revisions: Mapping[str, Revision],
 ) -> Iterator[Figure]:
     """Histogram of the signed errors with its quantiles; nothing without errors."""
-    table = counted.counting.error_table(labels)
+    table = window_counts.counting.error_table(labels)
     then = None
-    if counted.reference is not None:
-        then = counted.counting.error_table(counted.reference.labels)
+    if window_counts.reference is not None:
+        then = window_counts.counting.error_table(window_counts.reference.labels)
     if table.counts.any():
-        yield _draw_histogram(table, then if then is not None and then.counts.any() else None, results, kept)
+        yield _draw_histogram(
+            table, then if then is not None and then.counts.any() else None, results, revisions
+        )
 
 
-def _by_prediction(counted: CountedWindow, labels: Counters, level: float) -> Iterator[Figure]:
+def _by_prediction(window_counts: CountedWindow, labels: Counters, level: float) -> Iterator[Figure]:
     """Errors and bias by group of the prediction, and mean label by mean prediction."""
-    now = PredictionGroups.from_labels(counted.counting, labels, level)
+    now = PredictionGroups.from_labels(window_counts.counting, labels, level)
     if now is None:
         return
     then = None
-    if counted.reference is not None:
-        then = PredictionGroups.from_labels(counted.counting, counted.reference.labels, level)
+    if window_counts.reference is not None:
+        then = PredictionGroups.from_labels(window_counts.counting, window_counts.reference.labels, level)
     yield _label_by_prediction(now, then, level)
     yield _of_groups(now, then, level, signed=False)
     yield _of_groups(now, then, level, signed=True)
 
 
 def _draw_histogram(
-    table: ErrorTable, then: ErrorTable | None, results: Sequence[MeasureResult], kept: Mapping[str, Revision]
+    table: ErrorTable,
+    then: ErrorTable | None,
+    results: Sequence[MeasureResult],
+    revisions: Mapping[str, Revision],
 ) -> Figure:
     lower, upper = _error_ends(table)
     known = {each.measure: each.measurement.value for each in results if each.measure in QUANTILES}
@@ -147,7 +155,9 @@ def _draw_histogram(
     quantiles = ", ".join(
         f"{percent} % {value_of(name, known[name])}" for name, percent in QUANTILES.items() if name in known
     )
-    if not all(is_as_kept(each.measure, each.measurement, kept) for each in results if each.measure in known):
+    if not all(
+        is_as_kept(each.measure, each.measurement, revisions) for each in results if each.measure in known
+    ):
         quantiles += ", counted now"
     outside = f"; {value_of('missing_rate', beyond)} lie beyond" if beyond > 0.0005 else ""
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
@@ -193,7 +203,7 @@ def _of_groups(now: PredictionGroups, then: PredictionGroups | None, level: floa
     """Mean absolute error, or bias, by group of the prediction."""
     title = "Bias by prediction" if signed else "Absolute error by prediction"
     difference = f"prediction {MINUS} label"
-    said = f"mean of {difference}; above 0: predicted too high" if signed else f"mean of |{difference}|"
+    text = f"mean of {difference}; above 0: predicted too high" if signed else f"mean of |{difference}|"
     values, halves = (now.signed, now.signed_half) if signed else (now.absolute, now.absolute_half)
     x = np.arange(len(now.n)) + 0.5
     lowest = values - halves if signed else np.maximum(values - halves, 0.0)
@@ -230,7 +240,7 @@ def _of_groups(now: PredictionGroups, then: PredictionGroups | None, level: floa
     )
     return Figure(
         title=title,
-        note=f"{said}; groups hold about as many of the reference's predictions each",
+        note=f"{text}; groups hold about as many of the reference's predictions each",
         legend=tuple(legend),
         plot=plot,
         columns=("predictions", "bias" if signed else "mean absolute error", "interval", "records"),

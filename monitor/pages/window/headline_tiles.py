@@ -42,13 +42,18 @@ class HeadlineTile:
 
 def headline_rows(rows: Sequence[Revision], against: str = "") -> dict[str, Revision]:
     """Newest kept rows by measure, of each the best truth: settled before nowcast before provisional."""
-    kept = newest_revisions(pair for pair in rows if not pair[1].subject and pair[1].against == against)
-    return {pair[1].measure: pair for pair in sorted(kept, key=lambda pair: _TRUTHS.index(pair[1].truth))}
+    kept_revisions = newest_revisions(
+        pair for pair in rows if not pair[1].subject and pair[1].against == against
+    )
+    return {
+        pair[1].measure: pair
+        for pair in sorted(kept_revisions, key=lambda pair: _TRUTHS.index(pair[1].truth))
+    }
 
 
 def tiles_of(
     spec: ModelSpec,
-    kept: Mapping[str, Revision],
+    revisions: Mapping[str, Revision],
     steps: Mapping[str, Revision],
     known: Mapping[str, tuple[int, Measurement]],
     verb: str,
@@ -66,24 +71,31 @@ def tiles_of(
     main
         the measure of which the page's head says when it was kept: others say so where theirs is another.
     """
-    headed = _kept_when(kept[main]) if main in kept else None
+    headed = _kept_when(revisions[main]) if main in revisions else None
     for name in TILES[spec.reading.task]:
         at, now = known.get(name, (0, None))
-        result, since, told, before = now, f"{verb} {local_moment_words(at, zone)}" if verb else "", "", None
-        if name in kept:
-            moment, row = kept[name]
+        result, since, sentence, before = (
+            now,
+            f"{verb} {local_moment_words(at, zone)}" if verb else "",
+            "",
+            None,
+        )
+        if name in revisions:
+            moment, row = revisions[name]
             result = row.measurement
-            told = (
-                "" if now is None or is_as_kept(name, now, kept) else f"{since}: {with_interval(name, now)}"
+            sentence = (
+                ""
+                if now is None or is_as_kept(name, now, revisions)
+                else f"{since}: {with_interval(name, now)}"
             )
-            elsewhen = told and _kept_when(kept[name]) != headed
+            elsewhen = sentence and _kept_when(revisions[name]) != headed
             since = f"{row.truth}, kept {local_moment_words(moment, zone)}" if elsewhen else ""
             before = before_of(steps[name][1].measurement, result) if name in steps else None
-        if result is None or (result.value is None and not told):
+        if result is None or (result.value is None and not sentence):
             continue
         value = f"({result.reason})" if result.value is None else value_of(name, result.value)
         reference = "" if before is None else f"reference {value_of(name, before)}"
-        yield HeadlineTile(name, value, bounds_of(name, result.interval), reference, since, told)
+        yield HeadlineTile(name, value, bounds_of(name, result.interval), reference, since, sentence)
 
 
 def _kept_when(kept: Revision) -> tuple[int, LabelTruth]:
@@ -91,16 +103,16 @@ def _kept_when(kept: Revision) -> tuple[int, LabelTruth]:
     return moment, row.truth
 
 
-def is_as_kept(measure: str, now: Measurement, kept: Mapping[str, Revision]) -> bool:
+def is_as_kept(measure: str, now: Measurement, revisions: Mapping[str, Revision]) -> bool:
     """Whether a figure reads as the one that was kept."""
-    before = kept.get(measure)
+    before = revisions.get(measure)
     return before is not None and with_interval(measure, before[1].measurement) == with_interval(measure, now)
 
 
-def chart_value_words(result: MeasureResult, kept: Mapping[str, Revision]) -> str:
+def chart_value_words(result: MeasureResult, revisions: Mapping[str, Revision]) -> str:
     """Value of a chart and its interval; what does not read as it was kept is said to be counted now."""
     words = with_interval(result.measure, result.measurement)
-    return words if is_as_kept(result.measure, result.measurement, kept) else f"{words}, counted now"
+    return words if is_as_kept(result.measure, result.measurement, revisions) else f"{words}, counted now"
 
 
 def kept_words(kept: Revision | None, zone: str) -> str:

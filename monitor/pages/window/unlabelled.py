@@ -26,9 +26,9 @@ ESTIMATED_RATES = {  # of a class, and how they are headed
 }
 
 
-def estimate_tiles(kept: Mapping[str, Revision]) -> tuple[HeadlineTile, ...]:
+def estimate_tiles(revisions: Mapping[str, Revision]) -> tuple[HeadlineTile, ...]:
     """Estimates of a window, each with its reason where it has no value; none where all lack one."""
-    known = {name: kept[name][1].measurement for name in ESTIMATED if name in kept}
+    known = {name: revisions[name][1].measurement for name in ESTIMATED if name in revisions}
     if all(one.value is None for one in known.values()):
         return ()
     return tuple(
@@ -39,11 +39,11 @@ def estimate_tiles(kept: Mapping[str, Revision]) -> tuple[HeadlineTile, ...]:
     )
 
 
-def unlabelled_because(spec: ModelSpec, kept: Mapping[str, Revision]) -> str:
+def unlabelled_because(spec: ModelSpec, revisions: Mapping[str, Revision]) -> str:
     """What stands in the place of performance, and why."""
     if spec.labels is None:
         return "No labels are configured: performance is not measured."
-    known = [kept[name][1].measurement for name in ESTIMATED if name in kept]
+    known = [revisions[name][1].measurement for name in ESTIMATED if name in revisions]
     if any(one.value is not None for one in known):
         basis = "scores" if spec.reading.has_score else "predictions"
         return f"No record has a label yet: performance is estimated from the {basis}."
@@ -51,30 +51,34 @@ def unlabelled_because(spec: ModelSpec, kept: Mapping[str, Revision]) -> str:
     return f"No record has a label yet{lost}."
 
 
-def output_groups(spec: ModelSpec, counted: CountedWindow, slice_: Stratum) -> Iterator[FigureGroup]:
+def output_groups(spec: ModelSpec, window_counts: CountedWindow, slice_: Stratum) -> Iterator[FigureGroup]:
     """Distribution of the scores, or of the numbers predicted, beside the reference's."""
-    both, subject = _both(counted, slice_), "score" if spec.reading.has_score else "prediction"
+    both, subject = _both(window_counts, slice_), "score" if spec.reading.has_score else "prediction"
     if both is None:
         return
-    now, then = (counted.counting.histogram_view(counters, subject) for counters in both)
+    now, then = (window_counts.counting.histogram_view(counters, subject) for counters in both)
     if not isinstance(now.grid, NumericGrid):
         return
-    name = "largest probability" if counted.counting.probable else subject
-    compared = feature_charts.ComparedCells.from_counts(name, now.grid, now.regular, then.regular, "model")
-    if compared is not None:
-        figure = replace(feature_charts.draw_distribution(compared), title=f"{subject.capitalize()}s")
+    name = "largest probability" if window_counts.counting.probable else subject
+    compared_cells = feature_charts.ComparedCells.from_counts(
+        name, now.grid, now.regular, then.regular, "model"
+    )
+    if compared_cells is not None:
+        figure = replace(feature_charts.draw_distribution(compared_cells), title=f"{subject.capitalize()}s")
         yield FigureGroup("What comes out?", "two", (figure,))
 
 
-def predicted_rows(counted: CountedWindow, slice_: Stratum, rows: Sequence[Revision]) -> tuple[ClassRow, ...]:
+def predicted_rows(
+    window_counts: CountedWindow, slice_: Stratum, rows: Sequence[Revision]
+) -> tuple[ClassRow, ...]:
     """Classes by how many records are predicted as each, the most frequent first; none of numbers."""
-    classes, counters = counted.counting.reading.classes, counted.strata.get(slice_)
+    classes, counters = window_counts.counting.reading.classes, window_counts.strata.get(slice_)
     if not classes or counters is None:
         return ()
-    both = _both(counted, slice_)
+    both = _both(window_counts, slice_)
     sides = [counters] if both is None else list(both)
     counts = [
-        counted.counting.histogram_view(side, "prediction").regular[: len(classes)].astype(np.int64)
+        window_counts.counting.histogram_view(side, "prediction").regular[: len(classes)].astype(np.int64)
         for side in sides
     ]
     shares = [(side / max(int(side.sum()), 1)).tolist() for side in counts]
@@ -97,9 +101,9 @@ def predicted_rows(counted: CountedWindow, slice_: Stratum, rows: Sequence[Revis
     )
 
 
-def _both(counted: CountedWindow, slice_: Stratum) -> tuple[Counters, Counters] | None:
+def _both(window_counts: CountedWindow, slice_: Stratum) -> tuple[Counters, Counters] | None:
     """Records of the window and of the reference; a version is beside all of it. None: there are not both."""
-    now, reference = counted.strata.get(slice_), counted.reference
+    now, reference = window_counts.strata.get(slice_), window_counts.reference
     if now is None or reference is None:
         return None
     if slice_.segment is None:

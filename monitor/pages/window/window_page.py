@@ -73,67 +73,69 @@ class WindowPage:
         return max((max(row.share, row.reference or 0.0) for row in self.classes), default=1.0) or 1.0
 
 
-def window_page(data: PageData, asked: PageRequest, name: str) -> WindowPage:
+def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     """Page of one window of a model, or of any whole panes between `from` and `to`."""
-    asked.refuse_unknown_parameters(*ASKED)
+    request.refuse_unknown_parameters(*ASKED)
     spec = spec_of(data, name)
-    seen = data.read_place(name, asked.as_of)
-    pick = pick_window(data, asked, spec, seen)
+    place = data.read_place(name, request.as_of)
+    pick = pick_window(data, request, spec, place)
     window, end = pick.window, pick.end
-    slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
-    counted = None
-    if end is not None and asked.as_of is None:
-        counted = data.count_window(spec, window.start_of(end), end, PaneHalf.LABELS)
-    by_kept = counted is None or not counted.panes
+    slice_ = Stratum(request.query.get("version"), request.query.get("segment"))
+    window_counts = None
+    if end is not None and request.as_of is None:
+        window_counts = data.count_window(spec, window.start_of(end), end, PaneHalf.LABELS)
+    by_kept = window_counts is None or not window_counts.panes
     every = _kept_rows(data, spec, window, end, None, slice_, details=by_kept)
-    rows = [pair for pair in every if asked.as_of is None or pair[0] <= asked.as_of]
-    kept = headline_rows(rows)
-    charts = _draw_charts(spec, counted, slice_, kept)
+    rows = [pair for pair in every if request.as_of is None or pair[0] <= request.as_of]
+    revisions = headline_rows(rows)
+    charts = _draw_charts(spec, window_counts, slice_, revisions)
     known = {measure: (at, row.measurement) for measure, (at, row) in headline_rows(every).items()}
-    verb = "kept" if asked.as_of is None else "later kept"
+    verb = "kept" if request.as_of is None else "later kept"
     if charts.labelled:
         of_whole = (result for result in charts.results if not result.subject)
-        known = {each.measure: (seen.as_of or 0, each.measurement) for each in of_whole}
+        known = {each.measure: (place.as_of or 0, each.measurement) for each in of_whole}
         verb = "counted" if window.name else ""
     main = [
-        pair for pair in rows if pair[1].measure == seen.main and not (pair[1].subject or pair[1].against)
+        pair for pair in rows if pair[1].measure == place.main and not (pair[1].subject or pair[1].against)
     ]
-    has_value = seen.main in kept and kept[seen.main][1].measurement.value is not None
-    tiles = tuple(tiles_of(spec, kept, headline_rows(rows, REFERENCE), known, verb, window.zone, seen.main))
+    has_value = place.main in revisions and revisions[place.main][1].measurement.value is not None
+    tiles = tuple(
+        tiles_of(spec, revisions, headline_rows(rows, REFERENCE), known, verb, window.zone, place.main)
+    )
     page = WindowPage(
         model=name,
-        truth=str(kept[seen.main][1].truth) if has_value else "",
-        kept=kept_words(kept.get(seen.main), window.zone),
-        without=_why_no_charts(end, asked, counted, charts.groups, spec),
-        lost=0 if counted is None or counted.counting.label is None else counted.lost,
+        truth=str(revisions[place.main][1].truth) if has_value else "",
+        kept=kept_words(revisions.get(place.main), window.zone),
+        without=_why_no_charts(end, request, window_counts, charts.groups, spec),
+        lost=0 if window_counts is None or window_counts.counting.label is None else window_counts.lost,
         pick=pick,
-        slices=_slice_links(asked, counted, slice_),
+        slices=_slice_links(request, window_counts, slice_),
         tiles=tiles,
-        counted=f"{known[seen.main][1].n:,} records, as of "
-        f"{local_moment_words(known[seen.main][0], window.zone)}"
-        if charts.labelled and seen.main in known
+        counted=f"{known[place.main][1].n:,} records, as of "
+        f"{local_moment_words(known[place.main][0], window.zone)}"
+        if charts.labelled and place.main in known
         else "",
         groups=tuple(kept_groups(rows)) if by_kept else charts.groups,
         confusion=charts.confusion,
         classes=charts.classes,
         labelled=charts.labelled,
         rates_of_classes=tuple(OF_CLASS.values()),
-        main=seen.main,
+        main=place.main,
         revisions=tuple(_revision_lines(main))
         if any(row.measurement.value is not None for _, row in main)
         else (),
     )
     if tiles or charts.labelled or end is None:
         return page
-    page = replace(page, tiles=unlabelled.estimate_tiles(kept))
-    if asked.as_of is not None:
+    page = replace(page, tiles=unlabelled.estimate_tiles(revisions))
+    if request.as_of is not None:
         return page
     records = data.count_window(spec, window.start_of(end), end, PaneHalf.RECORDS)
     if not records.panes:
         return page
     return replace(
         page,
-        without=unlabelled.unlabelled_because(spec, kept),
+        without=unlabelled.unlabelled_because(spec, revisions),
         groups=tuple(unlabelled.output_groups(spec, records, slice_)),
         classes=(predicted := unlabelled.predicted_rows(records, slice_, rows)),
         rates_of_classes=tuple(unlabelled.ESTIMATED_RATES.values())
@@ -142,17 +144,19 @@ def window_page(data: PageData, asked: PageRequest, name: str) -> WindowPage:
     )
 
 
-def window_rows(data: PageData, asked: PageRequest, name: str) -> list[Revision]:
+def window_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows of the window, the newest revision of each; of panes between two moments those of now."""
-    asked.refuse_unknown_parameters(*ASKED)
+    request.refuse_unknown_parameters(*ASKED)
     spec = spec_of(data, name)
-    seen = data.read_place(name, asked.as_of)
-    pick = pick_window(data, asked, spec, seen)
-    slice_ = Stratum(asked.query.get("version"), asked.query.get("segment"))
+    place = data.read_place(name, request.as_of)
+    pick = pick_window(data, request, spec, place)
+    slice_ = Stratum(request.query.get("version"), request.query.get("segment"))
     if pick.end is not None and not pick.window.name:
-        then = asked.as_of is not None  # counts are those of now alone
-        return [] if then else _counted_rows(data, spec, pick, slice_, seen.as_of or 0)
-    return newest_revisions(_kept_rows(data, spec, pick.window, pick.end, asked.as_of, slice_, details=True))
+        then = request.as_of is not None  # counts are those of now alone
+        return [] if then else _counted_rows(data, spec, pick, slice_, place.as_of or 0)
+    return newest_revisions(
+        _kept_rows(data, spec, pick.window, pick.end, request.as_of, slice_, details=True)
+    )
 
 
 def _counted_rows(
@@ -160,7 +164,7 @@ def _counted_rows(
 ) -> list[Revision]:
     """Performance of panes of which nothing is kept together, as it is known now."""
     end = pick.end or 0
-    counted = data.count_window(spec, pick.window.start_of(end), end, PaneHalf.LABELS)
+    window_counts = data.count_window(spec, pick.window.start_of(end), end, PaneHalf.LABELS)
     return [
         (
             as_of,
@@ -175,7 +179,7 @@ def _counted_rows(
                 measurement=result.measurement,
             ),
         )
-        for result in _draw_charts(spec, counted, slice_, {}).results
+        for result in _draw_charts(spec, window_counts, slice_, {}).results
     ]
 
 
@@ -215,71 +219,74 @@ class _WindowCharts:
 
 
 def _draw_charts(
-    spec: ModelSpec, counted: CountedWindow | None, slice_: Stratum, kept: Mapping[str, Revision]
+    spec: ModelSpec, window_counts: CountedWindow | None, slice_: Stratum, revisions: Mapping[str, Revision]
 ) -> _WindowCharts:
-    labels = None if counted is None else counted.strata.get(slice_)
-    if counted is None or labels is None or counted.counting.label is None:
+    labels = None if window_counts is None else window_counts.strata.get(slice_)
+    if window_counts is None or labels is None or window_counts.counting.label is None:
         return _WindowCharts(labelled=False)
-    options = _chart_options(spec, counted)
-    results = measure_performance(counted.counting, labels, options)
-    if not counted.counting.tally_view(labels).labelled:
+    options = _chart_options(spec, window_counts)
+    results = measure_performance(window_counts.counting, labels, options)
+    if not window_counts.counting.tally_view(labels).labelled:
         return _WindowCharts(results, labelled=False)
     if spec.reading.task is ModelTask.REGRESSION:
         return _WindowCharts(
-            results, tuple(error_charts.error_figures(counted, labels, results, options.level, kept))
+            results,
+            tuple(error_charts.error_figures(window_counts, labels, results, options.level, revisions)),
         )
-    confusion = counted.counting.confusion_view(labels)
+    confusion = window_counts.counting.confusion_view(labels)
     groups: Iterator[FigureGroup] = iter(())
-    if counted.counting.scored:
-        groups = _of_scores(spec, counted, slice_, results, options, kept)
+    if window_counts.counting.scored:
+        groups = _of_scores(spec, window_counts, slice_, results, options, revisions)
     elif spec.reading.task is ModelTask.MULTICLASS:
-        groups = class_charts.class_figures(counted, labels, results, options.level, kept)
+        groups = class_charts.class_figures(window_counts, labels, results, options.level, revisions)
     of_reference = None
-    if counted.reference is not None:
-        of_reference = counted.counting.confusion_view(counted.reference.labels)
+    if window_counts.reference is not None:
+        of_reference = window_counts.counting.confusion_view(window_counts.reference.labels)
     rows = class_charts.class_rows(confusion, results, of_reference)
     return _WindowCharts(results, tuple(groups), class_charts.confusion_table(confusion), rows)
 
 
-def _chart_options(spec: ModelSpec, counted: CountedWindow) -> MeasureOptions:
+def _chart_options(spec: ModelSpec, window_counts: CountedWindow) -> MeasureOptions:
     options = spec.options
-    if options.profit and counted.reference is not None:
-        chosen = best_threshold(counted.counting, counted.reference.labels, options)
+    if options.profit and window_counts.reference is not None:
+        chosen = best_threshold(window_counts.counting, window_counts.reference.labels, options)
         return replace(options, threshold=chosen)
     return options
 
 
 def _of_scores(
     spec: ModelSpec,
-    counted: CountedWindow,
+    window_counts: CountedWindow,
     slice_: Stratum,
     results: Sequence[MeasureResult],
     options: MeasureOptions,
-    kept: Mapping[str, Revision],
+    revisions: Mapping[str, Revision],
 ) -> Iterator[FigureGroup]:
     """Charts of a binary model's scores."""
-    counting, labels = counted.counting, counted.strata[slice_]
-    ranked = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
-    if not ranked.two:
+    counting, labels = window_counts.counting, window_counts.strata[slice_]
+    scores = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
+    if not scores.two:
         return
-    sides = [ScoreSide("model", "main", ranked)]
-    if counted.reference is not None:
-        of = RankedScores.from_table(counting.score_table(counted.reference.labels), counting.score_bounds)
-        sides += [ScoreSide("reference", "reference", of)] if of.two else []
-    rivals = [*sides[:1], *_challenger_side(counted, labels), *sides[1:]]
-    told = {result.measure: chart_value_words(result, kept) for result in results if not result.subject}
+    sides = [ScoreSide("model", "main", scores)]
+    if window_counts.reference is not None:
+        ranked_scores = RankedScores.from_table(
+            counting.score_table(window_counts.reference.labels), counting.score_bounds
+        )
+        sides += [ScoreSide("reference", "reference", ranked_scores)] if ranked_scores.two else []
+    rivals = [*sides[:1], *_challenger_side(window_counts, labels), *sides[1:]]
+    told = {result.measure: chart_value_words(result, revisions) for result in results if not result.subject}
     threshold, names = spec.reading.threshold, counting.reading.classes
-    by_segment = tuple(_by_segment(counted, slice_))
+    by_segment = tuple(_by_segment(window_counts, slice_))
     yield FigureGroup(
         "How well does it rank?",
         "four" if by_segment else "three",
         (
             curve_charts.draw_roc(
-                [*rivals, *_slices_drawn(counted, slice_)],
+                [*rivals, *_slices_drawn(window_counts, slice_)],
                 counting.confusion_view(labels),
                 f"AUC {told['roc_auc']}",
             ),
-            curve_charts.draw_separation(ranked, told["ks_separation"]),
+            curve_charts.draw_separation(scores, told["ks_separation"]),
             curve_charts.precision_recall(rivals, f"average precision {told['average_precision']}"),
             *by_segment,
         ),
@@ -287,90 +294,96 @@ def _of_scores(
     meaning = [curve_charts.draw_scores(sides, counting.score_bounds, names, threshold)]
     if counting.probabilistic:
         error = told.get("expected_calibration_error", "")
-        figure = curve_charts.draw_calibration(ranked, f"expected error {error}", options.level)
+        figure = curve_charts.draw_calibration(scores, f"expected error {error}", options.level)
         meaning += [] if figure is None else [figure]
     yield FigureGroup("What do its scores mean?", "two", tuple(meaning))
     gain, lift, more, cumulative = curve_charts.by_decile(rivals)
     yield FigureGroup("Whom does it find?", "four", (gain, cumulative, lift, more))
-    decided = [curve_charts.rates_by_threshold(ranked, threshold)]
+    decided = [curve_charts.rates_by_threshold(scores, threshold)]
     if options.profit:
-        decided.append(curve_charts.profit_by_threshold(ranked, names, options.profit, threshold))
+        decided.append(curve_charts.profit_by_threshold(scores, names, options.profit, threshold))
     yield FigureGroup("Is the threshold right?", "two", tuple(decided))
 
 
-def _challenger_side(counted: CountedWindow, labels: Counters) -> Iterator[ScoreSide]:
+def _challenger_side(window_counts: CountedWindow, labels: Counters) -> Iterator[ScoreSide]:
     """The challenger's scores on the same records; of its cells only the order is known."""
-    if not (counted.counting.challenged and counted.counting.scored):
+    if not (window_counts.counting.challenged and window_counts.counting.scored):
         return
     table = paired_scores(labels.make_dense()).challenger
-    ranked = RankedScores.from_table(table, np.arange(len(table.negative) + 1.0))
-    if ranked.two:
-        yield ScoreSide("challenger", "third", ranked)
+    scores = RankedScores.from_table(table, np.arange(len(table.negative) + 1.0))
+    if scores.two:
+        yield ScoreSide("challenger", "third", scores)
 
 
 _OTHER_KINDS: tuple[Kind, ...] = ("estimate", "provisional", "limit")
 
 
-def _slices_drawn(counted: CountedWindow, slice_: Stratum) -> Iterator[ScoreSide]:
+def _slices_drawn(window_counts: CountedWindow, slice_: Stratum) -> Iterator[ScoreSide]:
     """Versions beside the whole, those with the most labels; beside a part the whole."""
-    versions = [each for each in counted.strata if each.version is not None and each.segment is None]
+    versions = [each for each in window_counts.strata if each.version is not None and each.segment is None]
     others = versions if len(versions) > 1 else []
     if slice_ != WHOLE:
-        others = [WHOLE] if WHOLE in counted.strata else []
-    yield from _largest_sides(counted, others, _OTHER_KINDS)
+        others = [WHOLE] if WHOLE in window_counts.strata else []
+    yield from _largest_sides(window_counts, others, _OTHER_KINDS)
 
 
-def _by_segment(counted: CountedWindow, slice_: Stratum) -> Iterator[Figure]:
+def _by_segment(window_counts: CountedWindow, slice_: Stratum) -> Iterator[Figure]:
     """ROC of the segments with the most labels, the lowest of the ten largest among them, and the whole."""
-    segments = segments_of(counted.strata, counted.counting.segments) if slice_ == WHOLE else []
-    large = sorted(_ranked_strata(counted, segments), key=lambda pair: -pair[1].n)[:_LARGE]
+    segments = segments_of(window_counts.strata, window_counts.counting.segments) if slice_ == WHOLE else []
+    large = sorted(_ranked_strata(window_counts, segments), key=lambda pair: -pair[1].n)[:_LARGE]
     if not large:
         return
     lowest = min(large, key=lambda pair: roc_auc(pair[1].table).value or 0.0)
     drawn = [lowest, *(pair for pair in large if pair is not lowest)]
     kinds: tuple[Kind, ...] = ("main", "second", "third", "estimate")
-    sides = [ScoreSide(_name_of(each), kind, of) for kind, (each, of) in zip(kinds, drawn, strict=False)]
+    sides = [
+        ScoreSide(_name_of(each), kind, scores) for kind, (each, scores) in zip(kinds, drawn, strict=False)
+    ]
     which = ": the lowest of the largest, then the largest" if len(sides) < len(segments) else ""
     note = f"{len(sides)} of {len(segments)} segments{which}"
     yield curve_charts.draw_roc(
-        [*sides, *_largest_sides(counted, [WHOLE], ("reference",))], None, note, "ROC by segment"
+        [*sides, *_largest_sides(window_counts, [WHOLE], ("reference",))], None, note, "ROC by segment"
     )
 
 
 def _largest_sides(
-    counted: CountedWindow, strata: Sequence[Stratum], kinds: Sequence[Kind]
+    window_counts: CountedWindow, strata: Sequence[Stratum], kinds: Sequence[Kind]
 ) -> Iterator[ScoreSide]:
     """Ranked scores of the strata with the most labels that have both classes, one for each kind."""
-    largest = sorted(_ranked_strata(counted, strata), key=lambda pair: -pair[1].n)
-    for kind, (each, of) in zip(kinds, largest, strict=False):
-        yield ScoreSide(_name_of(each), kind, of)
+    largest = sorted(_ranked_strata(window_counts, strata), key=lambda pair: -pair[1].n)
+    for kind, (each, scores) in zip(kinds, largest, strict=False):
+        yield ScoreSide(_name_of(each), kind, scores)
 
 
-def _ranked_strata(counted: CountedWindow, strata: Sequence[Stratum]) -> list[tuple[Stratum, RankedScores]]:
+def _ranked_strata(
+    window_counts: CountedWindow, strata: Sequence[Stratum]
+) -> list[tuple[Stratum, RankedScores]]:
     """Ranked scores of the strata that have both classes."""
-    counting = counted.counting
+    counting = window_counts.counting
     ranked = (
-        RankedScores.from_table(counting.score_table(counted.strata[each]), counting.score_bounds)
+        RankedScores.from_table(counting.score_table(window_counts.strata[each]), counting.score_bounds)
         for each in strata
     )
-    return [(each, of) for each, of in zip(strata, ranked, strict=True) if of.two]
+    return [(each, scores) for each, scores in zip(strata, ranked, strict=True) if scores.two]
 
 
 def _name_of(stratum: Stratum) -> str:
     return stratum.segment or (f"version {stratum.version}" if stratum.version else "the whole")
 
 
-def _slice_links(asked: PageRequest, counted: CountedWindow | None, chosen: Stratum) -> tuple[PageLink, ...]:
+def _slice_links(
+    request: PageRequest, window_counts: CountedWindow | None, chosen: Stratum
+) -> tuple[PageLink, ...]:
     """Links to the versions and segments that are counted apart."""
-    if counted is None or len(counted.strata) < 2:
+    if window_counts is None or len(window_counts.strata) < 2:
         return ()
     order = sorted(
-        counted.strata, key=lambda each: (each != Stratum(), each.version or "", each.segment or "")
+        window_counts.strata, key=lambda each: (each != Stratum(), each.version or "", each.segment or "")
     )
     return tuple(
         PageLink(
             _name_of(each),
-            asked.link_here(segment=each.segment, version=each.version),
+            request.link_here(segment=each.segment, version=each.version),
             each == chosen,
         )
         for each in order[:30]
@@ -379,19 +392,19 @@ def _slice_links(asked: PageRequest, counted: CountedWindow | None, chosen: Stra
 
 def _why_no_charts(
     end: int | None,
-    asked: PageRequest,
-    counted: CountedWindow | None,
+    request: PageRequest,
+    window_counts: CountedWindow | None,
     groups: Sequence[FigureGroup],
     spec: ModelSpec,
 ) -> str:
     """Why there are no charts."""
     if end is None:
         return "No window of this kind has been measured yet."
-    if asked.as_of is not None:
+    if request.as_of is not None:
         return "Counts are those of now alone: as known then only what was kept is shown."
-    if counted is not None and not counted.panes:
+    if window_counts is not None and not window_counts.panes:
         gone = "were counted on other grids, or are gone: only what was kept is shown."
-        free = "from" in asked.query
+        free = "from" in request.query
         return "No pane of these days has been counted." if free else f"The panes of this window {gone}"
     if not groups and spec.reading.task is ModelTask.BINARY:
         return "No labelled records of both classes, or no score: curves need both."

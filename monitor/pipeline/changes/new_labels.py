@@ -52,17 +52,17 @@ class LabelWords:
         new = reported.known & (reported.us > self.cursor)
         if self.reading.task is ModelTask.REGRESSION:
             value = parse_numbers(table["label"])
-            there, known = ~value.missing, value.finite
+            there, is_known = ~value.missing, value.finite
         else:
             words = parse_categories(table["label"])
             there = words.codes >= 0
-            known = words.level_positions(self.reading.classes, -1) >= 0
-            counts = np.bincount(words.codes[there & ~known], minlength=len(words.levels))
+            is_known = words.level_positions(self.reading.classes, -1) >= 0
+            counts = np.bincount(words.codes[there & ~is_known], minlength=len(words.levels))
             self._words.update({words.levels[at]: int(counts[at]) for at in np.flatnonzero(counts)})
-        for counter, chosen in ((self._all, there), (self._new, there & new)):
-            counter.update(_by_known(known[chosen]))
+        for counter, chosen_mask in ((self._all, there), (self._new, there & new)):
+            counter.update(_by_known(is_known[chosen_mask]))
 
 
-def _by_known(known: Bools) -> dict[bool, int]:
-    n = int(known.sum())
-    return {True: n, False: len(known) - n}
+def _by_known(is_known: Bools) -> dict[bool, int]:
+    n = int(is_known.sum())
+    return {True: n, False: len(is_known) - n}

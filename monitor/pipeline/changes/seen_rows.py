@@ -34,8 +34,8 @@ class SeenOverlap:
         """Take in further rows, in any order."""
         self.newest = int(seen.max(initial=self.newest))
         event, seen = np.concatenate([self.event, event]), np.concatenate([self.seen, seen])
-        kept = seen >= self.newest - self.width
-        self.event, self.seen = event[kept], seen[kept]
+        keep_mask = seen >= self.newest - self.width
+        self.event, self.seen = event[keep_mask], seen[keep_mask]
 
     def by_pane(self) -> tuple[tuple[int, int, int], ...]:
         """Starts of the panes that hold any of these rows, their number, the checksum of their moments."""
@@ -85,22 +85,22 @@ def added_up(
     last: dict[int, int] = {}
     read, invalid, oldest, newest = 0, 0, np.iinfo(np.int64).max, span.cursor or 0
     for batch in batches:
-        wanted = batch.rows_within(span.bounds, span.until)
+        wanted_mask = batch.rows_within(span.bounds, span.until)
         if span.since is not None:
-            wanted &= batch.seen >= span.since
-        later = wanted if span.cursor is None else wanted & (batch.seen > span.cursor)
-        changed.update(_by_pane(batch.event.us[wanted], pane))
+            wanted_mask &= batch.seen >= span.since
+        later = wanted_mask if span.cursor is None else wanted_mask & (batch.seen > span.cursor)
+        changed.update(_by_pane(batch.event.us[wanted_mask], pane))
         new.update(_by_pane(batch.event.us[later], pane))
-        behind.update(_by_pane(batch.event.us[wanted & ~later & (batch.event.us < span.asked)], pane))
+        behind.update(_by_pane(batch.event.us[wanted_mask & ~later & (batch.event.us < span.asked)], pane))
         if span.since is not None:
-            for start, seen in _newest_by_pane(batch.event.us[wanted], batch.seen[wanted], pane):
+            for start, seen in _newest_by_pane(batch.event.us[wanted_mask], batch.seen[wanted_mask], pane):
                 last[start] = max(seen, last.get(start, seen))
         if overlap is not None:
-            overlap.add_rows(batch.event.us[wanted], batch.seen[wanted])
-        read += len(wanted)
+            overlap.add_rows(batch.event.us[wanted_mask], batch.seen[wanted_mask])
+        read += len(wanted_mask)
         invalid += batch.invalid_times(span.until)
-        oldest = int(batch.event.us[wanted].min(initial=oldest))
-        newest = int(batch.seen[wanted].max(initial=newest))
+        oldest = int(batch.event.us[wanted_mask].min(initial=oldest))
+        newest = int(batch.seen[wanted_mask].max(initial=newest))
     return ChangedRows(dict(changed), dict(new), dict(behind), last, read, invalid, oldest, newest)
 
 

@@ -116,9 +116,13 @@ def newest_day_rows(
     if budget is None:
         return []
     rows = [row for key in parts for row in _rows_of_part(model, key, parts, as_of)]
-    end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
+    end = max(
+        (watched_part.days[-1].end for watched_part in parts.values() if watched_part.days), default=as_of
+    )
     began = (as_of if first_as_of is None else first_as_of) - max(model.spec.every, DAY)
-    alerts = sum(recent_alerts(one.days, one.records, began) for one in parts.values())
+    alerts = sum(
+        recent_alerts(watched_part.days, watched_part.records, began) for watched_part in parts.values()
+    )
     return [*rows, *budget_rows(end, budget.false_alerts, alerts)]
 
 
@@ -156,26 +160,30 @@ def judge_days(
     accepted = [one for one in accepted if one.series.rule in daily]
     told_after = as_of - max(model.spec.every, DAY) if last_as_of is None else last_as_of
     reader = DayReader(model, panes, as_of, uncounted)
-    parts = {key: _with_counts(reader, one) for key, one in watched.items()}
-    judged = JudgedDays(watched=parts)
+    parts = {key: _with_counts(reader, watched_part) for key, watched_part in watched.items()}
+    judged_days = JudgedDays(watched=parts)
     for due in due_days(model, panes, state, _judged_until(parts), as_of):
         renew_lease(model, lease)
         strata = reader.read_strata(due)
         earlier = [name for name, first in panes.versions.items() if first < due.start]
         rows_to_judge: list[MeasurementRow] = []
-        for key in [key for key, one in parts.items() if key.part is due.part and one.until <= due.start]:
+        for key in [
+            key
+            for key, watched_part in parts.items()
+            if key.part is due.part and watched_part.until <= due.start
+        ]:
             entry = _DayEntry(model, key, due, strata, accepted, earlier)
             part, days = entry.enter_day(parts[key], parts[PartKey(due.part, False)])
             parts[key] = part = _with_counts(reader, part, strata)
-            judged.days.extend(days)
+            judged_days.days.extend(days)
             if due.at > told_after:
                 rows = _rows_of_part(model, key, parts, as_of)
                 rows_to_judge.extend(rows)
                 if part.watch is not None and part.history:
-                    judged.kept.extend(rows_with_evidence(rows, part.watch, part.history[-1]))
-        judged.rounds.extend([(due.at, rows_to_judge)] if rows_to_judge else [])
-    judged.rows.extend(newest_day_rows(model, parts, as_of, state.first_as_of))
-    return judged
+                    judged_days.kept.extend(rows_with_evidence(rows, part.watch, part.history[-1]))
+        judged_days.rounds.extend([(due.at, rows_to_judge)] if rows_to_judge else [])
+    judged_days.rows.extend(newest_day_rows(model, parts, as_of, state.first_as_of))
+    return judged_days
 
 
 def watch_of_first_days(counting: Counting, key: PartKey, strata: Sequence[Strata]) -> Watch:
@@ -203,10 +211,12 @@ def _part_keys(model: CountedModel) -> list[PartKey]:
 def _judged_until(parts: Mapping[PartKey, WatchedPart]) -> JudgedUntil:
     """As far as all that is watched of a part has been judged."""
     until = {
-        part: min(one.until for key, one in parts.items() if key.part is part) or None
+        part: min(watched_part.until for key, watched_part in parts.items() if key.part is part) or None
         for part in {key.part for key in parts}
     }
-    days_of_labels = [day for key, one in parts.items() if key.part is PaneHalf.LABELS for day in one.days]
+    days_of_labels = [
+        day for key, watched_part in parts.items() if key.part is PaneHalf.LABELS for day in watched_part.days
+    ]
     age = days_of_labels[0].age if days_of_labels else None
     return JudgedUntil(until.get(PaneHalf.RECORDS), until.get(PaneHalf.LABELS), age)
 
@@ -215,23 +225,29 @@ def _rows_of_part(
     model: CountedModel, key: PartKey, parts: Mapping[PartKey, WatchedPart], as_of: int
 ) -> list[MeasurementRow]:
     """What is said of a part's newest day; nothing of segments of which nothing is judged yet."""
-    one, budget = parts[key], model.spec.budget
-    end = one.days[-1].end if one.days else as_of
-    if one.watch is None or one.newest is None or budget is None:
-        return [] if key.segmented else [learning_row(key.part, end, len(one.first_strata))]
+    watched_part, budget = parts[key], model.spec.budget
+    end = watched_part.days[-1].end if watched_part.days else as_of
+    if watched_part.watch is None or watched_part.newest is None or budget is None:
+        return [] if key.segmented else [learning_row(key.part, end, len(watched_part.first_strata))]
     context = DayContext(
-        unusual=_is_unusual(budget, one.newest.record.day),
-        ongoing=one.ongoing,
-        day_means=one.day_means,
+        unusual=_is_unusual(budget, watched_part.newest.record.day),
+        ongoing=watched_part.ongoing,
+        day_means=watched_part.day_means,
         watched_subjects=sum(len(each.watch.subjects) for each in parts.values() if each.watch is not None),
     )
-    whole = parts[PartKey(key.part, False)].newest or one.newest
+    whole = parts[PartKey(key.part, False)].newest or watched_part.newest
     n = int(whole.record.samples[0])
     return [
         row
-        for verdict in describe_subjects(one.watch, one.newest, _alert_budget(budget), context)
+        for verdict in describe_subjects(
+            watched_part.watch, watched_part.newest, _alert_budget(budget), context
+        )
         for row in subject_rows(
-            verdict, one.ongoing.get(verdict.subject), end=end, n=n, segmented=one.watch.segmented
+            verdict,
+            watched_part.ongoing.get(verdict.subject),
+            end=end,
+            n=n,
+            segmented=watched_part.watch.segmented,
         )
     ]
 
@@ -265,21 +281,21 @@ class _DayEntry:
     accepted: Iterable[Acceptance]
     earlier_versions: Collection[str]  # those that had records before it
 
-    def enter_day(self, one: WatchedPart, whole: WatchedPart) -> tuple[WatchedPart, list[KeptDay]]:
+    def enter_day(self, watched_part: WatchedPart, whole: WatchedPart) -> tuple[WatchedPart, list[KeptDay]]:
         """The part with one day more, and what is to be kept."""
         strata, due = self._own_strata(), self.due
         key = first_days_key(self.model.counting, self.key)
         day = KeptDay(key=key, part=due.part, start=due.start, end=due.end, due=due.due, age=due.age)
-        if one.watch is not None:
-            entered = self._judged_after(one, whole, day, strata, self.earlier_versions)
+        if watched_part.watch is not None:
+            entered = self._judged_after(watched_part, whole, day, strata, self.earlier_versions)
             return entered, [entered.days[-1]]
         # Days that are kept as counted, though enough: another version of the monitor watched otherwise.
-        if len(one.first_strata) == FEWEST_DAYS:
-            made = self._made_of(one.days, one.first_strata)
+        if len(watched_part.first_strata) == FEWEST_DAYS:
+            made = self._made_of(watched_part.days, watched_part.first_strata)
             entered = self._judged_after(made, whole, day, strata, self.earlier_versions)
             return entered, [*made.days, entered.days[-1]]
         day = replace(day, blob=encode_parts([PanePart(due.start, strata)])[0])
-        days, first = (*one.days, day), (*one.first_strata, strata)
+        days, first = (*watched_part.days, day), (*watched_part.first_strata, strata)
         if len(days) < FEWEST_DAYS:
             return WatchedPart(days=days, first_strata=first), [day]
         made = self._made_of(days, first)
@@ -294,26 +310,26 @@ class _DayEntry:
 
     def _made_of(self, days: Sequence[KeptDay], strata: Sequence[Strata]) -> WatchedPart:
         """What is watched, made of the first days, which are then judged one after the other."""
-        one = WatchedPart(watch=watch_of_first_days(self.model.counting, self.key, strata))
+        watched_part = WatchedPart(watch=watch_of_first_days(self.model.counting, self.key, strata))
         for day, counted in zip(days, strata, strict=True):
-            one = self._judged_after(one, WatchedPart(), day, counted)
-        return one
+            watched_part = self._judged_after(watched_part, WatchedPart(), day, counted)
+        return watched_part
 
     def _judged_after(
         self,
-        one: WatchedPart,
+        watched_part: WatchedPart,
         whole: WatchedPart,
         day: KeptDay,
         strata: Strata,
         earlier_versions: Collection[str] = (),
     ) -> WatchedPart:
         """The part after a day more, judged by those before it."""
-        model, watch, records = self.model, one.watch, one.records
+        model, watch, records = self.model, watched_part.watch, watched_part.records
         if watch is None:
-            return one
+            return watched_part
         if records:
             records[-1] = accept_changes(
-                watch, records[-1], self._accepted_between(one.days[-1].due, day.due)
+                watch, records[-1], self._accepted_between(watched_part.days[-1].due, day.due)
             )
         number = number_of(day.start, zone_of_days(model.reading.zone, model.reading.pane))
         values = day_values(watch, model.counting, strata, number, earlier_versions)
@@ -323,8 +339,8 @@ class _DayEntry:
             record = without_repeats_of_whole(watch, newest.record, whole.watch, of_whole)
             newest = replace(newest, record=record)
         judged = replace(day, key=watch.key, blob=pack_day(newest.record))
-        days = (*one.days, judged)[-REMEMBERED_DAYS - 1 :]
-        return replace(one, days=days, history=tuple(records[-REMEMBERED_DAYS:]), newest=newest)
+        days = (*watched_part.days, judged)[-REMEMBERED_DAYS - 1 :]
+        return replace(watched_part, days=days, history=tuple(records[-REMEMBERED_DAYS:]), newest=newest)
 
     def _accepted_between(self, after: int, before: int) -> list[str]:
         """Subjects whose change was accepted between two due moments."""
@@ -354,31 +370,33 @@ def _is_unusual(spec: BudgetSpec, day: int) -> bool:
 # What is counted of changes that stand: which segment holds each, and means of the columns.
 
 
-def _with_counts(reader: DayReader, one: WatchedPart, strata: Strata | None = None) -> WatchedPart:
+def _with_counts(reader: DayReader, watched_part: WatchedPart, strata: Strata | None = None) -> WatchedPart:
     """A part with what is counted of changes that stand, and with the means of its newest day.
 
     `strata` is what that day held; None: it is counted again, from panes if these show it.
     """
-    watch = one.watch
-    if watch is None or one.newest is None:
-        return one
-    last = one.days[-1]
-    one = replace(one, ongoing=_ongoing_changes(reader, one, watch))
-    if one.means_until == last.end or last.part is PaneHalf.LABELS or watch.segmented:
-        return one
+    watch = watched_part.watch
+    if watch is None or watched_part.newest is None:
+        return watched_part
+    last = watched_part.days[-1]
+    watched_part = replace(watched_part, ongoing=_ongoing_changes(reader, watched_part, watch))
+    if watched_part.means_until == last.end or last.part is PaneHalf.LABELS or watch.segmented:
+        return watched_part
     newest = DueDay(last.due, last.part, last.start, last.end, last.due, last.age)
     moments = _column_moments(reader.model, reader.read_strata(newest) if strata is None else strata)
-    return replace(one, day_means={name: mean for name, (mean, _) in moments.items()}, means_until=last.end)
+    return replace(
+        watched_part, day_means={name: mean for name, (mean, _) in moments.items()}, means_until=last.end
+    )
 
 
-def _ongoing_changes(reader: DayReader, one: WatchedPart, watch: Watch) -> dict[str, OngoingChange]:
+def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch) -> dict[str, OngoingChange]:
     """Changes that stand, by subject.
 
     The days of a change, and the 7 before it, are counted as of the moment at which it was found: a restart
     and a late tick find the same. Cost: none where nothing stands; else once a change, from panes if these
     show it.
     """
-    records, counting = one.records, reader.model.counting
+    records, counting = watched_part.records, reader.model.counting
     record, by_segment = records[-1], bool(counting.segments) and not watch.segmented
     ongoing: dict[str, OngoingChange] = {}
     for subject in np.flatnonzero(record.since > NO_CHANGE):
@@ -387,14 +405,14 @@ def _ongoing_changes(reader: DayReader, one: WatchedPart, watch: Watch) -> dict[
             int(record.since[subject]),
             int(record.evidence_from[subject]),
         )
-        if name in one.ongoing and one.ongoing[name].found == found:
-            ongoing[name] = one.ongoing[name]
+        if name in watched_part.ongoing and watched_part.ongoing[name].found == found:
+            ongoing[name] = watched_part.ongoing[name]
             continue
         is_log = watch.groups[subject] is SubjectGroup.LOG
         level = _level_series(watch, int(subject))
         if not (level or is_log or by_segment):
             continue
-        spans = _days_of_change(reader.model, one.days, since, found)
+        spans = _days_of_change(reader.model, watched_part.days, since, found)
         if spans is None:
             continue
         during, before = spans

@@ -107,22 +107,22 @@ def label_truths(
     spec, reading = model.spec, model.reading
     waiting_starts = {pane.start for pane in waiting}
     labelled = panes.labelled_panes(as_of, waiting_starts, overdue)
-    heard = min(as_of, _newest_report(panes, spec, state))
+    last_heard = min(as_of, _newest_report(panes, spec, state))
     rule = SettlingRule(
         share=spec.settled_share,
         after=spec.settle_after,
         horizon=reading.horizon,
         pane=reading.pane,
-        heard=heard,
+        heard=last_heard,
     )
     ages = settling_ages(
-        panes.observable_delays(heard, waiting_starts),
+        panes.observable_delays(last_heard, waiting_starts),
         _EDGES,
         horizon=reading.horizon,
         share=spec.settled_share,
     )
     usual = usual_coverage(labelled, ages, rule)
-    spoken = min(as_of, heard + panes.delay_counts.longest_silence(heard))
+    spoken = min(as_of, last_heard + panes.delay_counts.longest_silence(last_heard))
     breach = _dependence_warning(model.counting, panes, labelled, ages, rule)
     return LabelTruths(as_of, labelled, ages, rule, usual, spoken, breach)
 
@@ -201,22 +201,28 @@ def _due_window(
     panes: ModelPanes,
     window: Window,
     end: int,
-    kept: WindowState | None,
+    window_state: WindowState | None,
     truth: LabelTruths,
 ) -> DueWindow:
     labelled = model.reading.labelled
     settles = SettledState.NO
-    if labelled and (kept is None or kept.settled_as_of is None):
+    if labelled and (window_state is None or window_state.settled_as_of is None):
         settles = truth.settled_state(window, end)
-    if kept is None:
+    if window_state is None:
         return DueWindow(window=window, end=end, state=None, first=True, settles=settles)
-    rested = truth.as_of - (kept.measured_as_of or 0) >= model.spec.revise_every
+    rested = truth.as_of - (window_state.measured_as_of or 0) >= model.spec.revise_every
     start = window.start_of(end)
     records = rested and _has_enough_changes(
-        panes.span_fingerprint(PaneHalf.RECORDS, start, end), kept.records_seen
+        panes.span_fingerprint(PaneHalf.RECORDS, start, end), window_state.records_seen
     )
-    labels = rested and labelled and panes.span_fingerprint(PaneHalf.LABELS, start, end) != kept.labels_seen
-    return DueWindow(window=window, end=end, state=kept, settles=settles, records=records, labels=labels)
+    labels = (
+        rested
+        and labelled
+        and panes.span_fingerprint(PaneHalf.LABELS, start, end) != window_state.labels_seen
+    )
+    return DueWindow(
+        window=window, end=end, state=window_state, settles=settles, records=records, labels=labels
+    )
 
 
 def _has_enough_changes(seen: int, before: int) -> bool:

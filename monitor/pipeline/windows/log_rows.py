@@ -93,19 +93,19 @@ def settling_rows(model: CycleModel, as_of: int, truth: LabelTruths) -> list[Mea
     """Age from which windows settle; no row of models without labels."""
     if not model.reading.labelled:
         return []
-    measured = Measurement.without_value(Reason.TOO_FEW, n=0)
+    measurement = Measurement.without_value(Reason.TOO_FEW, n=0)
     if truth.age is not None:
-        measured = Measurement(truth.age / SECOND, n=0)
-    return [log_row(as_of, SETTLING_AGE, measured)]
+        measurement = Measurement(truth.age / SECOND, n=0)
+    return [log_row(as_of, SETTLING_AGE, measurement)]
 
 
 def next_settling_row(window: Window, newest: int, expected: SettlingForecast) -> MeasurementRow:
     """When the next window of a kind is expected to settle, beside the rows of the newest one."""
-    measured = Measurement.without_value(Reason.NOT_SETTLED, n=0)
+    measurement = Measurement.without_value(Reason.NOT_SETTLED, n=0)
     if expected.at is not None:
-        measured = Measurement(expected.at / SECOND, n=0)
-    measured = replace(measured, detail=DetailTable(BECAUSE, ((expected.because,),)))
-    return replace(log_row(newest, NEXT_SETTLING, measured), window=window.name)
+        measurement = Measurement(expected.at / SECOND, n=0)
+    measurement = replace(measurement, detail=DetailTable(BECAUSE, ((expected.because,),)))
+    return replace(log_row(newest, NEXT_SETTLING, measurement), window=window.name)
 
 
 def newly_seen(

@@ -110,9 +110,9 @@ def measure_windows(
     shown
         False: of the newest windows what rules read is enough.
     """
-    measured = MeasuredWindows(newest_settled=dict(settled))
+    measured_windows = MeasuredWindows(newest_settled=dict(settled))
     if state.oldest is None:
-        return measured
+        return measured_windows
     caches.begin_rows()
     oldest, first = oldest_end(model, state, truth.as_of), model.first_counted(state)
     states = model.store.read_windows(model.name, oldest)
@@ -122,25 +122,25 @@ def measure_windows(
         if newest > first:
             newest_settled = _newest_settled(model, window, newest, newest_settled, first, truth)
         if newest_settled is not None:
-            measured.newest_settled[window.name] = newest_settled
+            measured_windows.newest_settled[window.name] = newest_settled
         oldest_week = model.oldest_pane(truth.as_of)
         measures = WindowMeasures(
             model, caches, window, first, lacking, oldest_week, newest_settled, accepted
         )
         if newest > first and shown:
-            measured.current.extend(_newest_window_rows(measures, newest, truth, first))
+            measured_windows.current.extend(_newest_window_rows(measures, newest, truth, first))
         elif newest > first:
-            measured.watched.extend(watched_rows(measures, newest, truth))
+            measured_windows.watched.extend(watched_rows(measures, newest, truth))
         due = due_windows(
             model, caches.panes, window, oldest=oldest, newest=newest, truth=truth, states=states
         )
         last_kept = _last_kept(model, window, due)
         for each in due:
-            measured.snapshots.extend(_kept_rows(measures, each, last_kept.get(each.end, []), truth))
-            measured.windows.append(_window_state(measures, each, truth))
-            measured.whole.update(_whole_places(each))
-    measured.settled.update(newest_kept([*states, *measured.windows]))
-    return measured
+            measured_windows.snapshots.extend(_kept_rows(measures, each, last_kept.get(each.end, []), truth))
+            measured_windows.windows.append(_window_state(measures, each, truth))
+            measured_windows.whole.update(_whole_places(each))
+    measured_windows.settled.update(newest_kept([*states, *measured_windows.windows]))
+    return measured_windows
 
 
 def _newest_settled(

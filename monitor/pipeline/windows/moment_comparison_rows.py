@@ -273,9 +273,13 @@ def season_against(
     """
     if MeasureFamily.SHIFT not in target.options.families:
         return []
-    held = [period for period in periods if len(period.index)]
+    counters = [period for period in periods if len(period.index)]
     results = measure_seasonal_shift(
-        target.model.counting, held, now, target.options, _enough_periods_words(target, len(held), first)
+        target.model.counting,
+        counters,
+        now,
+        target.options,
+        _enough_periods_words(target, len(counters), first),
     )
     return [target.result_row(result, LabelTruth.NONE, WHOLE, None, against=SEASON) for result in results]
 
@@ -287,12 +291,12 @@ def _enough_periods_words(target: WindowTarget, count: int, first: int) -> str:
     days, horizon = weeks_of(name, spec.season) * WEEK // DAY, spec.reading.horizon
     if count >= FEWEST_PERIODS:
         return f"fewer than {FEWEST_PERIODS} of {count} earlier periods hold it"
-    told = f"{count} of {FEWEST_PERIODS} earlier periods of {days} days are counted with records"
+    sentence = f"{count} of {FEWEST_PERIODS} earlier periods of {days} days are counted with records"
     if first + needed > target.end:
-        told += f"; the third is counted from {to_iso(first + needed)[:10]} on"
+        sentence += f"; the third is counted from {to_iso(first + needed)[:10]} on"
     if needed > horizon:
-        told += f'; horizon = "{-(-needed // DAY)}d" counts what the log holds of them'
-    return told
+        sentence += f'; horizon = "{-(-needed // DAY)}d" counts what the log holds of them'
+    return sentence
 
 
 def uncounted_rows(
@@ -372,8 +376,8 @@ def _contribution_rows(
     if not all(sides):
         return []
     whole = mean_of(counting, now[WHOLE]), mean_of(counting, then[WHOLE])
-    measured = segment_contribution(BY_NAME[fall.measure], *sides, whole)
-    return [] if measured is None else [replace(fall, measure=CONTRIBUTION, measurement=measured)]
+    measurement = segment_contribution(BY_NAME[fall.measure], *sides, whole)
+    return [] if measurement is None else [replace(fall, measure=CONTRIBUTION, measurement=measurement)]
 
 
 def _segment_means(counting: Counting, strata: Strata) -> Mapping[str, SegmentMean]:

@@ -47,10 +47,10 @@ def nowcast_rows(target: WindowTarget, truths: LabelTruths) -> list[MeasurementR
     """
     spans = [(target.start, target.end)]
     panes = _span_panes(truths, spans)
-    measured = nowcast_spans(target, truths, spans)
+    results = nowcast_spans(target, truths, spans)
     records = int(panes.records.sum())
     coverage = int(panes.labelled.sum()) / records if records else None
-    return [target.result_row(result, LabelTruth.NOWCAST, WHOLE, coverage) for result in measured]
+    return [target.result_row(result, LabelTruth.NOWCAST, WHOLE, coverage) for result in results]
 
 
 def nowcast_spans(
@@ -70,17 +70,17 @@ def nowcast_spans(
         return absent_nowcasts(counting, Reason.TOO_EARLY, options, n=labels)
     pane = counting.reading.pane
     shares = shares_of(truths.ages.curves, panes.heard, panes.start, pane)
-    used = shares.are_in(LEAST_SHARE)
-    if panes.records[used].sum() < LEAST_RECORDS * records:
+    used_mask = shares.are_in(LEAST_SHARE)
+    if panes.records[used_mask].sum() < LEAST_RECORDS * records:
         return absent_nowcasts(counting, Reason.TOO_EARLY, options, n=labels)
-    start, kept = panes.start[used], LabelShares(shares.share[used], shares.variance[used])
+    start, kept = panes.start[used_mask], LabelShares(shares.share[used_mask], shares.variance[used_mask])
     pieces, merged = _weigh_pieces(target, truths, spans, start, kept)
     spread = total_covariance(
         truths.ages.curves,
         target.caches.panes.delay_counts,
         merged,
         class_totals(counting, pieces),
-        heard=truths.spoken,
+        last_heard=truths.spoken,
         window=(min(first for first, _ in spans), max(last for _, last in spans)),
     )
     return list(nowcast_results(weight_labels(counting, pieces, merged.share, spread), options))

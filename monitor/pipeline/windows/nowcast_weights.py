@@ -39,7 +39,7 @@ def total_covariance(
     shares: LabelShares,
     labels: Ints,
     *,
-    heard: int,
+    last_heard: int,
     window: tuple[int, int],
 ) -> Floats:
     """Covariance of the relative errors of the classes' totals: the curves' own, and what looking back shows.
@@ -54,15 +54,15 @@ def total_covariance(
     totals = labels / shares.share
     own = np.diag(shares.total_variance(totals))
     step = delays.step
-    first, count = delays.looked_back(heard)
+    first, count = delays.looked_back(last_heard)
     if count.shape[1] == 0:
         return own
     lags = np.arange(count.shape[2]) * step
     by_lag = shares_of(curves, 0, -lags - step, step)
     starts = (first + np.arange(count.shape[1])) * step
-    known = shares_of(curves, heard, starts, step).are_in(_KNOWN)
-    behind = range(max(0, (heard - window[1]) // step), -((window[0] - heard) // step))
-    looked = look_back_covariance(ReportedSteps(count, by_lag.share, known), behind, LEAST_SHARE)
+    is_known = shares_of(curves, last_heard, starts, step).are_in(_KNOWN)
+    behind = range(max(0, (last_heard - window[1]) // step), -((window[0] - last_heard) // step))
+    looked = look_back_covariance(ReportedSteps(count, by_lag.share, is_known), behind, LEAST_SHARE)
     still_to_come: Bools = shares.share.min(axis=1) < COMPLETE
     part = totals[still_to_come].sum(axis=0) / np.maximum(totals.sum(axis=0), 1.0)
     summed: Floats = own + looked * np.outer(part, part)

@@ -46,9 +46,9 @@ def unlike_reference(target: WindowTarget, labels: Counters | None, truth: Label
 
 def refuse_values(rows: Iterable[MeasurementRow], classes: tuple[str, ...]) -> list[MeasurementRow]:
     """Rows without their values: labels come for predictions of these classes only."""
-    named = ", ".join(map(double_quoted, classes))
-    because = f"labels come for predictions of {named} and hardly for others: they are compared with all"
-    detail = DetailTable(REMEDY, ((because, f"[models.labels] only_for = [{named}]"),))
+    name = ", ".join(map(double_quoted, classes))
+    because = f"labels come for predictions of {name} and hardly for others: they are compared with all"
+    detail = DetailTable(REMEDY, ((because, f"[models.labels] only_for = [{name}]"),))
 
     def absent(row: MeasurementRow) -> MeasurementRow:
         n = row.measurement.n

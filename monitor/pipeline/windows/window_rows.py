@@ -94,8 +94,8 @@ def label_rows(
                 continue
             # if all rows serve, a stratum is a part of the whole: with as many records it is the whole
             same = counting.reading.serving is None and counting.tally_view(counters).records == everyone
-            measured = whole if same else measure_performance(counting, counters, of_stratum)
-            rows += _of_stratum(target, truth, stratum, counters, measured)
+            results = whole if same else measure_performance(counting, counters, of_stratum)
+            rows += _of_stratum(target, truth, stratum, counters, results)
         rows += [
             target.result_row(result, truth, WHOLE, coverage)
             for result in _arm_results(target, folded, options)
@@ -124,9 +124,11 @@ def performance_values(target: WindowTarget) -> dict[tuple[str, str], MeasureRes
     return {(result.measure, result.subject): result for result in results}
 
 
-def has_value_moved(results: Mapping[tuple[str, str], MeasureResult], kept: Iterable[MeasurementRow]) -> bool:
+def has_value_moved(
+    results: Mapping[tuple[str, str], MeasureResult], kept_rows: Iterable[MeasurementRow]
+) -> bool:
     """Whether a value moved by more than a quarter of the half width kept with it, or came, or went."""
-    for row in kept:
+    for row in kept_rows:
         result = results.get((row.measure, row.subject))
         if result is None:
             continue
@@ -163,8 +165,8 @@ class WindowMeasures:
             *estimate_rows(target, self._measured_state(target, LabelTruth.NONE)),
         ]
         now = self._measured_state(target, LabelTruth.NONE)[WHOLE]
-        compared = self._against_rows(target, PaneHalf.RECORDS, LabelTruth.NONE, rows, now)
-        return [*rows, *compared, *self._seasonal_rows(target, now)]
+        compared_rows = self._against_rows(target, PaneHalf.RECORDS, LabelTruth.NONE, rows, now)
+        return [*rows, *compared_rows, *self._seasonal_rows(target, now)]
 
     def revised_records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the whole, for a revision."""
@@ -194,18 +196,18 @@ class WindowMeasures:
         """Performance of the window that ends at `end` by the labels so far, weighed; also against others."""
         target = self._window_target(end, truths.breach)
         rows = nowcast_rows(target, truths)
-        compared: list[MeasurementRow] = []
+        compared_rows: list[MeasurementRow] = []
         for earlier, counted in self._earlier_spans(target, PaneHalf.LABELS):
             if not counted:
-                compared += uncounted_rows(target, PaneHalf.LABELS, rows, earlier)
+                compared_rows += uncounted_rows(target, PaneHalf.LABELS, rows, earlier)
             elif earlier.spans:
                 figures = nowcast_spans(target, truths, earlier.spans)
-                compared += nowcast_against(target, rows, figures, earlier.name)
-        return warn_independent(target, [*rows, *against_reference(target, rows, {}), *compared])
+                compared_rows += nowcast_against(target, rows, figures, earlier.name)
+        return warn_independent(target, [*rows, *against_reference(target, rows, {}), *compared_rows])
 
-    def has_performance_moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
+    def has_performance_moved(self, end: int, kept_rows: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
-        return has_value_moved(performance_values(self._window_target(end)), kept)
+        return has_value_moved(performance_values(self._window_target(end)), kept_rows)
 
     def _volume_row(self, target: WindowTarget) -> MeasurementRow:
         """Records against the same hours of earlier weeks. Cost: sums over the panes' facts, no state."""
@@ -229,13 +231,13 @@ class WindowMeasures:
         now: Counters,
     ) -> list[MeasurementRow]:
         """What a window has to say against each of the earlier spans that are configured."""
-        compared: list[MeasurementRow] = []
+        compared_rows: list[MeasurementRow] = []
         for earlier, counted in self._earlier_spans(target, part):
             if not counted:
-                compared += uncounted_rows(target, part, rows, earlier)
+                compared_rows += uncounted_rows(target, part, rows, earlier)
             elif earlier.spans:
-                compared += self._compared_rows(target, part, truth, rows, now, earlier)
-        return warn_independent(target, compared)
+                compared_rows += self._compared_rows(target, part, truth, rows, now, earlier)
+        return warn_independent(target, compared_rows)
 
     def _seasonal_rows(self, target: WindowTarget, now: Counters) -> list[MeasurementRow]:
         """Shift against earlier periods of the season: those that were counted whole, less unusual days."""
@@ -333,7 +335,7 @@ def _of_stratum(
     truth: LabelTruth,
     stratum: Stratum,
     counters: Counters,
-    measured: list[MeasureResult],
+    results: list[MeasureResult],
 ) -> list[MeasurementRow]:
     counting = target.model.counting
     tally = counting.tally_view(counters)
@@ -341,7 +343,7 @@ def _of_stratum(
     labels = label_quality(counting, counters, target.options, delays=stratum == WHOLE)
     return [
         target.result_row(result, truth, stratum, coverage)
-        for result in _wanted_results(stratum, [*measured, *labels])
+        for result in _wanted_results(stratum, [*results, *labels])
     ]
 
 

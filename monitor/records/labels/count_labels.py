@@ -203,17 +203,21 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
             cell_sums["losses"] = labels.cell, losses, valid
     if isinstance(prediction, CategoryValues):
         cells |= _paired_cells(chosen, score, prediction, labels, counting)
-    found = probabilities_of(chosen, reading) if counting.probable else None
-    if found is not None and counting.score is not None and isinstance(prediction, CategoryValues):
-        actual = _label_positions(labels, found, reading.classes)
-        predicted = prediction.level_positions(found.names, -1)
-        held, (losses, used), clipped = probability_terms(
-            found, actual, predicted, labels.known, counting.score
+    class_probabilities = probabilities_of(chosen, reading) if counting.probable else None
+    if (
+        class_probabilities is not None
+        and counting.score is not None
+        and isinstance(prediction, CategoryValues)
+    ):
+        actual = _label_positions(labels, class_probabilities, reading.classes)
+        predicted = prediction.level_positions(class_probabilities.names, -1)
+        held, (losses, used_mask), clipped = probability_terms(
+            class_probabilities, actual, predicted, labels.known, counting.score
         )
         cells |= held
-        cell_sums["losses"] = labels.cell, losses, used
-    ranked = labels.number or score
-    cell_sums |= _delay_terms(*cells["delays"], labels, ranked, counting.ranked)
+        cell_sums["losses"] = labels.cell, losses, used_mask
+    numbers = labels.number or score
+    cell_sums |= _delay_terms(*cells["delays"], labels, numbers, counting.ranked)
     return LabelTerms(cells, sums, clipped, cell_sums)
 
 
@@ -249,12 +253,12 @@ def _delay_cells(labels: WinningLabels, classes: int) -> _Cells:
 
 
 def _delay_terms(
-    cell: Ints, reported: Bools, labels: WinningLabels, ranked: NumberValues | None, grid: NumericGrid | None
+    cell: Ints, reported: Bools, labels: WinningLabels, numbers: NumberValues | None, grid: NumericGrid | None
 ) -> dict[str, _CellTerms]:
     """Logarithms of the delays and ranks of what they may depend on, by class: see `DELAY_SUMS`."""
-    if grid is None or ranked is None:
+    if grid is None or numbers is None:
         return {}
-    at = grid.value_cells(ranked.values, ranked.missing)
+    at = grid.value_cells(numbers.values, numbers.missing)
     has = reported & (at < grid.regular)
     delay = np.log(np.maximum(np.where(has, labels.delay, 0) / SECOND, 1.0))
     rank = np.where(has, at, 0) / grid.regular

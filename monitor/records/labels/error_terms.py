@@ -67,39 +67,39 @@ def error_blocks(scale: float, centre: float, prediction: Grid) -> list[CounterB
     return blocks
 
 
-def moment_terms(prediction: NumberValues, label: NumberValues, known: Bools, scale: float) -> MaskedTerms:
+def moment_terms(prediction: NumberValues, label: NumberValues, is_known: Bools, scale: float) -> MaskedTerms:
     """Terms in the order of ERRORS, from products alone: they round alike on every machine."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         y = label.values / scale
         e = (prediction.values - label.values) / scale
         ee, yy = e * e, y * y
         columns = [e, np.abs(e), ee, ee * ee, y, yy, yy * y, yy * yy, ee * y, ee * yy]
-    return columns, _both_finite(prediction, label, known)
+    return columns, _both_finite(prediction, label, is_known)
 
 
-def percentage_terms(prediction: NumberValues, label: NumberValues, known: Bools) -> MaskedTerms:
+def percentage_terms(prediction: NumberValues, label: NumberValues, is_known: Bools) -> MaskedTerms:
     """Terms in the order of PERCENTAGES, of the records whose label is not 0."""
-    mask = _both_finite(prediction, label, known) & (label.values != 0)
+    mask = _both_finite(prediction, label, is_known) & (label.values != 0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         share = np.abs((prediction.values - label.values) / np.where(mask, label.values, 1.0))
         return [share, share * share], mask
 
 
 def error_cells(
-    prediction: NumberValues, label: NumberValues, known: Bools, scale: float
+    prediction: NumberValues, label: NumberValues, is_known: Bools, scale: float
 ) -> tuple[Ints, Bools]:
     """Cell of each record's error."""
-    mask = _both_finite(prediction, label, known)
+    mask = _both_finite(prediction, label, is_known)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         error = np.where(mask, prediction.values - label.values, 0.0) / scale
     return np.searchsorted(ERROR_EDGES, error, side="right"), mask
 
 
 def label_sums(
-    prediction: NumberValues, label: NumberValues, known: Bools, scale: float, centre: float
+    prediction: NumberValues, label: NumberValues, is_known: Bools, scale: float, centre: float
 ) -> tuple[Ints, list[Floats], Bools]:
     """Cell of each record's label, and what it adds there: label - centre, and the absolute error."""
-    mask = _both_finite(prediction, label, known)
+    mask = _both_finite(prediction, label, is_known)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         y = np.where(mask, label.values - centre, 0.0) / scale
         error = np.where(mask, np.abs(prediction.values - label.values), 0.0) / scale
@@ -114,14 +114,14 @@ def prediction_groups(cells: int) -> Ints:
 def prediction_sums(
     prediction: NumberValues,
     label: NumberValues,
-    known: Bools,
+    is_known: Bools,
     scale: float,
     centre: float,
     grid: NumericGrid,
 ) -> tuple[Ints, list[Floats], Bools]:
     """Group of each record's prediction, and what it adds there: terms in the order of BY_PREDICTION."""
     cell = grid.value_cells(prediction.values, prediction.missing)
-    mask = _both_finite(prediction, label, known) & (cell < grid.regular)
+    mask = _both_finite(prediction, label, is_known) & (cell < grid.regular)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         error = np.where(mask, prediction.values - label.values, 0.0) / scale
         away = np.where(mask, prediction.values - centre, 0.0) / scale
@@ -129,5 +129,5 @@ def prediction_sums(
     return prediction_groups(grid.regular)[np.where(mask, cell, 0)], terms, mask
 
 
-def _both_finite(prediction: NumberValues, label: NumberValues, known: Bools) -> Bools:
-    return known & prediction.finite & label.finite
+def _both_finite(prediction: NumberValues, label: NumberValues, is_known: Bools) -> Bools:
+    return is_known & prediction.finite & label.finite

@@ -72,14 +72,14 @@ class LabelDifferences:
 
     def without_panes(self, starts: Iterable[int]) -> "LabelDifferences":
         """The differences of the other panes."""
-        kept = ~np.isin(self.start, np.fromiter(starts, dtype=np.int64))
-        if kept.all():
+        keep_mask = ~np.isin(self.start, np.fromiter(starts, dtype=np.int64))
+        if keep_mask.all():
             return self
         pane, place = np.divmod(self.key, max(1, self._span))
-        inside = kept[pane]
-        key = (np.cumsum(kept)[pane[inside]] - 1) * self._span + place[inside]
+        inside = keep_mask[pane]
+        key = (np.cumsum(keep_mask)[pane[inside]] - 1) * self._span + place[inside]
         return LabelDifferences(
-            self.as_of, self.size, self.names, self.panes[:, kept], key, self.value[inside]
+            self.as_of, self.size, self.names, self.panes[:, keep_mask], key, self.value[inside]
         )
 
 

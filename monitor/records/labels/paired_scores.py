@@ -78,10 +78,10 @@ def class_cells(
     labels
         class of each row, and whether it is one of the model's.
     """
-    (label, known), both = labels, (champion, challenger)
+    (label, is_known), both = labels, (champion, challenger)
     kinds = [model.level_positions(classes, len(classes)) for model in both]
     right = [(kind == label).astype(np.int64) for kind in kinds]
-    return 2 * right[0] + right[1], known & (kinds[0] >= 0) & (kinds[1] >= 0)
+    return 2 * right[0] + right[1], is_known & (kinds[0] >= 0) & (kinds[1] >= 0)
 
 
 def challenger_of(table: pa.Table, threshold: float) -> PredictedScores:
@@ -105,11 +105,11 @@ def paired_cells(
     labels
         class of each row, and whether it is one of the two.
     """
-    (label, known), both = labels, (champion, challenger)
+    (label, is_known), both = labels, (champion, challenger)
     cells = [score.value_cells(model.score.values, model.score.missing) for model in both]
-    scored = known & np.logical_and.reduce([cell < score.regular for cell in cells])
+    scored = is_known & np.logical_and.reduce([cell < score.regular for cell in cells])
     predicted = (
-        known & np.logical_and.reduce([model.kind >= 0 for model in both]) & (cells[1] < score.regular)
+        is_known & np.logical_and.reduce([model.kind >= 0 for model in both]) & (cells[1] < score.regular)
     )
     right = [(model.kind == label).astype(np.int64) for model in both]
     label, cells = np.where(scored, label, 0), [np.where(scored, cell, 0) for cell in cells]

@@ -72,15 +72,19 @@ class ColumnarEngine(Engine, Protocol):
         return OutputColumn(name, self.cast_sql(ref, ColumnKind.TEXT), ColumnKind.TEXT)
 
     def comparable_time(
-        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+        self, session: ReadSession, time_column: TimeColumn, time: ComparableTime
     ) -> ComparableTime:
         """By its type; texts by a look at some."""
-        base = base_type(asked.kind)
+        base = base_type(time_column.kind)
         if base in _TIMES:
             return utc_times(time, zoned=base not in _NAIVE)
         if base in _NUMBERS:
-            return epoch_times(asked, time)
-        return time if asked.unit is not None else of_texts(time, texts_near(session, asked, time), None)
+            return epoch_times(time_column, time)
+        return (
+            time
+            if time_column.unit is not None
+            else of_texts(time, texts_near(session, time_column, time), None)
+        )
 
 
 def base_type(kind: str) -> str:

@@ -197,10 +197,10 @@ class Engine(Protocol):
         return None
 
     def comparable_time(
-        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+        self, session: ReadSession, time_column: TimeColumn, time: ComparableTime
     ) -> ComparableTime:
         """Column of times as it can be compared; `time` is not yet."""
-        return by_value(session, asked, time)
+        return by_value(session, time_column, time)
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
         """Intervals as a query with the columns lo and hi."""

@@ -95,21 +95,21 @@ class MysqlEngine(Engine):
         return OutputColumn(name, ref, PLAIN_KINDS[want])
 
     def comparable_time(
-        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+        self, session: ReadSession, time_column: TimeColumn, time: ComparableTime
     ) -> ComparableTime:
         """By its type; texts by bytes, unless their collation orders times as bytes do."""
-        if not asked.kind:
-            return super().comparable_time(session, asked, time)
-        if asked.kind in _TIMES:
-            return utc_times(time, zoned=asked.kind == "timestamp")
-        if asked.kind in _NUMBERS:
-            return epoch_times(asked, time)
-        if asked.unit is not None:
+        if not time_column.kind:
+            return super().comparable_time(session, time_column, time)
+        if time_column.kind in _TIMES:
+            return utc_times(time, zoned=time_column.kind == "timestamp")
+        if time_column.kind in _NUMBERS:
+            return epoch_times(time_column, time)
+        if time_column.unit is not None:
             return time
-        if not _keeps_order(session, asked.item, time.sql):
+        if not _keeps_order(session, time_column.item, time.sql):
             time = replace(time, sql=f"CONVERT({time.sql} USING utf8mb4) COLLATE utf8mb4_bin")
         odd = f"{time.sql} NOT REGEXP '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
-        return of_texts(time, texts_near(session, asked, time), odd)
+        return of_texts(time, texts_near(session, time_column, time), odd)
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """Without regard to the collation; numbers are not compared with texts as doubles: 7 = '7x'."""

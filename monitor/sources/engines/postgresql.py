@@ -121,22 +121,25 @@ class PostgresqlEngine(Engine):
                 return OutputColumn(name, f"{ref}::text", ColumnKind.TEXT)
 
     def comparable_time(
-        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+        self, session: ReadSession, time_column: TimeColumn, time: ComparableTime
     ) -> ComparableTime:
         """By its type; texts by bytes, by which an index of another collation cannot be used."""
-        if asked.kind in _DATES:
-            return replace(time, shape=TimeShape.INSTANT if asked.kind == _DATES[0] else TimeShape.NAIVE)
-        if asked.kind in _NUMBERS:
-            return epoch_times(asked, time)
-        if asked.unit is not None:
+        if time_column.kind in _DATES:
+            return replace(
+                time, shape=TimeShape.INSTANT if time_column.kind == _DATES[0] else TimeShape.NAIVE
+            )
+        if time_column.kind in _NUMBERS:
+            return epoch_times(time_column, time)
+        if time_column.unit is not None:
             return time
         ref = f"{time.sql}::text"
         rows = session.read_rows(
-            f"SELECT pg_collation_for({ref}) AS name FROM (SELECT 1) AS one LEFT JOIN {asked.item} ON false"
+            f"SELECT pg_collation_for({ref}) AS name FROM (SELECT 1) AS one LEFT JOIN "
+            f"{time_column.item} ON false"
         )
         by_bytes = session.read_rows(f"SELECT ('a' COLLATE {rows[0][0]} > 'B')::int AS by_bytes")[0][0] == 1
         time = replace(time, sql=ref if by_bytes else f'{ref} COLLATE "C"')
-        return of_texts(time, texts_near(session, asked, time), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'")
+        return of_texts(time, texts_near(session, time_column, time), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'")
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
         """Intervals as rows of values."""

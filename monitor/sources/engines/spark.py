@@ -56,18 +56,18 @@ class SparkEngine(Engine):
         return OutputColumn(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
 
     def comparable_time(
-        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+        self, session: ReadSession, time_column: TimeColumn, time: ComparableTime
     ) -> ComparableTime:
         """By its type; the session is in UTC: so are timestamps."""
-        base = base_type(asked.kind)
+        base = base_type(time_column.kind)
         if base in _TIMES:
             return utc_times(time, zoned=base == "timestamp")
         if base in _NUMBERS:
-            return epoch_times(asked, time)
-        if asked.unit is not None or base not in _TEXTS:
+            return epoch_times(time_column, time)
+        if time_column.unit is not None or base not in _TEXTS:
             return time
         odd = f"{time.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
-        return of_texts(time, texts_near(session, asked, time), odd)
+        return of_texts(time, texts_near(session, time_column, time), odd)
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """As they are where both are numbers, or texts; else as texts."""

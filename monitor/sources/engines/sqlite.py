@@ -65,25 +65,25 @@ class SqliteEngine(Engine):
         return f"{statement.before}SELECT {selected} {statement.body}"
 
     def comparable_time(
-        self, session: ReadSession, asked: TimeColumn, time: ComparableTime
+        self, session: ReadSession, time_column: TimeColumn, time: ComparableTime
     ) -> ComparableTime:
         """By the types of some values; texts among epochs are cast, or sort behind all numbers."""
         ref = time.sql
         rows = session.read_rows(
-            f"SELECT typeof({ref}) AS kind, CAST({ref} AS TEXT) AS value FROM {asked.item} "
+            f"SELECT typeof({ref}) AS kind, CAST({ref} AS TEXT) AS value FROM {time_column.item} "
             f"WHERE {ref} IS NOT NULL LIMIT {SAMPLES}"
         )
         kinds = {str(row[0]) for row in rows}
         if not rows:
             return replace(time, shape=TimeShape.NOTHING)
-        if asked.unit is not None:
+        if time_column.unit is not None:
             if kinds == {"text"} and not any(_is_number(str(value)) for _, value in rows):
                 return time  # as on other engines: parsing decides
             if "text" not in kinds:
                 return replace(time, shape=TimeShape.EPOCH, odd=f"{ref} >= ''")
             return replace(time, shape=TimeShape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
         if kinds <= {"integer", "real"}:
-            epoch_times(asked, time)  # refuses them
+            epoch_times(time_column, time)  # refuses them
         return of_texts(time, [str(value) for kind, value in rows if kind == "text"], _no_date(ref))
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:

@@ -48,10 +48,14 @@ class WantedChanges:
         odd = event.odd_near(self.bounds) if first else None
         return own if odd is None else f"{own} OR {odd}"
 
-    def recent_condition(self, seen: ComparableTime) -> str:
+    def recent_condition(self, seen_time: ComparableTime) -> str:
         """Condition of the time at which rows were seen."""
         span = (self.since or 0, self.as_of + 1)
-        return seen.range_condition(*span) if self.seen is None else seen.part_condition(span, self.seen)
+        return (
+            seen_time.range_condition(*span)
+            if self.seen is None
+            else seen_time.part_condition(span, self.seen)
+        )
 
     def unseen_condition(self, event: ComparableTime) -> str:
         """Condition of the event time of rows whose own time is not known: theirs stands for it."""
@@ -75,50 +79,52 @@ class MisdatedRange:
 
 
 def read_changed_records(
-    session: ReadSession, engine: Engine, model: ModelSpec, wanted: WantedChanges
+    session: ReadSession, engine: Engine, model: ModelSpec, wanted_changes: WantedChanges
 ) -> Batches:
     """`event_time` and, if there is such a column, `logged_at` of rows logged since then (and some more)."""
-    looked = survey_relation(session, engine, model.predictions, "p")
-    event = event_time(session, looked, model, wanted.bounds)
-    logged = _seen_time(session, looked, model, "logged_at", event.range_condition(*wanted.bounds))
-    outputs = [_time_output(looked, model, model.predictions, "event_time")]
+    survey = survey_relation(session, engine, model.predictions, "p")
+    event = event_time(session, survey, model, wanted_changes.bounds)
+    logged = _seen_time(session, survey, model, "logged_at", event.range_condition(*wanted_changes.bounds))
+    outputs = [_time_output(survey, model, model.predictions, "event_time")]
     if logged is None:
-        conditions = [wanted.event_condition(event)]
+        conditions = [wanted_changes.event_condition(event)]
     else:
-        outputs.append(_time_output(looked, model, model.predictions, "logged_at"))
-        conditions = _since_conditions(session, looked, event, logged, wanted)
-    yield from _select_rows(session, outputs, looked.item, conditions, wanted.limit)
+        outputs.append(_time_output(survey, model, model.predictions, "logged_at"))
+        conditions = _since_conditions(session, survey, event, logged, wanted_changes)
+    yield from _select_rows(session, outputs, survey.item, conditions, wanted_changes.limit)
 
 
 def read_changed_labels(
-    session: ReadSession, engine: Engine, model: ModelSpec, wanted: WantedChanges
+    session: ReadSession, engine: Engine, model: ModelSpec, wanted_changes: WantedChanges
 ) -> Batches:
     """Times of predictions, and labels reported since then (and some more), with their `reported_at`."""
     if model.labels is None:
         raise SourceError("no labels are configured")
-    looked = survey_relation(session, engine, model.predictions, "p")
-    labels = look_labels(session, engine, model.labels, looked)
-    event = event_time(session, looked, model, wanted.bounds)
-    near = event.range_condition(*wanted.bounds) if labels is looked else None
+    survey = survey_relation(session, engine, model.predictions, "p")
+    labels = look_labels(session, engine, model.labels, survey)
+    event = event_time(session, survey, model, wanted_changes.bounds)
+    near = event.range_condition(*wanted_changes.bounds) if labels is survey else None
     reported = _seen_time(session, labels, model, "reported_at", near)
-    wanted = replace(wanted, odd=False)
+    wanted_changes = replace(wanted_changes, odd=False)
     roles = [role for role in ("event_time", "logged_at") if model.predictions.column_of(role)]
-    outputs = [_time_output(looked, model, model.predictions, role) for role in roles]
-    if labels is looked:
-        source, there = looked.item, _labelled_condition(looked, model.labels)
+    outputs = [_time_output(survey, model, model.predictions, role) for role in roles]
+    if labels is survey:
+        source, there = survey.item, _labelled_condition(survey, model.labels)
     else:
-        join = same_id(model.predictions, model.labels, looked, labels)
-        source, there = f"{labels.item} JOIN {looked.item} ON {join}", "1 = 1"
+        join = same_id(model.predictions, model.labels, survey, labels)
+        source, there = f"{labels.item} JOIN {survey.item} ON {join}", "1 = 1"
     if reported is None:
-        conditions = [wanted.event_condition(event)]
+        conditions = [wanted_changes.event_condition(event)]
     else:
         outputs.append(_time_output(labels, model, model.labels, "reported_at"))
-        if wanted.since is not None:  # by which it is seen whether they are still those that are known
+        if (
+            wanted_changes.since is not None
+        ):  # by which it is seen whether they are still those that are known
             column = str(model.labels.column_of("label"))
             outputs.append(labels.output_column(wanted_outcome(model.reading), "label", column))
-        conditions = _since_conditions(session, labels, event, reported, wanted)
+        conditions = _since_conditions(session, labels, event, reported, wanted_changes)
     conditions = [f"{there} AND ({condition})" for condition in conditions]
-    yield from _select_rows(session, outputs, source, conditions, wanted.limit)
+    yield from _select_rows(session, outputs, source, conditions, wanted_changes.limit)
 
 
 def finds_slices(
@@ -131,39 +137,45 @@ def finds_slices(
     labels
         those of the slice are looked for, too: unless they are joined by hash, by an index on their id.
     """
-    looked = survey_relation(session, engine, model.predictions, "p")
-    event, middle = event_time(session, looked, model, span), sum(span) // 2
+    survey = survey_relation(session, engine, model.predictions, "p")
+    event, middle = event_time(session, survey, model, span), sum(span) // 2
     if not engine.has_indexes or event.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
         return event.shape is not TimeShape.UNKNOWN
     narrow = event.range_condition(middle, middle + HOUR)
-    if not looked.engine.has_index(session, looked.item, narrow):
-        return engine.prunes_partitions(session, looked.item, narrow, event.range_condition(*span))
+    if not survey.engine.has_index(session, survey.item, narrow):
+        return engine.prunes_partitions(session, survey.item, narrow, event.range_condition(*span))
     if not labels or model.labels is None or not has_own_table(model.labels) or engine.hashes_joins:
         return True
-    here = look_labels(session, engine, model.labels, looked)
+    here = look_labels(session, engine, model.labels, survey)
     return finds_ids(session, here, str(model.labels.column_of("id")))
 
 
 def finds_seen(
-    session: ReadSession, engine: Engine, model: ModelSpec, wanted: WantedChanges, *, labels: bool
+    session: ReadSession, engine: Engine, model: ModelSpec, wanted_changes: WantedChanges, *, labels: bool
 ) -> bool:
     """Whether an index finds the rows seen within an hour, and another the predictions of labels."""
-    looked = survey_relation(session, engine, model.predictions, "p")
-    here = look_labels(session, engine, model.labels, looked) if labels and model.labels else looked
-    near = event_time(session, looked, model, wanted.bounds).range_condition(*wanted.bounds)
+    survey = survey_relation(session, engine, model.predictions, "p")
+    here = look_labels(session, engine, model.labels, survey) if labels and model.labels else survey
+    near = event_time(session, survey, model, wanted_changes.bounds).range_condition(*wanted_changes.bounds)
     role = "reported_at" if labels else "logged_at"
-    seen = _seen_time(session, here, model, role, near if here is looked else None)
-    if seen is None or not engine.has_indexes or seen.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
+    seen_time = _seen_time(session, here, model, role, near if here is survey else None)
+    if (
+        seen_time is None
+        or not engine.has_indexes
+        or seen_time.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING)
+    ):
         return False
-    if not engine.has_index(session, here.item, seen.range_condition(wanted.as_of - HOUR, wanted.as_of)):
+    if not engine.has_index(
+        session, here.item, seen_time.range_condition(wanted_changes.as_of - HOUR, wanted_changes.as_of)
+    ):
         return False
-    return here is looked or finds_ids(session, looked, str(model.predictions.column_of("id")))
+    return here is survey or finds_ids(session, survey, str(model.predictions.column_of("id")))
 
 
-def finds_ids(session: ReadSession, looked: SurveyedRelation, column: str) -> bool:
+def finds_ids(session: ReadSession, survey: SurveyedRelation, column: str) -> bool:
     """Whether an index finds rows by a column of their id."""
-    ref = looked.qualified_ref(column, "id")
-    return looked.engine.has_index(session, looked.item, f"{ref} = (SELECT {ref} FROM {looked.item} LIMIT 1)")
+    ref = survey.qualified_ref(column, "id")
+    return survey.engine.has_index(session, survey.item, f"{ref} = (SELECT {ref} FROM {survey.item} LIMIT 1)")
 
 
 def without_rows(session: ReadSession, engine: Engine, model: ModelSpec, part: PaneHalf) -> str:
@@ -171,17 +183,17 @@ def without_rows(session: ReadSession, engine: Engine, model: ModelSpec, part: P
     relation = model.predictions if part is PaneHalf.RECORDS else model.labels
     if relation is None or (part is PaneHalf.LABELS and not has_own_table(relation)):
         return ""
-    looked = survey_relation(session, engine, relation, "t")
-    found = session.read_rows(f"SELECT 1 AS there FROM {looked.item} LIMIT 1")
-    return "" if found else looked.title
+    survey = survey_relation(session, engine, relation, "t")
+    found = session.read_rows(f"SELECT 1 AS there FROM {survey.item} LIMIT 1")
+    return "" if found else survey.title
 
 
 def has_rows(session: ReadSession, engine: Engine, model: ModelSpec, as_of: int, bounds: Range) -> bool:
     """Whether predictions have event times within bounds, and are visible (texts: widened to a minute)."""
-    looked = survey_relation(session, engine, model.predictions, "p")
-    near = event_time(session, looked, model, bounds).range_condition(*bounds)
-    where = f"({near}){_visible_condition(session, looked, model, near, as_of)}"
-    return bool(session.read_rows(f"SELECT 1 AS there FROM {looked.item} WHERE {where} LIMIT 1"))
+    survey = survey_relation(session, engine, model.predictions, "p")
+    near = event_time(session, survey, model, bounds).range_condition(*bounds)
+    where = f"({near}){_visible_condition(session, survey, model, near, as_of)}"
+    return bool(session.read_rows(f"SELECT 1 AS there FROM {survey.item} WHERE {where} LIMIT 1"))
 
 
 def count_orphans(session: ReadSession, engine: Engine, model: ModelSpec, bounds: Range) -> int | None:
@@ -195,17 +207,17 @@ def count_orphans(session: ReadSession, engine: Engine, model: ModelSpec, bounds
         return 0
     if model.labels.column_of("reported_at") is None:
         return None
-    looked, labels = (
+    survey, labels = (
         survey_relation(session, engine, model.predictions, "p"),
         survey_relation(session, engine, model.labels, "l"),
     )
-    same = same_id(model.predictions, model.labels, looked, labels)
+    same = same_id(model.predictions, model.labels, survey, labels)
     around = (bounds[0] - model.reading.horizon, bounds[1] + model.reading.horizon)
-    near = event_time(session, looked, model, around).range_condition(*around)
-    visible = f"({near}){_visible_condition(session, looked, model, near, bounds[1] - 1)}"
+    near = event_time(session, survey, model, around).range_condition(*around)
+    visible = f"({near}){_visible_condition(session, survey, model, near, bounds[1] - 1)}"
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
-    source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND {visible}"
-    alone = f"{looked.qualified_ref(str(model.predictions.column_of('id')), 'id')} IS NULL"
+    source = f"{labels.item} LEFT JOIN {survey.item} ON {same} AND {visible}"
+    alone = f"{survey.qualified_ref(str(model.predictions.column_of('id')), 'id')} IS NULL"
     column = str(model.labels.column_of("reported_at"))
     reported = make_comparable_time(session, labels, column, "reported_at", model.reading)
     outputs = [_time_output(labels, model, model.labels, "reported_at")]
@@ -225,78 +237,80 @@ def count_strays(
 
     No event time is a bound of it too: an index finds these rows, and only the default partition holds any.
     """
-    looked, reading = survey_relation(session, engine, model.predictions, "p"), model.reading
-    event = event_time(session, looked, model, bounds)
-    logged = _seen_time(session, looked, model, "logged_at", event.range_condition(*bounds))
-    outputs = [_time_output(looked, model, model.predictions, "event_time")]
-    outputs += [] if logged is None else [_time_output(looked, model, model.predictions, "logged_at")]
-    nameless = " OR ".join(f"{ref} IS NULL" for ref in _id_refs(looked, model))
+    survey, reading = survey_relation(session, engine, model.predictions, "p"), model.reading
+    event = event_time(session, survey, model, bounds)
+    logged = _seen_time(session, survey, model, "logged_at", event.range_condition(*bounds))
+    outputs = [_time_output(survey, model, model.predictions, "event_time")]
+    outputs += [] if logged is None else [_time_output(survey, model, model.predictions, "logged_at")]
+    nameless = " OR ".join(f"{ref} IS NULL" for ref in _id_refs(survey, model))
     nameless = f"({nameless}) AND ({event.range_condition(*bounds)})"
-    batches = parse_dated_rows(_select_rows(session, outputs, looked.item, [nameless]), "logged_at", reading)
+    batches = parse_dated_rows(_select_rows(session, outputs, survey.item, [nameless]), "logged_at", reading)
     without_id = sum(int(batch.rows_within(bounds, as_of).sum()) for batch in batches)
     column = str(model.predictions.column_of("event_time"))
-    timeless = f"{looked.qualified_ref(column, 'event_time')} IS NULL"
+    timeless = f"{survey.qualified_ref(column, 'event_time')} IS NULL"
     if logged is None:
-        sql = f"SELECT count(*) AS timeless FROM {looked.item} WHERE {timeless}"
+        sql = f"SELECT count(*) AS timeless FROM {survey.item} WHERE {timeless}"
         return {"rows_without_id": without_id, "rows_without_time": int(session.read_rows(sql)[0][0])}
     without_time, span = 0, f"{logged.range_condition(bounds[0], as_of + 1)} OR {logged.missing_condition}"
-    for table in _select_rows(session, outputs[1:], looked.item, [f"{timeless} AND ({span})"]):
+    for table in _select_rows(session, outputs[1:], survey.item, [f"{timeless} AND ({span})"]):
         moment = parse_role_times(table, "logged_at", reading)
         without_time += int(np.sum(~moment.known | ((moment.us >= bounds[0]) & (moment.us <= as_of))))
     return {"rows_without_id": without_id, "rows_without_time": without_time}
 
 
 def count_misdated(
-    session: ReadSession, engine: Engine, model: ModelSpec, asked: MisdatedRange
+    session: ReadSession, engine: Engine, model: ModelSpec, misdated_range: MisdatedRange
 ) -> MisdatedRows:
     """Visible rows whose event time lies outside of what is read; times of logging may be a minute late.
 
     Cost: two columns of the rows logged since, by an index on when; else one narrow count, by the index on
     the event time that cycles need, which goes through misdated rows alone.
     """
-    looked = survey_relation(session, engine, model.predictions, "p")
-    event = event_time(session, looked, model, asked.recent)
-    logged = _seen_time(session, looked, model, "logged_at", event.range_condition(*asked.recent))
+    survey = survey_relation(session, engine, model.predictions, "p")
+    event = event_time(session, survey, model, misdated_range.recent)
+    logged = _seen_time(session, survey, model, "logged_at", event.range_condition(*misdated_range.recent))
     if (
         logged is not None
-        and asked.since is not None
-        and _finds_logged(session, looked, event, logged, asked)
+        and misdated_range.since is not None
+        and _finds_logged(session, survey, event, logged, misdated_range)
     ):
-        logged = without_offsets(session, looked, logged, asked.since, asked.as_of)
-        new = logged.range_condition(asked.since + 1, asked.as_of + 1)
-        misdated = f"count(CASE WHEN {event.outside_condition(asked.recent)} THEN 1 END) AS misdated"
-        sql = f"SELECT count(*) AS logged, {misdated} FROM {looked.item} WHERE {new}"
+        logged = without_offsets(session, survey, logged, misdated_range.since, misdated_range.as_of)
+        new = logged.range_condition(misdated_range.since + 1, misdated_range.as_of + 1)
+        misdated = f"count(CASE WHEN {event.outside_condition(misdated_range.recent)} THEN 1 END) AS misdated"
+        sql = f"SELECT count(*) AS logged, {misdated} FROM {survey.item} WHERE {new}"
         counts = session.read_rows(sql)[0]
         return MisdatedRows(misdated=int(counts[-1]), logged=int(counts[0]))
-    where = f"({event.outside_condition(asked.ever)})"
+    where = f"({event.outside_condition(misdated_range.ever)})"
     if logged is not None and logged.shape is not TimeShape.NOTHING:
         logged = replace(logged, sql=engine.off_index(logged.sql) or logged.sql)  # it would find nearly all
-        where += f" AND ({logged.range_condition(FIRST, asked.as_of + 1)})"
-    rows = session.read_rows(f"SELECT count(*) AS misdated FROM {looked.item} WHERE {where}")
+        where += f" AND ({logged.range_condition(FIRST, misdated_range.as_of + 1)})"
+    rows = session.read_rows(f"SELECT count(*) AS misdated FROM {survey.item} WHERE {where}")
     return MisdatedRows(int(rows[0][0]))
 
 
 def _finds_logged(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     event: ComparableTime,
     logged: ComparableTime,
-    asked: MisdatedRange,
+    misdated_range: MisdatedRange,
 ) -> bool:
     """Whether rows logged since are found by an index, or by no more work than any others."""
-    engine = looked.engine
+    engine = survey.engine
     if logged.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
         return False
     if not engine.has_indexes or engine.has_index(
-        session, looked.item, logged.range_condition(asked.as_of - HOUR, asked.as_of)
+        session, survey.item, logged.range_condition(misdated_range.as_of - HOUR, misdated_range.as_of)
     ):
         return True
     if event.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
         return True
-    narrow = event.range_condition(asked.as_of - HOUR, asked.as_of)
+    narrow = event.range_condition(misdated_range.as_of - HOUR, misdated_range.as_of)
     return not (
-        engine.has_index(session, looked.item, narrow)
-        or engine.prunes_partitions(session, looked.item, narrow, event.range_condition(*asked.recent))
+        engine.has_index(session, survey.item, narrow)
+        or engine.prunes_partitions(
+            session, survey.item, narrow, event.range_condition(*misdated_range.recent)
+        )
     )
 
 
@@ -306,31 +320,31 @@ def count_repeated(session: ReadSession, engine: Engine, model: ModelSpec, as_of
     `logged_at` is compared in SQL, where the moment may be up to a minute late. Of texts the first and last
     are those of the database: an id is left out where one of them is no time.
     """
-    looked, reading = survey_relation(session, engine, model.predictions, "p"), model.reading
-    event = event_time(session, looked, model, bounds)
+    survey, reading = survey_relation(session, engine, model.predictions, "p"), model.reading
+    event = event_time(session, survey, model, bounds)
     near = event.range_condition(*bounds)
-    named = " AND ".join(f"{ref} IS NOT NULL" for ref in _id_refs(looked, model))
+    full_name = " AND ".join(f"{ref} IS NOT NULL" for ref in _id_refs(survey, model))
     columns = [(column, role) for role, column in model.predictions.id_columns]
     if version := model.predictions.column_of("version"):
         columns.append((version, "version"))
-    key = [exact_text_sql(looked, column, role) for column, role in columns]
+    key = [exact_text_sql(survey, column, role) for column, role in columns]
     column = str(model.predictions.column_of("event_time"))
     time, kind, unit = (
-        looked.qualified_ref(column, "event_time"),
-        looked.types[column],
+        survey.qualified_ref(column, "event_time"),
+        survey.types[column],
         reading.unit_of("event_time"),
     )
-    where = f"{named} AND ({near}){_visible_condition(session, looked, model, near, as_of)}"
+    where = f"{full_name} AND ({near}){_visible_condition(session, survey, model, near, as_of)}"
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING min({time}) < max({time})"
     times_of = (
         engine.output_column(WantedKind.TIME, "event_time", f"{end}({time})", kind, unit) for end in _ENDS
     )
     outputs = [replace(output, name=end) for output, end in zip(times_of, _ENDS, strict=True)]
-    said = (_time_output(looked, model, model.predictions, "event_time"),)
-    formats = formats_near(session, looked, said, "", event, bounds)
+    said = (_time_output(survey, model, model.predictions, "event_time"),)
+    formats = formats_near(session, survey, said, "", event, bounds)
     of_ends = {end: form for form in formats.values() for end in _ENDS}
     repeated = 0
-    for batch in _select_rows(session, outputs, looked.item, [grouped]):
+    for batch in _select_rows(session, outputs, survey.item, [grouped]):
         table = in_formats(batch, of_ends)
         first, last = (
             parse_role_times(pa.table({"event_time": table[name]}), "event_time", reading) for name in _ENDS
@@ -341,10 +355,10 @@ def count_repeated(session: ReadSession, engine: Engine, model: ModelSpec, as_of
 
 
 def _visible_condition(
-    session: ReadSession, looked: SurveyedRelation, model: ModelSpec, near: str, as_of: int
+    session: ReadSession, survey: SurveyedRelation, model: ModelSpec, near: str, as_of: int
 ) -> str:
     """Further condition: logged as of a moment, which may be up to a minute late, or nobody knows when."""
-    logged = _seen_time(session, looked, model, "logged_at", near)
+    logged = _seen_time(session, survey, model, "logged_at", near)
     return (
         ""
         if logged is None
@@ -352,35 +366,35 @@ def _visible_condition(
     )
 
 
-def _labelled_condition(looked: SurveyedRelation, labels: Relation) -> str:
+def _labelled_condition(survey: SurveyedRelation, labels: Relation) -> str:
     """Condition of rows of the prediction table that hold a label, or a report that retracts it."""
     roles = [role for role in ("label", "reported_at") if labels.column_of(role)]
     there = " OR ".join(
-        f"{looked.qualified_ref(str(labels.column_of(role)), role)} IS NOT NULL" for role in roles
+        f"{survey.qualified_ref(str(labels.column_of(role)), role)} IS NOT NULL" for role in roles
     )
     return f"({there})"
 
 
 def _since_conditions(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     event: ComparableTime,
-    seen: ComparableTime,
-    wanted: WantedChanges,
+    seen_time: ComparableTime,
+    wanted_changes: WantedChanges,
 ) -> list[str]:
     """Conditions of disjoint sets of rows: those seen since then, and those of whom that is not known.
 
     Rows whose times are no times lie in no interval: they are looked for in the first read and in audits.
     """
-    if wanted.since is None:
-        return [wanted.event_condition(event)]
-    recent = wanted.recent_condition(seen)
-    within, off_index = event, looked.engine.off_index(event.sql)
-    if wanted.piece is None and off_index and looked.engine.has_index(session, looked.item, recent):
+    if wanted_changes.since is None:
+        return [wanted_changes.event_condition(event)]
+    recent = wanted_changes.recent_condition(seen_time)
+    within, off_index = event, survey.engine.off_index(event.sql)
+    if wanted_changes.piece is None and off_index and survey.engine.has_index(session, survey.item, recent):
         within = replace(event, sql=off_index)  # else the wider range may be looked for
     return [
-        f"({recent}) AND {seen.sql} IS NOT NULL AND ({wanted.event_condition(within)})",
-        f"{seen.sql} IS NULL AND ({wanted.unseen_condition(event)})",
+        f"({recent}) AND {seen_time.sql} IS NOT NULL AND ({wanted_changes.event_condition(within)})",
+        f"{seen_time.sql} IS NULL AND ({wanted_changes.unseen_condition(event)})",
     ]
 
 
@@ -397,22 +411,22 @@ def _select_rows(
 
 
 def _seen_time(
-    session: ReadSession, looked: SurveyedRelation, model: ModelSpec, role: str, near: str | None
+    session: ReadSession, survey: SurveyedRelation, model: ModelSpec, role: str, near: str | None
 ) -> ComparableTime | None:
     """When rows were seen: predictions logged, labels reported."""
     relation = model.predictions if role == "logged_at" else model.labels
     column = None if relation is None else relation.column_of(role)
     if column is None:
         return None
-    return make_comparable_time(session, looked, column, role, model.reading, near=near)
+    return make_comparable_time(session, survey, column, role, model.reading, near=near)
 
 
-def _id_refs(looked: SurveyedRelation, model: ModelSpec) -> list[str]:
-    return [looked.qualified_ref(column, role) for role, column in model.predictions.id_columns]
+def _id_refs(survey: SurveyedRelation, model: ModelSpec) -> list[str]:
+    return [survey.qualified_ref(column, role) for role, column in model.predictions.id_columns]
 
 
-def _time_output(looked: SurveyedRelation, model: ModelSpec, relation: Relation, role: str) -> OutputColumn:
+def _time_output(survey: SurveyedRelation, model: ModelSpec, relation: Relation, role: str) -> OutputColumn:
     """Column of a time."""
-    return looked.output_column(
+    return survey.output_column(
         WantedKind.TIME, role, str(relation.column_of(role)), unit=model.reading.unit_of(role)
     )

@@ -51,9 +51,9 @@ class PushedRows:
 
     def moments_statement(self) -> Statement:
         """When each row was, and became visible; `named` 1 if it has an id; whether it serves."""
-        named = " AND ".join(f"b.{name} IS NOT NULL" for name in self.ids)
+        full_name = " AND ".join(f"b.{name} IS NOT NULL" for name in self.ids)
         there = OutputColumn(
-            "named", self._integer_sql(f"CASE WHEN {named} THEN 1 ELSE 0 END"), ColumnKind.EPOCH
+            "named", self._integer_sql(f"CASE WHEN {full_name} THEN 1 ELSE 0 END"), ColumnKind.EPOCH
         )
         times = _output_columns("b", us=ColumnKind.EPOCH, seen=ColumnKind.EPOCH, unlogged=ColumnKind.EPOCH)
         serving = [
@@ -237,17 +237,17 @@ class PushedRows:
         ]
 
 
-def why_no_pushdown(model: ModelSpec, looked: SurveyedRelation, counting: Counting) -> str | None:
+def why_no_pushdown(model: ModelSpec, survey: SurveyedRelation, counting: Counting) -> str | None:
     """Why a model's records are read here and not counted where they are; None: they are counted there."""
     reading = model.reading
     if reading.probabilities or counting.probable:
         return "class probabilities are compared with one another"
     outputs = {
         output.name: output
-        for output in (*prediction_outputs(looked, model), *feature_outputs(looked, model))
+        for output in (*prediction_outputs(survey, model), *feature_outputs(survey, model))
     }
     for role in ("event_time", "logged_at"):
-        if role in outputs and _micros_sql(looked.engine, "x", outputs[role].kind, model, role) is None:
+        if role in outputs and _micros_sql(survey.engine, "x", outputs[role].kind, model, role) is None:
             return (
                 f'the times of column "{reading.column_name(role)}" are texts, or local times of '
                 f"{reading.zone}"
@@ -260,7 +260,7 @@ def why_no_pushdown(model: ModelSpec, looked: SurveyedRelation, counting: Counti
 
 def make_pushed_rows(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     model: ModelSpec,
     ranges: Sequence[Range],
     counting: Counting,
@@ -272,10 +272,10 @@ def make_pushed_rows(
 
     Rows are found by intervals of what their column holds, and by the microseconds of it.
     """
-    reading, engine = model.reading, looked.engine
+    reading, engine = model.reading, survey.engine
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
-    outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
-    time = event_time(session, looked, model, span)
+    outputs = (*prediction_outputs(survey, model), *feature_outputs(survey, model))
+    time = event_time(session, survey, model, span)
     intervals = time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS))
     if not intervals:
         return None
@@ -295,7 +295,7 @@ def make_pushed_rows(
         f"SELECT us - ((us % {width}) + {width}) % {width} AS pane, us, coalesce(logged, us) AS seen, "
         f"CASE WHEN logged IS NULL THEN 1 ELSE 0 END AS unlogged, {values} "
         f"FROM (SELECT {event} AS us, {logged} AS logged, {values} "
-        f"FROM (SELECT {read} FROM {looked.item} WHERE {time.any_of(intervals)}) AS t) AS u "
+        f"FROM (SELECT {read} FROM {survey.item} WHERE {time.any_of(intervals)}) AS t) AS u "
         f"WHERE ({within}) AND us <= {as_of + reading.tolerance} AND coalesce(logged, us) <= {as_of}"
     )
     return PushedRows(engine, counting, rows, outputs)

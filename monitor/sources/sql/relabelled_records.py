@@ -65,29 +65,29 @@ def relabelled_scan(
     """What `read_relabelled` reads: by an index on the ids; undated labels by another statement."""
     assert model.labels is not None
     column = str(model.labels.column_of("reported_at"))
-    looked, labels = (
+    survey, labels = (
         survey_relation(session, engine, model.predictions, "p"),
         survey_relation(session, engine, model.labels, "l"),
     )
-    event = event_time(session, looked, model, bounds)
+    event = event_time(session, survey, model, bounds)
     near = replace(event, sql=engine.off_index(event.sql) or event.sql).range_condition(*bounds)
-    same = same_id(model.predictions, model.labels, looked, labels)
-    joined = f"FROM {labels.item} JOIN {looked.item} ON {same}"
-    outputs = labelled_outputs(looked, labels, model)
-    found = _reported_condition(session, model, looked, labels, reported)
+    same = same_id(model.predictions, model.labels, survey, labels)
+    joined = f"FROM {labels.item} JOIN {survey.item} ON {same}"
+    outputs = labelled_outputs(survey, labels, model)
+    found = _reported_condition(session, model, survey, labels, reported)
     statements = [Statement(outputs, f"{joined} WHERE {found} AND ({near})")]
     if undated:
         late = event.range_condition(max(bounds[0], reported[0]), bounds[1])
         none = f"{labels.qualified_ref(column, 'reported_at')} IS NULL"
         statements.append(Statement(outputs, f"{joined} WHERE {none} AND ({late})"))
-    formats = formats_near(session, looked, outputs, f" JOIN {labels.item} ON {same}", event, bounds)
+    formats = formats_near(session, survey, outputs, f" JOIN {labels.item} ON {same}", event, bounds)
     return RowScan(outputs, tuple(statements), formats)
 
 
 def _reported_condition(
     session: ReadSession,
     model: ModelSpec,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     labels: SurveyedRelation,
     reported: Range,
 ) -> str:
@@ -97,17 +97,17 @@ def _reported_condition(
     tells whose they are.
     """
     assert model.labels is not None
-    engine, column = looked.engine, str(model.labels.column_of("reported_at"))
+    engine, column = survey.engine, str(model.labels.column_of("reported_at"))
     new = survey_relation(session, engine, model.labels, "k")
     recent = make_comparable_time(session, new, column, "reported_at", model.reading).range_condition(
         *reported
     )
     pairs = _id_pairs(model)
-    if all(_are_alike(looked.types[ours], labels.types[theirs]) for (_, ours), (_, theirs) in pairs):
+    if all(_are_alike(survey.types[ours], labels.types[theirs]) for (_, ours), (_, theirs) in pairs):
         here, there = (_list_refs(some, [own for _, own in pairs]) for some in (labels, new))
         return f"({here}) IN (SELECT {there} FROM {new.item} WHERE {recent})"
     known = survey_relation(session, engine, model.predictions, "q")
-    here, there = (_list_refs(some, [own for own, _ in pairs]) for some in (looked, known))
+    here, there = (_list_refs(some, [own for own, _ in pairs]) for some in (survey, known))
     join = f"{new.item} JOIN {known.item} ON {same_id(model.predictions, model.labels, known, new)}"
     return f"({here}) IN (SELECT {there} FROM {join} WHERE {recent})"
 
@@ -122,25 +122,25 @@ def why_whole(session: ReadSession, engine: Engine, model: ModelSpec) -> str:
         return "no column says when they were reported"
     if not _append_only(session, engine, model, labels):
         return "append_only = false" if model.append_only is False else _MAY_CHANGE
-    looked, here = (
+    survey, here = (
         survey_relation(session, engine, model.predictions, "p"),
         survey_relation(session, engine, labels, "l"),
     )
     if make_comparable_time(session, here, column, "reported_at", model.reading).shape is TimeShape.UNKNOWN:
         return f'times of "{column}" cannot be compared in the database'
-    return _ids_unfit(session, model, looked, here)
+    return _ids_unfit(session, model, survey, here)
 
 
 def _ids_unfit(
-    session: ReadSession, model: ModelSpec, looked: SurveyedRelation, labels: SurveyedRelation
+    session: ReadSession, model: ModelSpec, survey: SurveyedRelation, labels: SurveyedRelation
 ) -> str:
     """Why not all rows of a record are found by the id of a label; empty: they are."""
-    engine = looked.engine
-    for table in (labels, looked) if engine.has_indexes and not engine.skips_by_bounds else ():
-        if not engine.has_index(session, table.item, _one_id(model, looked, labels, searched=table)):
+    engine = survey.engine
+    for table in (labels, survey) if engine.has_indexes and not engine.skips_by_bounds else ():
+        if not engine.has_index(session, table.item, _one_id(model, survey, labels, searched=table)):
             return f"no index finds the ids of {table.title}"
     for pair in _id_pairs(model):
-        for table, (role, name) in zip((looked, labels), pair, strict=True):
+        for table, (role, name) in zip((survey, labels), pair, strict=True):
             if engine.mixes_ids(session, table.item, table.qualified_ref(name, role), table.types[name]):
                 return f'column "{name}" of {table.title} holds ids of several types: cast them in `query`'
     return ""
@@ -157,7 +157,7 @@ def _append_only(session: ReadSession, engine: Engine, model: ModelSpec, labels:
 
 
 def _one_id(
-    model: ModelSpec, looked: SurveyedRelation, labels: SurveyedRelation, *, searched: SurveyedRelation
+    model: ModelSpec, survey: SurveyedRelation, labels: SurveyedRelation, *, searched: SurveyedRelation
 ) -> str:
     """Condition of the rows of one of both tables that have an id of the other."""
 
@@ -166,8 +166,8 @@ def _one_id(
         return ref if table is searched else f"(SELECT {ref} FROM {table.item} LIMIT 1)"
 
     return " AND ".join(
-        looked.engine.same_id(
-            of(looked, ours, role), of(labels, theirs, role), looked.types[ours], labels.types[theirs]
+        survey.engine.same_id(
+            of(survey, ours, role), of(labels, theirs, role), survey.types[ours], labels.types[theirs]
         )
         for (role, ours), (_, theirs) in _id_pairs(model)
     )

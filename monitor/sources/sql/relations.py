@@ -89,6 +89,6 @@ def same_id(predictions: Relation, labels: Relation, there: SurveyedRelation, he
     return " AND ".join(pairs)
 
 
-def exact_text_sql(looked: SurveyedRelation, column: str, role: str) -> str:
+def exact_text_sql(survey: SurveyedRelation, column: str, role: str) -> str:
     """What to group by: equal where the column's texts are, whatever its collation holds equal."""
-    return looked.engine.group_key(looked.qualified_ref(column, role), looked.types[column])
+    return survey.engine.group_key(survey.qualified_ref(column, role), survey.types[column])

@@ -63,34 +63,34 @@ def read_labelled(
 
 def record_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> RowScan:
     """What `read_records` reads."""
-    looked = survey_relation(session, engine, model.predictions, "p")
-    outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
-    return _scan_ranges(session, looked, model, ranges, outputs, "")
+    survey = survey_relation(session, engine, model.predictions, "p")
+    outputs = (*prediction_outputs(survey, model), *feature_outputs(survey, model))
+    return _scan_ranges(session, survey, model, ranges, outputs, "")
 
 
 def labelled_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> RowScan:
     """What `read_labelled` reads."""
-    looked = survey_relation(session, engine, model.predictions, "p")
+    survey = survey_relation(session, engine, model.predictions, "p")
     if model.labels is None:
-        return _scan_ranges(session, looked, model, ranges, labelled_outputs(looked, looked, model), "")
-    labels = look_labels(session, engine, model.labels, looked)
+        return _scan_ranges(session, survey, model, ranges, labelled_outputs(survey, survey, model), "")
+    labels = look_labels(session, engine, model.labels, survey)
     join = ""
-    if labels is not looked:
-        join = f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
-    return _scan_ranges(session, looked, model, ranges, labelled_outputs(looked, labels, model), join)
+    if labels is not survey:
+        join = f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, survey, labels)}"
+    return _scan_ranges(session, survey, model, ranges, labelled_outputs(survey, labels, model), join)
 
 
 def labelled_outputs(
-    looked: SurveyedRelation, labels: SurveyedRelation, model: ModelSpec
+    survey: SurveyedRelation, labels: SurveyedRelation, model: ModelSpec
 ) -> tuple[OutputColumn, ...]:
     """What labels are counted by: the predictions, the challenger's output, the labels."""
-    outputs = prediction_outputs(looked, model)
+    outputs = prediction_outputs(survey, model)
     if (challenger := model.reading.challenger) is not None:
-        outputs += (looked.output_column(of_challenger(model.reading), "challenger", challenger.column),)
+        outputs += (survey.output_column(of_challenger(model.reading), "challenger", challenger.column),)
     return outputs if model.labels is None else outputs + label_outputs(labels, model.labels, model.reading)
 
 
-def prediction_outputs(looked: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
+def prediction_outputs(survey: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
     """Id, times, version, arm, serving, outputs of the model; segments whose columns are there.
 
     Raises
@@ -99,52 +99,52 @@ def prediction_outputs(looked: SurveyedRelation, model: ModelSpec) -> tuple[Outp
         if one of their columns is missing.
     """
     reading, relation = model.reading, model.predictions
-    wanted = [(role, WantedKind.TEXT) for role, _ in relation.id_columns]
-    wanted += [("event_time", WantedKind.TIME), ("logged_at", WantedKind.TIME)]
-    wanted += [("version", WantedKind.TEXT)] if reading.versioned else []
-    wanted += [("score", WantedKind.NUMBER), ("prediction", wanted_outcome(reading))]
-    wanted += [(f"probability:{name}", WantedKind.NUMBER) for name in reading.probabilities]
-    columns = [(role, want, relation.column_of(role)) for role, want in wanted]
+    wanted_kinds = [(role, WantedKind.TEXT) for role, _ in relation.id_columns]
+    wanted_kinds += [("event_time", WantedKind.TIME), ("logged_at", WantedKind.TIME)]
+    wanted_kinds += [("version", WantedKind.TEXT)] if reading.versioned else []
+    wanted_kinds += [("score", WantedKind.NUMBER), ("prediction", wanted_outcome(reading))]
+    wanted_kinds += [(f"probability:{name}", WantedKind.NUMBER) for name in reading.probabilities]
+    columns = [(role, want, relation.column_of(role)) for role, want in wanted_kinds]
     if reading.arms is not None:
         columns.append(("arm", WantedKind.TEXT, relation.column_of("arm") or reading.arms.column))
     if reading.serving is not None:
         columns.append(("serving", WantedKind.TEXT, reading.serving.column))
     columns += [
-        (f"segment:{name}", WantedKind.TEXT, name) for name in reading.segments if name in looked.types
+        (f"segment:{name}", WantedKind.TEXT, name) for name in reading.segments if name in survey.types
     ]
     return tuple(
-        looked.output_column(want, role, column, unit=reading.unit_of(role))
+        survey.output_column(want, role, column, unit=reading.unit_of(role))
         for role, want, column in columns
         if column
     )
 
 
 def label_outputs(
-    looked: SurveyedRelation, relation: Relation, reading: ReadingOptions
+    survey: SurveyedRelation, relation: Relation, reading: ReadingOptions
 ) -> tuple[OutputColumn, ...]:
     """Label, time of its report, revision."""
-    wanted = [
+    wanted_kinds = [
         ("label", wanted_outcome(reading)),
         ("reported_at", WantedKind.TIME),
         ("revision", WantedKind.NUMBER),
     ]
-    columns = [(role, want, relation.column_of(role)) for role, want in wanted]
+    columns = [(role, want, relation.column_of(role)) for role, want in wanted_kinds]
     return tuple(
-        looked.output_column(want, role, column, unit=reading.unit_of(role))
+        survey.output_column(want, role, column, unit=reading.unit_of(role))
         for role, want, column in columns
         if column
     )
 
 
-def feature_outputs(looked: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
+def feature_outputs(survey: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
     """Features whose columns are there."""
-    wanted = [(name, WantedKind.NUMBER) for name in model.reading.numeric]
-    wanted += [(name, WantedKind.TEXT) for name in model.reading.categorical]
-    columns = [(name, want, feature_column(model, name)) for name, want in wanted]
+    wanted_kinds = [(name, WantedKind.NUMBER) for name in model.reading.numeric]
+    wanted_kinds += [(name, WantedKind.TEXT) for name in model.reading.categorical]
+    columns = [(name, want, feature_column(model, name)) for name, want in wanted_kinds]
     return tuple(
-        looked.output_column(want, f"feature:{name}", column)
+        survey.output_column(want, f"feature:{name}", column)
         for name, want, column in columns
-        if column in looked.types
+        if column in survey.types
     )
 
 
@@ -176,27 +176,27 @@ def has_own_table(labels: Relation) -> bool:
 
 
 def statement_pieces(
-    session: ReadSession, looked: SurveyedRelation, time: ComparableTime, ranges: Sequence[Range]
+    session: ReadSession, survey: SurveyedRelation, time: ComparableTime, ranges: Sequence[Range]
 ) -> Iterator[StatementPiece]:
     """Parts of the statements that together pick every row of the ranges once."""
     if time.shape is TimeShape.UNKNOWN:
-        yield StatementPiece("", looked.item)
+        yield StatementPiece("", survey.item)
         return
     intervals = time.interval_literals(ranges)
     if len(intervals) == 1:
-        yield StatementPiece("", looked.item, time.within_condition(intervals[0]))
-    elif intervals and looked.engine.skips_by_bounds:
-        yield _any_of(looked, time, time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS)))
-    elif intervals and not looked.engine.has_index(
-        session, looked.item, _covering_condition(time, intervals)
+        yield StatementPiece("", survey.item, time.within_condition(intervals[0]))
+    elif intervals and survey.engine.skips_by_bounds:
+        yield _any_of(survey, time, time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS)))
+    elif intervals and not survey.engine.has_index(
+        session, survey.item, _covering_condition(time, intervals)
     ):
         intervals = time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined_condition(time)})"
         where = f"{_covering_condition(time, intervals)} AND {chosen}"
-        yield StatementPiece(_range_values(looked, intervals), looked.item, where)
+        yield StatementPiece(_range_values(survey, intervals), survey.item, where)
     elif intervals:
         for first in range(0, len(intervals), _MOST_RANGES):
-            yield _by_index(looked, time, intervals[first : first + _MOST_RANGES])
+            yield _by_index(survey, time, intervals[first : first + _MOST_RANGES])
 
 
 def _covering_condition(time: ComparableTime, intervals: Sequence[Interval]) -> str:
@@ -204,27 +204,27 @@ def _covering_condition(time: ComparableTime, intervals: Sequence[Interval]) -> 
 
 
 def _by_index(
-    looked: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]
+    survey: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]
 ) -> StatementPiece:
     covering, condition = _covering_condition(time, intervals), _joined_condition(time)
-    joined = looked.engine.joined_ranges(looked.item, looked.alias, covering, condition)
+    joined = survey.engine.joined_ranges(survey.item, survey.alias, covering, condition)
     return (
-        _any_of(looked, time, intervals)
+        _any_of(survey, time, intervals)
         if joined is None
-        else StatementPiece(_range_values(looked, intervals), *joined)
+        else StatementPiece(_range_values(survey, intervals), *joined)
     )
 
 
-def _any_of(looked: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]) -> StatementPiece:
-    return StatementPiece("", looked.item, f"({time.any_of(intervals)})")
+def _any_of(survey: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]) -> StatementPiece:
+    return StatementPiece("", survey.item, f"({time.any_of(intervals)})")
 
 
 def _joined_condition(time: ComparableTime) -> str:
     return time.within_condition(("r.lo", "r.hi"))
 
 
-def _range_values(looked: SurveyedRelation, intervals: Sequence[Interval]) -> str:
-    return f"WITH r(lo, hi) AS ({looked.engine.range_rows(intervals)}) "
+def _range_values(survey: SurveyedRelation, intervals: Sequence[Interval]) -> str:
+    return f"WITH r(lo, hi) AS ({survey.engine.range_rows(intervals)}) "
 
 
 def read_scan(session: ReadSession, scan: RowScan) -> pa.Table:
@@ -250,26 +250,26 @@ def in_formats(table: pa.Table, formats: Mapping[str, str]) -> pa.Table:
 
 def _scan_ranges(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     model: ModelSpec,
     ranges: Sequence[Range],
     outputs: tuple[OutputColumn, ...],
     join: str,
 ) -> RowScan:
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else None
-    time = event_time(session, looked, model, span)
+    time = event_time(session, survey, model, span)
     if span is not None:
-        time = without_offsets(session, looked, time, *span)
+        time = without_offsets(session, survey, time, *span)
     statements = (
         Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
-        for piece in statement_pieces(session, looked, time, ranges)
+        for piece in statement_pieces(session, survey, time, ranges)
     )
-    return RowScan(outputs, tuple(statements), formats_near(session, looked, outputs, join, time, span))
+    return RowScan(outputs, tuple(statements), formats_near(session, survey, outputs, join, time, span))
 
 
 def formats_near(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     outputs: tuple[OutputColumn, ...],
     join: str,
     time: ComparableTime,
@@ -286,9 +286,9 @@ def formats_near(
     ]
     if span is None or not texts:
         return {}
-    selected = ", ".join(f"{looked.engine.as_text(output.sql)} AS {output.name}" for output in texts)
+    selected = ", ".join(f"{survey.engine.as_text(output.sql)} AS {output.name}" for output in texts)
     near = replace(time, offsets=True).range_condition(*span)
-    sql = f"SELECT {selected} FROM {looked.item}{join}"
+    sql = f"SELECT {selected} FROM {survey.item}{join}"
     rows = session.read_rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
     if len(rows) < _ENOUGH:
         rows += session.read_rows(f"{sql} LIMIT {_LOOKED_AT}")

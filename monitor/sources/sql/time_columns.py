@@ -13,7 +13,7 @@ from monitor.specs.protocols import Range
 
 def make_comparable_time(
     session: ReadSession,
-    looked: SurveyedRelation,
+    survey: SurveyedRelation,
     column: str,
     role: str,
     reading: ReadingOptions,
@@ -33,26 +33,26 @@ def make_comparable_time(
     SourceError
         if the column is not there, or holds integers and no unit is configured.
     """
-    ref, unit = looked.qualified_ref(column, role), reading.unit_of(role)
+    ref, unit = survey.qualified_ref(column, role), reading.unit_of(role)
     time = ComparableTime(ref, TimeShape.UNKNOWN, unit=unit or "us", zone=reading.zone)
-    asked = TimeColumn(looked.item, looked.title, column, role, looked.types[column], unit, near)
-    return looked.engine.comparable_time(session, asked, time)
+    time_column = TimeColumn(survey.item, survey.title, column, role, survey.types[column], unit, near)
+    return survey.engine.comparable_time(session, time_column, time)
 
 
 def event_time(
-    session: ReadSession, looked: SurveyedRelation, model: ModelSpec, near: Range | None
+    session: ReadSession, survey: SurveyedRelation, model: ModelSpec, near: Range | None
 ) -> ComparableTime:
     """Event times of the predictions, ready to be compared near a range of time."""
     column = str(model.predictions.column_of("event_time"))
-    return make_comparable_time(session, looked, column, "event_time", model.reading, near=near)
+    return make_comparable_time(session, survey, column, "event_time", model.reading, near=near)
 
 
 def without_offsets(
-    session: ReadSession, looked: SurveyedRelation, time: ComparableTime, lo: int, hi: int
+    session: ReadSession, survey: SurveyedRelation, time: ComparableTime, lo: int, hi: int
 ) -> ComparableTime:
     """Text whose offsets are all +00:00 in a range of time is not widened by them."""
     if not time.offsets:
         return time
     other = f"{time.sql} NOT LIKE '%+00:00' AND {time.sql} NOT LIKE '%Z'"
-    sql = f"SELECT 1 AS one FROM {looked.item} WHERE ({time.range_condition(lo, hi)}) AND {other} LIMIT 1"
+    sql = f"SELECT 1 AS one FROM {survey.item} WHERE ({time.range_condition(lo, hi)}) AND {other} LIMIT 1"
     return time if session.read_rows(sql) else replace(time, offsets=False)

@@ -280,9 +280,9 @@ def _moment_texts(us: int) -> list[str]:
     """Texts of a moment without a zone: a day, or to the minute, second, … if it is one."""
     moment = to_datetime(us).replace(tzinfo=None)
     units = {"minutes": MINUTE, "seconds": SECOND, "milliseconds": 1_000, "microseconds": 1}
-    told = [unit for unit, step in units.items() if us % step == 0]
+    sentences = [unit for unit, step in units.items() if us % step == 0]
     day = [] if us % DAY else [_date_text(us)]
-    return [*day, *(moment.isoformat(separator, unit) for unit in told for separator in " T")]
+    return [*day, *(moment.isoformat(separator, unit) for unit in sentences for separator in " T")]
 
 
 def _time_literal(kind: str, us: int, zone: str) -> str:

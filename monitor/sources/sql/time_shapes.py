@@ -33,7 +33,7 @@ def utc_times(time: ComparableTime, *, zoned: bool) -> ComparableTime:
     return replace(time, shape=TimeShape.NAIVE, zone="UTC" if zoned else time.zone)
 
 
-def epoch_times(asked: TimeColumn, time: ComparableTime) -> ComparableTime:
+def epoch_times(time_column: TimeColumn, time: ComparableTime) -> ComparableTime:
     """Integers of a unit.
 
     Raises
@@ -41,17 +41,17 @@ def epoch_times(asked: TimeColumn, time: ComparableTime) -> ComparableTime:
     SourceError
         if no unit is configured.
     """
-    if asked.unit is None:
+    if time_column.unit is None:
         raise SourceError(
-            f'{asked.title}: column "{asked.column}" ({asked.role}) holds integers: '
-            f'say their unit, as in {asked.role}_unit = "ms"'
+            f'{time_column.title}: column "{time_column.column}" ({time_column.role}) holds integers: '
+            f'say their unit, as in {time_column.role}_unit = "ms"'
         )
     return replace(time, shape=TimeShape.EPOCH)
 
 
-def by_value(session: ReadSession, asked: TimeColumn, time: ComparableTime) -> ComparableTime:
+def by_value(session: ReadSession, time_column: TimeColumn, time: ComparableTime) -> ComparableTime:
     """What a look at some values tells, where the database's types do not."""
-    values = sample_values(session, asked.item, time.sql)
+    values = sample_values(session, time_column.item, time.sql)
     if not values:
         return replace(time, shape=TimeShape.NOTHING)
     first = values[0]
@@ -59,17 +59,17 @@ def by_value(session: ReadSession, asked: TimeColumn, time: ComparableTime) -> C
         zoned = isinstance(first, datetime) and first.tzinfo is not None
         return replace(time, shape=TimeShape.INSTANT if zoned else TimeShape.NAIVE)
     if isinstance(first, str):
-        return time if asked.unit is not None else of_texts(time, values, None)
-    return epoch_times(asked, time)
+        return time if time_column.unit is not None else of_texts(time, values, None)
+    return epoch_times(time_column, time)
 
 
-def texts_near(session: ReadSession, asked: TimeColumn, time: ComparableTime) -> list[object]:
+def texts_near(session: ReadSession, time_column: TimeColumn, time: ComparableTime) -> list[object]:
     """Some texts of the rows that are asked for, to touch no others; of any, if these have none."""
-    near = asked.near
+    near = time_column.near
     if isinstance(near, tuple):
         near = replace(time, shape=TimeShape.TEXT, offsets=True).range_condition(*near)
-    some = sample_values(session, asked.item, time.sql, near) if near else []
-    return some or sample_values(session, asked.item, time.sql)
+    some = sample_values(session, time_column.item, time.sql, near) if near else []
+    return some or sample_values(session, time_column.item, time.sql)
 
 
 def sample_values(session: ReadSession, item: str, sql: str, where: str = "1 = 1") -> list[object]:

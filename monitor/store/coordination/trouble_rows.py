@@ -22,7 +22,7 @@ class SqlTroubles:
         with read_transaction(self.engine) as connection:
             return _read_troubles(connection, self.run)
 
-    def note_trouble(self, model: str, as_of: int, *, failed: bool, told: str) -> None:
+    def note_trouble(self, model: str, as_of: int, *, failed: bool, sentence: str) -> None:
         """Keep what a cycle met; where the cycle before met one of its kind, it began then."""
         with write_transaction(self.engine) as connection:
             before = _read_troubles(connection, self.run).get(model)
@@ -35,7 +35,7 @@ class SqlTroubles:
                 "as_of": as_of,
                 "since": since,
                 "failed": times,
-                "told": told,
+                "told": sentence,
             }
             put_rows(connection, troubles, [row])
 

@@ -23,14 +23,15 @@ _VALUES = COLUMNS[COLUMNS.index("value") : COLUMNS.index("detail")]
 
 
 def read_charted_rows(
-    connection: Connection, run: str, model: str, drawn: ChartedRows
+    connection: Connection, run: str, model: str, charted_rows: ChartedRows
 ) -> list[tuple[int, MeasurementRow]]:
     """(as of, row) of all revisions, by end and as of."""
-    names, rows = _find_rows(connection, (run, model), drawn, _NAMES, ("as_of", *_VALUES))
-    if drawn.newest:
+    names, rows = _find_rows(connection, (run, model), charted_rows, _NAMES, ("as_of", *_VALUES))
+    if charted_rows.newest:
         rows = _newest_rows(names, rows)
     return [
-        (as_of, row_of((drawn.window, end, *names[number], *values))) for number, end, as_of, *values in rows
+        (as_of, row_of((charted_rows.window, end, *names[number], *values)))
+        for number, end, as_of, *values in rows
     ]
 
 
@@ -53,10 +54,10 @@ def _newest_rows(
     return [*others.values(), *(row for place, row in nowcasts.items() if place not in settled)]
 
 
-def read_charted_values(connection: Connection, run: str, model: str, drawn: ChartedRows) -> Values:
+def read_charted_values(connection: Connection, run: str, model: str, charted_rows: ChartedRows) -> Values:
     """Newest values of the measurements that are against nothing. Cost: a fifth of reading their rows."""
-    drawn = replace(drawn, against=("",), details=False)
-    names, rows = _find_rows(connection, (run, model), drawn, ("measure", "subject"), ("value",))
+    charted_rows = replace(charted_rows, against=("",), details=False)
+    names, rows = _find_rows(connection, (run, model), charted_rows, ("measure", "subject"), ("value",))
     found: dict[tuple[str, str], dict[int, float | None]] = {}
     by_number = {
         number: found.setdefault((measure, subject), {}) for number, (measure, subject) in names.items()
@@ -69,27 +70,33 @@ def read_charted_values(connection: Connection, run: str, model: str, drawn: Cha
 def _find_rows(
     connection: Connection,
     owner: tuple[str, str],
-    drawn: ChartedRows,
+    charted_rows: ChartedRows,
     names: Sequence[str],
     columns: Sequence[str],
 ) -> tuple[dict[int, Sequence[Any]], Iterable[Sequence[Any]]]:
     """Names of series by their number; (series, end, columns, detail) of what is kept, by end and as of."""
-    of_series = _rows_of_window(series, owner, drawn)
-    chosen = {"measure": drawn.measures, "subject": drawn.subjects, "against": drawn.against}
+    of_series = _rows_of_window(series, owner, charted_rows)
+    chosen = {
+        "measure": charted_rows.measures,
+        "subject": charted_rows.subjects,
+        "against": charted_rows.against,
+    }
     for name, some in chosen.items():
         of_series = of_series if some is None else of_series.where(series.c[name].in_(list(some)))
-    for name, one in (("segment", drawn.segment), ("version", drawn.version)):
+    for name, one in (("segment", charted_rows.segment), ("version", charted_rows.version)):
         of_series = of_series if one is None else of_series.where(series.c[name] == one)
     kept, sets = snapshot_rows.c, row_sets.c
-    rows = _rows_of_window(row_sets, owner, drawn).where(
-        sets.window_end > drawn.after, sets.window_end <= drawn.until, kept.series.in_(of_series)
+    rows = _rows_of_window(row_sets, owner, charted_rows).where(
+        sets.window_end > charted_rows.after,
+        sets.window_end <= charted_rows.until,
+        kept.series.in_(of_series),
     )
     rows = rows.join(snapshot_rows, kept.row_set == sets.id)
-    if drawn.as_of is not None:
-        rows = rows.where(sets.as_of <= drawn.as_of)
-    if drawn.details:
+    if charted_rows.as_of is not None:
+        rows = rows.where(sets.as_of <= charted_rows.as_of)
+    if charted_rows.details:
         rows = rows.outerjoin(details, details.c.id == kept.detail)
-    detail = details.c.text if drawn.details else null()
+    detail = details.c.text if charted_rows.details else null()
     wanted = (kept[name] if name in kept else sets[name] for name in columns)
     query: Select[Any] = rows.with_only_columns(kept.series, sets.window_end, *wanted, detail)
     parts = connection.execute(query.order_by(sets.window_end, sets.as_of)).partitions(AT_ONCE)
@@ -97,8 +104,8 @@ def _find_rows(
     return {row[0]: row[1:] for row in named}, chain.from_iterable(parts)
 
 
-def _rows_of_window(table: Table, owner: tuple[str, str], drawn: ChartedRows) -> Select[Any]:
+def _rows_of_window(table: Table, owner: tuple[str, str], charted_rows: ChartedRows) -> Select[Any]:
     """Numbers of the rows of a table that are of a model and a window."""
     run, model = owner
-    own = (table.c.run == run, table.c.model == model, table.c.window == drawn.window)
+    own = (table.c.run == run, table.c.model == model, table.c.window == charted_rows.window)
     return select(table.c.id).where(*own)

@@ -32,8 +32,8 @@ def columns_of(table: FromClause) -> tuple[ColumnElement[Any], ...]:
 
 def values_of(run: str, model: str, as_of: int, row: MeasurementRow) -> tuple[Any, ...]:
     """Values in the order of the tables. Numbers become plain ones: SQLite would keep NumPy's as bytes."""
-    measured = row.measurement
-    interval = measured.interval
+    measurement = row.measurement
+    interval = measurement.interval
     return (
         run,
         model,
@@ -46,16 +46,16 @@ def values_of(run: str, model: str, as_of: int, row: MeasurementRow) -> tuple[An
         row.measure,
         row.subject,
         row.against,
-        None if measured.value is None else float(measured.value),
-        None if measured.reason is None else measured.reason.value,
-        int(measured.n),
+        None if measurement.value is None else float(measurement.value),
+        None if measurement.reason is None else measurement.reason.value,
+        int(measurement.n),
         None if interval is None else float(interval.lower),
         None if interval is None else float(interval.upper),
         None if interval is None else float(interval.level),
-        float(measured.resolution),
+        float(measurement.resolution),
         None if row.coverage is None else float(row.coverage),
         row.warning,
-        text_behind(measured.detail, measured.change),
+        text_behind(measurement.detail, measurement.change),
     )
 
 

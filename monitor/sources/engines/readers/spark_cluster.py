@@ -187,18 +187,18 @@ class SparkReader:
 
     def _translate_error(self, error: Exception) -> SourceError:
         """What a cluster's error says of it or of the statement."""
-        said, names = str(error), {kind.__name__ for kind in type(error).__mro__}
-        if _OURS.text in said:
-            return SourceError(f"{self._shown}: {said.rpartition(_OURS.text)[2].splitlines()[0]}")
-        if _NO_MODULE.text in said:
+        text, names = str(error), {kind.__name__ for kind in type(error).__mro__}
+        if _OURS.text in text:
+            return SourceError(f"{self._shown}: {text.rpartition(_OURS.text)[2].splitlines()[0]}")
+        if _NO_MODULE.text in text:
             return SourceError(
                 f"{self._shown}: the workers' Python lacks monitor, or what it needs: "
                 "say which one has it, ?spark.pyspark.python=/path/to/python, or install it there"
             )
         if names & _REFUSED:
             part = next(iter(getattr(error, "__notes__", ())), "a query")
-            return SourceError(f"{self._shown} refuses {part}: {_first_line(said)}")
-        return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(_first_line(said))}")
+            return SourceError(f"{self._shown} refuses {part}: {_first_line(text)}")
+        return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(_first_line(text))}")
 
 
 def _require_pyspark() -> None:
@@ -231,7 +231,7 @@ def _of_ours(session: Any) -> Any:
     return session
 
 
-def _first_line(said: str) -> str:
+def _first_line(text: str) -> str:
     """What an error says in a line; of an error of gRPC its details."""
-    details = re.search(r'details = "([^"\n]*)', said)
-    return details[1] if details else next(iter(said.strip().splitlines()), "an error without words")
+    details = re.search(r'details = "([^"\n]*)', text)
+    return details[1] if details else next(iter(text.strip().splitlines()), "an error without words")
