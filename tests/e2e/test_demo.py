@@ -33,7 +33,7 @@ from monitor.app import demo_run
 from monitor.cli import main
 from monitor.core.clock import from_iso
 demo_run.START, demo_run.END = from_iso("2013-03-30"), from_iso("2013-04-01")
-main(["demo_run", *sys.argv[1:]])
+main(["demo", *sys.argv[1:]])
 """
 MARCH = "2013-04-01T00:00:00Z"
 

@@ -35,7 +35,7 @@ def said(code: str) -> str:
     [
         (
             (
-                "log.configure(log.LogFormat.JSON)\nlog.log_threads()\n"
+                "log_setup.configure_logging(log_setup.LogFormat.JSON)\nlog_setup.log_threads()\n"
                 "def fail(): raise ValueError(SECRET)\n"
                 "one = threading.Thread(target=fail, name='lost')\none.start()\none.join()"
             ),
@@ -58,7 +58,7 @@ def said(code: str) -> str:
         ),
         (
             (
-                "import structlog\nlog.configure(log.LogFormat.CONSOLE)\n"
+                "import structlog\nlog_setup.configure_logging(log_setup.LogFormat.CONSOLE)\n"
                 "try:\n    raise RuntimeError(SECRET) from KeyError(SECRET)\n"
                 "except RuntimeError:\n"
                 "    structlog.stdlib.get_logger('monitor.daemon').exception('failed', a={'b': [SECRET]})\n"
