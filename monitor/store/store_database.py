@@ -206,11 +206,16 @@ def _other_version(engine: Engine, version: str | None) -> StoreError:
 
 
 def _require_known(url: URL, version: str | None) -> None:
-    if version is not None and version not in _list_revisions():
-        raise StoreError(
-            f"store {shown_store_url(url)}: made by another version: got {version}, newest known is "
-            f"{_newest_revision()}"
+    known = _list_revisions()
+    if version is None or version in known:
+        return
+    sentence = f"made by another version: got {version}, newest known is {known[-1]}"
+    if version < known[0]:
+        sentence = (
+            f"too old to be upgraded: got {version}, the oldest known is {known[0]}; begin "
+            "another store, and replay the log into it (`monitor replay`)"
         )
+    raise StoreError(f"store {shown_store_url(url)}: {sentence}")
 
 
 def _read_version(engine: Engine) -> str | None:
