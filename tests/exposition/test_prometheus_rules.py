@@ -218,8 +218,8 @@ def test_a_models_own_runbook_wins_and_what_prometheus_cannot_fill_in_is_left_ou
     text = rules_text(specs(tmp_path, model("late", options=ROUTED) + OWN), AlertForwarding())
 
     assert "It moved" not in text
-    assert 'runbook_url: "https://wiki/late"' in text
-    assert """note: 'see {{ "{{" }} this }} of "it"'""" in text
+    assert "runbook_url: https://wiki/late" in text
+    assert """note: see {{ "{{" }} this }} of "it"\n""" in text
     assert "{{ else }}moved {{ $labels.subject }}{{ end }}" in text
     assert "- alert: ModelMoved\n" in text
 
