@@ -8,7 +8,7 @@ import yaml
 Plain: TypeAlias = "str | int | Sequence[Plain] | Mapping[str, Plain]"
 
 
-class _ReadableDumper(yaml.SafeDumper):
+class _ReadableDumper(yaml.SafeDumper):  # type: ignore[misc]
     """Texts of several lines as blocks, lists set in below their key, nothing by reference."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
@@ -39,4 +39,5 @@ def as_yaml(value: Mapping[str, Plain]) -> str:
     job: 'a: b'
     """
     # a width that nothing reaches: a line of a rule is one line of its file
-    return yaml.dump(value, Dumper=_ReadableDumper, sort_keys=False, allow_unicode=True, width=2**20)
+    text: str = yaml.dump(value, Dumper=_ReadableDumper, sort_keys=False, allow_unicode=True, width=2**20)
+    return text
