@@ -17,7 +17,9 @@ from monitor.store.store_database import migrate_store, open_store
 
 pytest_plugins = ["source_fixtures"]
 
-settings.register_profile("monitor", deadline=None, max_examples=60)  # a busy machine is no failure
+# a busy machine is no failure
+settings.register_profile("monitor", deadline=None, max_examples=60)
+settings.register_profile("quick", deadline=None, max_examples=25)  # CI, which runs at each change
 settings.register_profile(  # make mutants: what fails once has failed
     "mutants",
     deadline=None,
@@ -26,7 +28,7 @@ settings.register_profile(  # make mutants: what fails once has failed
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),
 )
-settings.load_profile("monitor")
+settings.load_profile("quick" if os.environ.get("CI") else "monitor")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are started: each would compile all
 
 # Files of tests are kept in memory where there is enough: a database of PostgreSQL alone is 300 of them.

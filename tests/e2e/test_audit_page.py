@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 from monitor.cli import main
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 # the whole replay takes more than a minute: the same program over the days after July

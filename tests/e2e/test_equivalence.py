@@ -211,6 +211,7 @@ def test_postgresql_as_source_and_store_gives_the_same(files: Path, postgres_url
     require_equal(rows, early)
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
 def test_postgresql_as_store_holds_what_a_replay_leaves(
     files: Path, sqlite_log: str, postgres_url: str, early: Result

@@ -21,6 +21,7 @@ def configured(name: str) -> str:
     return text.replace('"predictions"\nid', '"nowhere"\nid') if name == BROKEN else text
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
 def test_forty_models_cycle_on_few_connections_and_a_broken_one_stops_no_other(
     tmp_path: Path, postgres_url: str

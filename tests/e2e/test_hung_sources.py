@@ -122,6 +122,7 @@ def hang_and_return(hung: Fleet, *, until: int) -> None:
     assert hung.silent("deaf") > 0
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
 def test_a_healthy_source_keeps_its_ticks_beside_twelve_hung_models_and_they_go_on_by_themselves(
     tmp_path: Path, postgres_url: str

@@ -29,7 +29,7 @@ main(["cycle", "--as-of", then, "--config", config])
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc: Linux")
-@pytest.mark.parametrize("room", [5_000_000, 20_000_000])
+@pytest.mark.parametrize("room", [5_000_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
 def test_a_cycle_without_memory_says_that_it_ran_out(tmp_path: Path, room: int) -> None:
     rows = predictions(150_000, START, END)
     bench = sqlite_bench(tmp_path, rows, labelled=END)

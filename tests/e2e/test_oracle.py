@@ -277,10 +277,10 @@ def assert_complete(result: Compared, task: ModelTask) -> None:
     "odd_log",
     [
         "sqlite ",
-        "sqlite TEXT COLLATE NOCASE",
+        pytest.param("sqlite TEXT COLLATE NOCASE", marks=pytest.mark.slow),
         pytest.param("sqlite TEXT", marks=pytest.mark.long),
         pytest.param("sqlite INTEGER", marks=pytest.mark.long),
-        pytest.param("postgresql citext", marks=pytest.mark.postgres),
+        pytest.param("postgresql citext", marks=[pytest.mark.postgres, pytest.mark.slow]),
         pytest.param("postgresql text", marks=[pytest.mark.postgres, pytest.mark.long]),
     ],
     indirect=True,

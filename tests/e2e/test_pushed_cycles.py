@@ -36,6 +36,7 @@ def load(flights: Flights, kind: str) -> str:
     return url
 
 
+@pytest.mark.columnar
 @pytest.mark.parametrize("kind", ["duckdb", "chdb"])
 def test_cycles_leave_the_panes_that_the_local_engine_leaves(
     kind: str, flights: Flights, tmp_path: Path

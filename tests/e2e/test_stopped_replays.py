@@ -50,6 +50,7 @@ def test_a_replay_that_is_stopped_by_any_signal_leaves_the_same_rows(
     assert all(whole[table] for table in ("current", "snapshots", "alerts"))
 
 
+@pytest.mark.slow
 def test_a_replay_that_is_stopped_after_each_tick_leaves_the_same_rows(log: tuple[Path, int]) -> None:
     once, often = made(log, "once"), made(log, "often")
     start, end = log[1] - 29 * HOUR, log[1] + TICKS * EVERY

@@ -99,6 +99,7 @@ def test_a_file_that_is_gone_is_named_at_once_and_used_again_when_it_is_back(
         assert running.stop()[0] == 0
 
 
+@pytest.mark.slow
 def test_who_follows_the_advice_beside_a_lost_store_makes_no_other_and_harms_none(tmp_path: Path) -> None:
     file, url = tmp_path / "monitor.db", f"sqlite:///{tmp_path}/monitor.db"
     config = ("--config", str(tmp_path / "config.toml"))

@@ -91,6 +91,7 @@ def run(command: str, directory: Path, environment: dict[str, str]) -> str:
     return WARNINGS.sub(lambda found: f"{int(found[1]) - stopped} warnings", said)
 
 
+@pytest.mark.slow
 def test_every_command_says_what_the_page_shows(directory: Path, environment: dict[str, str]) -> None:
     for name, text in steps(BEFORE):
         if not name.startswith("$ "):

@@ -151,7 +151,7 @@ def faults_of(page: Page) -> list[str]:
     return [*found, *([f"{nodes} nodes"] if nodes > MOST_NODES else [])]
 
 
-@pytest.mark.parametrize("which", ["one", "tasks"])
+@pytest.mark.parametrize("which", ["one", pytest.param("tasks", marks=pytest.mark.slow)])
 def test_pages_are_accessible_whole_and_quiet_in_both_themes_and_at_both_widths(
     browser: Browser, base: str, of_tasks: str, which: str
 ) -> None:

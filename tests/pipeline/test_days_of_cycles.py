@@ -125,6 +125,7 @@ FIRST = START + 2 * DAY
 REGULAR = list(range(FIRST, START + DAYS * DAY + 1, EVERY))
 
 
+@pytest.mark.slow
 def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_and_alerts(
     source: MemorySource, new_store: NewStore
 ) -> None:

@@ -183,7 +183,7 @@ def lived(history: History, store: SqlStore, *, kills: bool) -> Iterator[tuple[M
     ("seed", "kills"),
     [
         (0, True),
-        (1, False),
+        pytest.param(1, False, marks=pytest.mark.slow),
         *(
             pytest.param(seed, kills, marks=pytest.mark.long)
             for seed in range(6)

@@ -84,6 +84,7 @@ def test_labels_that_come_for_everybody_are_not_restricted(sqlite: str, tmp_path
     assert check(tmp_path, text).exit_code == 0
 
 
+@pytest.mark.slow
 def test_decisions_with_exceptions_are_read_from_their_column(sqlite: str, tmp_path: Path) -> None:
     log = loans()
     odd = np.random.default_rng(1).random(len(log.predictions)) < 0.01
@@ -98,6 +99,7 @@ def test_decisions_with_exceptions_are_read_from_their_column(sqlite: str, tmp_p
     assert check(tmp_path, text).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_score_that_is_high_for_the_good_names_the_good_as_positive(sqlite: str) -> None:
     log = loans(drift_day=None)
 
@@ -128,6 +130,7 @@ def test_without_the_keys_check_says_what_to_write(sqlite: str, tmp_path: Path) 
     assert 'write [models.labels] only_for = ["PAID"]' in result.stderr
 
 
+@pytest.mark.slow
 def test_words_that_nothing_explains_are_a_fault_with_the_line_to_write(sqlite: str, tmp_path: Path) -> None:
     _, text = init(sqlite, loans())
     lines = [line for line in text.split("\n") if not line.startswith(("only_for", "names", "threshold"))]
@@ -139,6 +142,7 @@ def test_words_that_nothing_explains_are_a_fault_with_the_line_to_write(sqlite: 
     assert 'write [models.classes] names = { DEFAULT = ["decline"], PAID = ["approve"] }' in result.stderr
 
 
+@pytest.mark.slow
 def test_a_reference_of_another_positive_class_is_a_fault(sqlite: str, tmp_path: Path) -> None:
     log = loans()
     _, text = init(sqlite, log)
@@ -157,6 +161,7 @@ def test_a_reference_of_another_positive_class_is_a_fault(sqlite: str, tmp_path:
     assert 'write [models.classes] positive = "DEFAULT" and negative = "PAID"' in result.stderr
 
 
+@pytest.mark.slow
 def test_a_training_set_without_decisions_is_a_reference(sqlite: str, tmp_path: Path) -> None:
     log = loans()
     _, text = init(sqlite, log)
@@ -172,6 +177,7 @@ def test_a_training_set_without_decisions_is_a_reference(sqlite: str, tmp_path: 
     assert result.exit_code == 0, result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", ["", "training.parquet"])
 def test_scores_that_have_turned_round_of_late_do_not_turn_the_classes_round(
     sqlite: str, tmp_path: Path, training: str, monkeypatch: pytest.MonkeyPatch

@@ -20,6 +20,8 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.store.sql_store import SqlStore
 from monitor.windows.window_ends import window_of
 
+pytestmark = pytest.mark.slow
+
 SHARE = 0.95
 LONG_AFTER = START + 2_000 * DAY
 

@@ -20,8 +20,8 @@ from monitor.sources.engines.schemes import SCHEMES
         pytest.param("postgres-adbc", marks=pytest.mark.postgres),
         pytest.param("postgres-fetchmany", marks=pytest.mark.postgres),
         pytest.param("mariadb-fetchmany", marks=pytest.mark.mariadb),
-        "duckdb",
-        "chdb",
+        pytest.param("duckdb", marks=pytest.mark.columnar),
+        pytest.param("chdb", marks=pytest.mark.columnar),
     ]
 )
 def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:

@@ -201,7 +201,13 @@ def _postgres(url: str, table: pa.Table) -> None:
                 copy.write_row(list(row.values()))
 
 
-@pytest.fixture(params=["duckdb", "chdb", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(
+    params=[
+        pytest.param("duckdb", marks=pytest.mark.columnar),
+        pytest.param("chdb", marks=pytest.mark.columnar),
+        pytest.param("postgres", marks=pytest.mark.postgres),
+    ]
+)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """Each engine that counts its own rows."""
     opened: list[SqlSource] = []
@@ -232,6 +238,7 @@ def test_panes_without_any_row_are_counted_as_empty(postgres_url: str) -> None:
     assert engine.counted("sql", READING) == engine.counted("local", READING)
 
 
+@pytest.mark.columnar
 def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Engine) -> None:
     table = log(300)
     written = pa.array([None if one is None else f" {one}" for one in table["temp"].to_pylist()])
@@ -247,6 +254,7 @@ def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Eng
     assert found == duck.counted("local", READING)
 
 
+@pytest.mark.columnar
 def test_labels_that_are_read_are_named(duck: Engine) -> None:
     duck.fill(log(100))
     source, model = duck.source("sql"), model_of(READING)
@@ -259,6 +267,7 @@ def test_labels_that_are_read_are_named(duck: Engine) -> None:
     )
 
 
+@pytest.mark.columnar
 def test_epochs_are_tiled_and_a_missing_column_is_named(duck: Engine) -> None:
     table = log(500).drop_columns(["wind"])
     for name in ("event_time", "logged_at"):
@@ -345,6 +354,7 @@ def test_ids_that_differ_by_little_are_counted_alike(engine: Engine) -> None:
     assert sum(part.records for part in found.parts) == distinct(table)
 
 
+@pytest.mark.columnar
 def test_ids_of_a_column_without_regard_to_case_are_counted_by_bytes(duck: Engine) -> None:
     duckdb = pytest.importorskip("duckdb")
     table = with_odd_ids()
