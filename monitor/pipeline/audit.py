@@ -28,7 +28,8 @@ from monitor.specs.protocols import MisdatedRows
 from monitor.specs.read_ranges import audit_ranges, pane_ranges
 from monitor.specs.stored_rows import HistoryEvent, PaneFacts, WaitingPane
 
-MISDATED, MISDATED_RATE = SINCE_AUDIT = "misdated_records", "misdated_rate"  # of rows since the audit before
+MISDATED, MISDATED_RATE, ORPHANS = "misdated_records", "misdated_rate", "orphan_labels"
+SINCE_AUDIT = MISDATED, MISDATED_RATE, ORPHANS  # of rows and labels that came since the audit before
 WRONG = "label_differences_wrong"  # kind of event
 DECIDED = "recounted"  # the kind that ends it
 
@@ -84,7 +85,7 @@ def audit_log(
     measurements = {name: _count_figure(count) for name, count in figures.items()}
     if reading.labelled:
         orphans = model.source.count_orphans(model.spec, ranges.orphans)
-        measurements["orphan_labels"] = _count_figure(orphans)
+        measurements[ORPHANS] = _count_figure(orphans)
     measurements["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
     since_last = ranges.log[0] if state.audited_as_of is None else state.audited_as_of
     measurements |= _misdated_figures(model, misdated_rows, log, before, since_last)

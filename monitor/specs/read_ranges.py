@@ -20,7 +20,7 @@ class AuditRanges:
 
     log: Range  # all rows, and rows without an id or an event time
     repeated: Range  # ids that stand in several panes
-    orphans: Range  # labels by the time of their report
+    orphans: Range  # by the time of their report: labels that no audit has looked at
     recent: Range  # event times that rows logged since the last audit may have: cycles or audits read them
     # event times that any row may have, whenever it was logged: old ones may be the log's own past, and a
     # replay of a log that does not say when rows came sees what was then to come.
@@ -85,7 +85,7 @@ def audit_ranges(reading: ReadingOptions, as_of: int, audited: int | None = None
     return AuditRanges(
         log=(first, last),
         repeated=(first, as_of + reading.tolerance + 1),
-        orphans=(first, as_of + 1),
+        orphans=(first if audited is None else max(first, audited + 1), as_of + 1),
         recent=((as_of if audited is None else audited) - 2 * reading.horizon, last),
         ever=(OLDEST_LOG if as_of - AHEAD > OLDEST_LOG else FIRST, as_of + max(reading.horizon, AHEAD)),
     )

@@ -266,9 +266,10 @@ def of_cycle(log: Log, as_of: int, before: int | None = None) -> dict[Key, Expec
     future = known & (rows["event_time"] > as_of + TOLERANCE)
     stale = known & (logged - rows["event_time"] > log.horizon)
     recent = (labels["reported_at"] >= lower) & (labels["reported_at"] <= as_of)
-    near = rows["event_time"].between(lower - log.horizon, upper) & (logged <= as_of)
+    near = rows["event_time"].between(as_of - 3 * log.horizon, upper) & (logged <= as_of)
     key = "key" if "key" in labels else "id"
-    orphans = recent & (labels["id"].isna() | ~labels[key].isin(rows[key][near]))
+    unheard = recent if before is None else recent & (labels["reported_at"] > before)
+    orphans = unheard & (labels["id"].isna() | ~labels[key].isin(rows[key][near]))
     seen = rows[known & ~future & rows["id"].notna()]
     seen = seen.assign(pane=seen["event_time"] // log.pane)
     invalid = _invalid(log, (lower, upper), as_of)

@@ -306,7 +306,7 @@ def test_odd_ids_and_times_are_counted_by_the_documented_rule(odd_log: OddLog, t
         *OF_LOG,
     }
     shown = shown_counts(odd_log, tmp_path)
-    expected = oracle_shift.of_cycle(log, as_of)
+    expected = oracle_shift.of_cycle(log, as_of, from_iso(ODD_MOMENTS[-2]))
     assert {name: shown.pop((name, None)) for name in OF_LOG} == {
         name: expected[name, ""].value for name in OF_LOG
     }

@@ -20,7 +20,7 @@ HORIZON = 3 * DAY
 AS_OF = START + 20 * DAY
 BOUNDS = (AS_OF - HORIZON, AS_OF + HOUR)
 NEAR = {f"p{day:02}" for day in range(17, 21)}
-AROUND = {f"p{day:02}" for day in range(14, 25)}  # where predictions of reported labels are looked for
+AROUND = {f"p{day:02}" for day in range(11, 25)}  # where predictions of reported labels are looked for
 PANES = [(AS_OF - at * HOUR, AS_OF - (at - 3) * HOUR) for at in (60, 30, 5)]
 MODEL = model_of(reading=replace(READING, horizon=HORIZON))
 QUERY = "SELECT l.id, l.event_time, l.logged_at, l.score, l.late, l.temp, l.carrier FROM predictions AS l"

@@ -94,7 +94,10 @@ LOG_ROWS = (
         "Left out is an id whose first or last time, as the database orders texts, is no time. "
         "`not_counted` where the database gives up the query.",
     ),
-    _log_count("orphan_labels", "Reported labels without a prediction."),
+    _log_count(
+        "orphan_labels",
+        "Labels reported since the audit before (the first looks two horizons back), without a prediction.",
+    ),
     _log_count(
         "late_visible_records",
         "Rows that the last search for changes found behind what the search before it had seen: they became "

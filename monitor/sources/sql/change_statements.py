@@ -197,7 +197,7 @@ def has_rows(session: ReadSession, engine: Engine, model: ModelSpec, as_of: int,
 
 
 def count_orphans(session: ReadSession, engine: Engine, model: ModelSpec, bounds: Range) -> int | None:
-    """Labels reported within the bounds without a prediction within these and a horizon more on both sides.
+    """Labels reported within the bounds without a prediction in three horizons before their end, one after.
 
     Predictions count that were logged before the end of the bounds: a replay finds what was found then. None
     without such a time: predictions are never looked for through the whole log, and labels of older ones
@@ -212,7 +212,8 @@ def count_orphans(session: ReadSession, engine: Engine, model: ModelSpec, bounds
         survey_relation(session, engine, model.labels, "l"),
     )
     same = same_id(model.predictions, model.labels, survey, labels)
-    around = (bounds[0] - model.reading.horizon, bounds[1] + model.reading.horizon)
+    horizon = model.reading.horizon
+    around = (bounds[1] - 1 - 3 * horizon, bounds[1] + horizon)
     near = event_time(session, survey, model, around).range_condition(*around)
     visible = f"({near}){_visible_condition(session, survey, model, near, bounds[1] - 1)}"
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
