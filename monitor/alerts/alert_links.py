@@ -11,7 +11,7 @@ RUNBOOK = "/runbook"  # page of the runbook, from the root
 def page_address(path: Iterable[str], query: Mapping[str, str | int | None]) -> str:
     """Address of a page, from the root; whatever a name holds, it stays one part of the path.
 
-    >>> address(("models", "a/b"), {"end": "2013-12-01", "as_of": None})
+    >>> page_address(("models", "a/b"), {"end": "2013-12-01", "as_of": None})
     '/models/a%2Fb?end=2013-12-01'
     """
     given = {name: value for name, value in query.items() if value not in (None, "")}

@@ -61,7 +61,7 @@ class Recipient:
     def wants_severity(self, severity: Severity) -> bool:
         """Whether it is told of an alert so urgent.
 
-        >>> Recipient("pager", Severity.CRITICAL).wants(Severity.WARNING)
+        >>> Recipient("pager", Severity.CRITICAL).wants_severity(Severity.WARNING)
         False
         """
         return _URGENCY[severity] >= _URGENCY[self.severity]

@@ -119,7 +119,7 @@ def place_words(series: AlertedSeries) -> str:
 def alerted_series_name(series: AlertedSeries) -> str:
     """A rule, and which part of the model it is about.
 
-    >>> called(Series("changed", subject="feature:age")), called(Series("volume"))
+    >>> alerted_series_name(AlertedSeries("changed", subject="feature:age")), alerted_series_name(AlertedSeries("volume"))
     ('changed (feature:age)', 'volume')
     """
     part = place_words(series)
@@ -183,7 +183,7 @@ def rule_words(rule: Rule) -> str:
     """What a rule judges, in a line.
 
     >>> from monitor.alerts.alert_rules import BreachCondition, RuleLimit
-    >>> described(Rule(name="late", measure="label_age", condition=BreachCondition(above=RuleLimit(3600.0))))
+    >>> rule_words(Rule(name="late", measure="label_age", condition=BreachCondition(above=RuleLimit(3600.0))))
     'label_age: above 1h.'
     """
     if rule.measure == EVIDENCE:

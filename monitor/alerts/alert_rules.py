@@ -125,9 +125,9 @@ class AlertedSeries:
 def matches_pattern(pattern: str, value: str) -> bool:
     """Whether a version, segment or subject is one of a pattern.
 
-    >>> [matches("feature:*", subject) for subject in ("feature:age", "score")]
+    >>> [matches_pattern("feature:*", subject) for subject in ("feature:age", "score")]
     [True, False]
-    >>> matches("", "carrier=AA"), matches("*", ""), matches("*", "carrier=AA")
+    >>> matches_pattern("", "carrier=AA"), matches_pattern("*", ""), matches_pattern("*", "carrier=AA")
     (False, False, True)
     """
     if pattern.endswith(EVERY):

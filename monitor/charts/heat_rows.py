@@ -16,7 +16,7 @@ def draw_cells(classes: Sequence[str | None], label: str) -> str:
     label
         what the row shows, in words.
 
-    >>> cells(["low", "low", None, "high"], "a")
+    >>> draw_cells(["low", "low", None, "high"], "a")
     '<svg class="cells" viewBox="0 0 4 1" preserveAspectRatio="none" role="img" aria-label="a"><path class="low" d="M0 0h2v1h-2z"/><path class="high" d="M3 0h1v1h-1z"/></svg>'
     """  # noqa: E501 -- the text of one picture
     paths: dict[str, list[str]] = {}
@@ -33,7 +33,7 @@ def draw_cells(classes: Sequence[str | None], label: str) -> str:
 def draw_spans(pieces: Iterable[tuple[float, float, str]], label: str) -> str:
     """Spans of a lane: (start, end, class), 0 at its left end and 1 at its right; a short one is still seen.
 
-    >>> spans([(0.5, 0.75, "warning")], "b")
+    >>> draw_spans([(0.5, 0.75, "warning")], "b")
     '<svg class="lane" viewBox="0 0 1000 1" preserveAspectRatio="none" role="img" aria-label="b"><path class="warning" d="M500 0h250v1h-250z"/></svg>'
     """  # noqa: E501 -- the text of one picture
     drawn = []

@@ -36,7 +36,7 @@ class Axis:
     def axis_position(self, value: float) -> float:
         """Where a number lies: 0 at the low end, 1 at the high one; what lies beyond an end is put there.
 
-        >>> Axis(0.0, 4.0).part(1.0), Axis(1.0, 100.0, log=True).part(10.0), Axis(0.0, 1.0).part(9.0)
+        >>> Axis(0.0, 4.0).axis_position(1.0), Axis(1.0, 100.0, log=True).axis_position(10.0), Axis(0.0, 1.0).axis_position(9.0)
         (0.25, 0.5, 1.0)
         """
         low, high = self.low, self.high
@@ -68,7 +68,7 @@ def linear_axis(
     label
         text of a tick; None: the shortest one.
 
-    >>> [tick.label for tick in linear([0.52, 0.77]).ticks]
+    >>> [tick.label for tick in linear_axis([0.52, 0.77]).ticks]
     ['0.5', '0.6', '0.7', '0.8']
     """
     low, high = _value_range([*values, *([0.0] if zero else [])])
@@ -82,7 +82,7 @@ def linear_axis(
 def logarithmic_axis(values: Iterable[float]) -> Axis:
     """Logarithmic axis from a power of ten to another, with ticks at some; what is not positive is left out.
 
-    >>> [tick.label for tick in logarithmic([0.03, 8.0]).ticks]
+    >>> [tick.label for tick in logarithmic_axis([0.03, 8.0]).ticks]
     ['0.01', '0.1', '1', '10']
     """
     logs = [math.log10(value) for value in values if value > 0] or [0.0]

@@ -13,7 +13,7 @@ _LONGEST = 80
 def quote_value(value: object) -> str:
     """Write a value as the file would; of tables and URLs only what may be shown.
 
-    >>> quoted("7x"), quoted(True), quoted([1, "a"]), quoted({"a": 1})
+    >>> quote_value("7x"), quote_value(True), quote_value([1, "a"]), quote_value({"a": 1})
     ('"7x"', 'true', '[1, "a"]', 'a table')
     """
     match value:
@@ -39,7 +39,7 @@ def quote_names(names: Iterable[str]) -> str:
 def suggest_word(word: str, words: Iterable[str]) -> str | None:
     """Find the known word that was most likely meant; None rather than a far-fetched one.
 
-    >>> suggestion("scroe", ["score", "prediction"]), suggestion("measures", ["features"])
+    >>> suggest_word("scroe", ["score", "prediction"]), suggest_word("measures", ["features"])
     ('score', None)
     """
     cutoff = 0.75 if len(word) <= len("scale") else 0.8  # two letters exchanged in a short word

@@ -38,7 +38,7 @@ def value_at(loc: Loc, tree: object) -> Any:
 def cut_place(loc: Loc, tree: object) -> Loc:
     """Cut a validation's place after the first key that the file has not.
 
-    >>> traced(("windows", 0, "length"), {"windows": ["7x"]})
+    >>> cut_place(("windows", 0, "length"), {"windows": ["7x"]})
     ('windows', 0)
     """
     place: list[str | int] = []
@@ -52,7 +52,7 @@ def cut_place(loc: Loc, tree: object) -> Loc:
 def place_text(loc: Loc, document: Mapping[str, Any]) -> str:
     """Print a place as people read it, under `defaults` where a model has the value from there.
 
-    >>> printed(("models", 0, "predictions", "score"), {"models": [{"name": "late"}]})
+    >>> place_text(("models", 0, "predictions", "score"), {"models": [{"name": "late"}]})
     'models[0] "late".predictions.score'
     """
     text = ""
@@ -70,7 +70,7 @@ def place_text(loc: Loc, document: Mapping[str, Any]) -> str:
 def place_position(loc: Loc, document: Mapping[str, Any]) -> tuple[int, ...]:
     """Tell where a place stands in the file: sorts as the file is read, absent keys last.
 
-    >>> position(("b", 1), {"a": 0, "b": [5, 6]})
+    >>> place_position(("b", 1), {"a": 0, "b": [5, 6]})
     (1, 1)
     """
     place = place_origin(loc, document)

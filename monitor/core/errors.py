@@ -149,11 +149,11 @@ def error_line(error: Exception) -> str:
 
     An unexpected error of a conversion may quote a value of a row: what stands in quotes is left out.
 
-    >>> described(MonitorError("no such table: predictions"))
+    >>> error_line(MonitorError("no such table: predictions"))
     'no such table: predictions'
-    >>> described(ValueError("could not convert string to float: 'Jane Doe'"))
+    >>> error_line(ValueError("could not convert string to float: 'Jane Doe'"))
     'ValueError: could not convert string to float: ***'
-    >>> described(MemoryError("Unable to allocate 195. KiB for an array")) == NO_MEMORY
+    >>> error_line(MemoryError("Unable to allocate 195. KiB for an array")) == NO_MEMORY
     True
     """
     if lacks_memory(error):

@@ -99,7 +99,7 @@ def hide_secrets(text: str) -> str:
 
     What stands as a password in a URL, or as a parameter of such a name, is hidden in any case.
 
-    >>> hide("no route to postgresql://ann:x@db/app?sslpassword=y&sslmode=require")
+    >>> hide_secrets("no route to postgresql://ann:x@db/app?sslpassword=y&sslmode=require")
     'no route to postgresql://ann:***@db/app?sslpassword=***&sslmode=require'
     """
     text = _URL_PASSWORD.sub(rf"\1:{HIDDEN}@", _KNOWN.hide_known_secrets(text))

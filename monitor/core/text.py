@@ -28,7 +28,7 @@ def readable_text(text: str) -> str:
     separators of lines and paragraphs are written as Python's escapes. All else stays, backslashes too: what
     is readable already is not changed again.
 
-    >>> print(readable("a\x1b[31m\nb\u202e\ufeff\U000e0041"), readable("Größe 東京 €"))
+    >>> print(readable_text("a\x1b[31m\nb\u202e\ufeff\U000e0041"), readable_text("Größe 東京 €"))
     a\x1b[31m\nb\u202e\ufeff\U000e0041 Größe 東京 €
     """
     if text.isprintable():
@@ -105,7 +105,7 @@ def _by_code(char: str) -> str:
 def number_text(value: float | None) -> str:
     """Four significant digits; thousands in full; empty for None.
 
-    >>> number(0.012345), number(9327.6), number(1234567.0), number(None), number(-math.inf)
+    >>> number_text(0.012345), number_text(9327.6), number_text(1234567.0), number_text(None), number_text(-math.inf)
     ('0.01235', '9,328', '1,234,567', '', '-inf')
     """
     if value is None:
@@ -120,7 +120,7 @@ def number_text(value: float | None) -> str:
 def duration_text(seconds: float, units: int = 2) -> str:
     """Two units or more, the smallest one rounded; three significant digits below a minute.
 
-    >>> duration(52_353), duration(3_599.7), duration(86_400), duration(12.5), duration(129_780, 3)
+    >>> duration_text(52_353), duration_text(3_599.7), duration_text(86_400), duration_text(12.5), duration_text(129_780, 3)
     ('14h 33m', '1h 0m', '1d 0h', '12.5s', '1d 12h 3m')
     """
     if not math.isfinite(seconds):
@@ -141,7 +141,7 @@ def duration_text(seconds: float, units: int = 2) -> str:
 def brief_line(line: str) -> str:
     """A line whose end is left out where it is too long: it may name anything, of any length.
 
-    >>> len(brief("x" * 100_000)), brief("monitor: no such table")
+    >>> len(brief_line("x" * 100_000)), brief_line("monitor: no such table")
     (1000, 'monitor: no such table')
     """
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
@@ -161,7 +161,7 @@ def unquote_table(table: str) -> str:
     ValueError
         if a dot stands in a quoted part: parts are told by dots.
 
-    >>> unquoted('"Risk"."Loan Scores"'), unquoted("public.loans"), unquoted('say "x"')
+    >>> unquote_table('"Risk"."Loan Scores"'), unquote_table("public.loans"), unquote_table('say "x"')
     ('Risk.Loan Scores', 'public.loans', 'say "x"')
     """
     if not _QUOTED.fullmatch(table):

@@ -7,7 +7,7 @@ VERSION = "0.1.0"
 def install_command(extra: str) -> str:
     """Command that brings an extra.
 
-    >>> install("duckdb")
+    >>> install_command("duckdb")
     "pip install 'model-monitor-daemon[duckdb]'"
     """
     return f"pip install '{DISTRIBUTION}[{extra}]'"

@@ -12,7 +12,7 @@ _SLACK = 60.0
 def success_limit(every: float) -> float:
     """Seconds that a model may be without a successful cycle: three ticks and a minute.
 
-    >>> patience(3600)
+    >>> success_limit(3600)
     10860.0
     """
     return 3.0 * every + _SLACK

@@ -93,7 +93,7 @@ def leads_somewhere(address: str) -> bool:
 def literal_text(text: str) -> str:
     """Text that Prometheus does not take for a template, in a label or an annotation.
 
-    >>> literal("{{ $value }}")
+    >>> literal_text("{{ $value }}")
     '{{ "{{" }} $value }}'
     """
     return text.replace("{{", '{{ "{{" }}')

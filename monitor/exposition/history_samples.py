@@ -30,7 +30,7 @@ def sample_line(family: str, labels: Mapping[str, str], value: float, at: int) -
     at
         microseconds.
 
-    >>> line("a_ratio", {"model": "late", "segment": ""}, 0.5, 1_362_182_400_500_000)
+    >>> sample_line("a_ratio", {"model": "late", "segment": ""}, 0.5, 1_362_182_400_500_000)
     b'a_ratio{model="late"} 0.5 1362182400.500\n'
     """
     given = {name: text for name, text in labels.items() if text}

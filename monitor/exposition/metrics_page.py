@@ -115,7 +115,7 @@ def render_gauges(series: Iterable[tuple[MetricFamily, list[_Sample]]]) -> _Fami
     r"""Text of gauges, byte for byte as the client library writes it, in a tenth of its time.
 
     >>> family = MetricFamily("a_ratio", "Share.", ("model", "end"))
-    >>> rendered([(family, [(("late", 'a"b'), 0.5)])])
+    >>> render_gauges([(family, [(("late", 'a"b'), 0.5)])])
     [(b'# HELP a_ratio Share.\n# TYPE a_ratio gauge\n', b'a_ratio{end="a\\"b",model="late"} 0.5\n')]
     """
     texts: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}  # bounds have their value's
@@ -144,7 +144,7 @@ def _label_text(name: str, value: str) -> str:
 def header_preferences(header: str) -> dict[str, float]:
     """Kinds of an Accept or Accept-Encoding header and how much each is liked, 0 to 1.
 
-    >>> likes("text/plain;version=0.0.4;q=0.5, */*")
+    >>> header_preferences("text/plain;version=0.0.4;q=0.5, */*")
     {'text/plain': 0.5, '*/*': 1.0}
     """
     liked: dict[str, float] = {}
@@ -327,9 +327,9 @@ class _MetricList:
 def negotiate_type(accept: str) -> str:
     """Content type for an Accept header: OpenMetrics where it is liked at least as much as text.
 
-    >>> negotiated("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4")
+    >>> negotiate_type("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4")
     'application/openmetrics-text; version=1.0.0; charset=utf-8'
-    >>> negotiated("*/*")
+    >>> negotiate_type("*/*")
     'text/plain; version=0.0.4; charset=utf-8'
     """
     liked = header_preferences(accept)

@@ -96,7 +96,7 @@ def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False)
 
     >>> bounds_of("accuracy", Interval(0.101, 0.145))
     '[10.1, 14.5]'
-    >>> bounds_of("roc_auc", Interval(-0.04, 0.01), differs=True)
+    >>> bounds_of("roc_auc", Interval(-0.04, 0.01), is_compared_by_difference=True)
     '[−0.040, +0.010]'
     """
     if interval is None:
@@ -108,7 +108,7 @@ def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False)
 def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
     """One bound of an interval, without a unit that its value has told already; no bound is rounded to 0.
 
-    >>> bound_of("roc_auc", -0.00037, differs=True), bound_of("accuracy", 2e-7), bound_of("roc_auc", 1e-17)
+    >>> bound_of("roc_auc", -0.00037, is_compared_by_difference=True), bound_of("accuracy", 2e-7), bound_of("roc_auc", 1e-17)
     ('−0.0004', '0.00002', '0.000')
     """
     if differs or _is_of_rates(measure):
@@ -122,7 +122,7 @@ def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
 def limit_of(measure: str, value: float | None, *, differs: bool = False) -> str:
     """A limit that somebody wrote: to four digits, so that it is known again.
 
-    >>> limit_of("missing_rate", 0.00125), limit_of("roc_auc", -0.0371, differs=True)
+    >>> limit_of("missing_rate", 0.00125), limit_of("roc_auc", -0.0371, is_compared_by_difference=True)
     ('0.125 %', '−0.0371')
     """
     if value is None:
@@ -178,7 +178,7 @@ def comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str
     >>> now = Measurement(value=-0.021, n=900, interval=Interval(-0.037, -0.006), detail=then)
     >>> place = {"window": "7d", "window_end": 0, "version": None, "segment": None, "subject": ""}
     >>> row = {"truth": LabelTruth.SETTLED, "measure": "roc_auc", "measurement": now, "against": "reference"}
-    >>> compared(MeasurementRow(**place, **row))
+    >>> comparison_words(MeasurementRow(**place, **row))
     'reference 0.752, difference −0.021 [−0.037, −0.006]'
     """
     result, measure = row.measurement, row.measure
@@ -193,7 +193,7 @@ def comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str
 def is_compared_by_difference(measure: str, against: str) -> bool:
     """Whether values of a measure against another moment are differences; shift against one is none.
 
-    >>> [differs(name, "previous") for name in ("roc_auc", "stability_index", "segment_contribution")]
+    >>> [is_compared_by_difference(name, "previous") for name in ("roc_auc", "stability_index", "segment_contribution")]
     [True, False, False]
     """
     measured = BY_NAME.get(measure)
@@ -207,9 +207,9 @@ def certainty_words(measure: str, difference: Measurement) -> str:
 
     Of a measure without a better direction: surely higher, surely lower. "unknown" without an interval.
 
-    >>> surely("roc_auc", Measurement(value=-0.02, n=9, interval=Interval(-0.04, -0.01)))
+    >>> certainty_words("roc_auc", Measurement(value=-0.02, n=9, interval=Interval(-0.04, -0.01)))
     'surely worse'
-    >>> surely("roc_auc", Measurement(value=-0.02, n=9, interval=Interval(-0.04, 0.01)))
+    >>> certainty_words("roc_auc", Measurement(value=-0.02, n=9, interval=Interval(-0.04, 0.01)))
     'no difference beyond chance'
     """
     interval = difference.interval
@@ -252,7 +252,7 @@ def is_p_value(measure: str) -> bool:
 def range_words(lower: float, upper: float) -> str:
     """Numbers from one on and below another, either of which may be infinite.
 
-    >>> between(-math.inf, 12.5), between(12.5, 37.2), between(37.2, math.inf), between(-math.inf, math.inf)
+    >>> range_words(-math.inf, 12.5), range_words(12.5, 37.2), range_words(37.2, math.inf), range_words(-math.inf, math.inf)
     ('below 12.5', '12.5 to 37.2', '37.2 and more', 'any number')
     """
     low, high = (with_minus(f"{bound:.6g}") for bound in (lower, upper))
@@ -271,7 +271,7 @@ def with_minus(text: str) -> str:
 def moment_text(seconds: float) -> str:
     """Moment of a Unix time.
 
-    >>> moment(1_356_998_400.0)
+    >>> moment_text(1_356_998_400.0)
     '2013-01-01T00:00:00Z'
     """
     us = round(seconds) * SECOND if math.isfinite(seconds) else LAST + 1
@@ -281,7 +281,7 @@ def moment_text(seconds: float) -> str:
 def approximate_text(value: float) -> str:
     """Number to three digits, or whole.
 
-    >>> about(0.012345), about(38.04), about(-3815.39)
+    >>> approximate_text(0.012345), approximate_text(38.04), approximate_text(-3815.39)
     ('0.0123', '38', '−3,815')
     """
     return with_minus(number_text(float(f"{value:.3g}" if abs(value) < 1_000 else f"{value:.0f}")))

@@ -47,7 +47,7 @@ def mail_text(text: str) -> str:
 def chat_text(text: str) -> str:
     """Text for a chat, a pager or whatever else: it names nobody, links to nothing, hides nothing.
 
-    >>> chat("@all [a](http://b) <!channel> roc_auc")
+    >>> chat_text("@all [a](http://b) <!channel> roc_auc")
     '＠all [a］(http：//b) ＜!channel＞ roc_auc'
     """  # noqa: RUF002
     return _EMPHASIS.sub("＿", _LINK.sub("］", mail_text(text).translate(_SIGNS)))  # noqa: RUF001

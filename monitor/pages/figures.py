@@ -88,7 +88,7 @@ def tick_label(measure: str, *, differs: bool = False) -> Callable[[float], str]
 
     Those of differences bear their signs, and are points where values are in %.
 
-    >>> [tick_label("accuracy", differs=True)(at) for at in (-0.1, 0.0, 0.025)]
+    >>> [tick_label("accuracy", is_compared_by_difference=True)(at) for at in (-0.1, 0.0, 0.025)]
     ['-10', '0', '+2.5']
     """
     if not differs:
@@ -213,7 +213,7 @@ def _level_words(series: Sequence[WindowReading]) -> str:
 def number_tick(at: float) -> str:
     """Number of a tick: thousands in short.
 
-    >>> short(0.25), short(50_000), short(-2_000)
+    >>> number_tick(0.25), number_tick(50_000), number_tick(-2_000)
     ('0.25', '50k', '-2000')
     """
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

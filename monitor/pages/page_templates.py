@@ -131,7 +131,7 @@ def display_name(name: object) -> str:
 def number_table(rows: Sequence[Sequence[str]], columns: Sequence[str]) -> str:
     """Table of numbers; of many rows as lines of text, since each cell is a node that a browser lays out.
 
-    >>> numbers([("1 Jan", "<b>")], ["day", "p"]).partition("<tbody>")[2]
+    >>> number_table([("1 Jan", "<b>")], ["local_moment_words", "p"]).partition("<tbody>")[2]
     '<tr><td>1 Jan</td><td>&lt;b&gt;</td></tr></tbody></table>'
     """
     told = [list(map(display_name, row)) for row in (columns, *rows)]  # no name keeps a tab or a line's end

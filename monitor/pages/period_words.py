@@ -15,11 +15,11 @@ _UNITS = (("day", 12 * DAY), ("week", 80 * DAY), ("month", 370 * DAY), ("quarter
 def period_words(window: Window, end: int) -> str:
     """Period of a window in words: that of a month is its name, that of others their first and last day.
 
-    >>> called(Window("month", 31 * DAY, 0), 1_385_856_000_000_000)
+    >>> period_words(Window("month", 31 * DAY, 0), 1_385_856_000_000_000)
     'November 2013'
-    >>> called(Window("7d", 7 * DAY, DAY), 1_387_411_200_000_000)
+    >>> period_words(Window("7d", 7 * DAY, DAY), 1_387_411_200_000_000)
     '12 – 18 Dec 2013'
-    >>> called(Window("1h", HOUR, HOUR), 1_387_411_200_000_000)
+    >>> period_words(Window("1h", HOUR, HOUR), 1_387_411_200_000_000)
     '18 Dec 2013 23:00 – 00:00'
     """
     zone = ZoneInfo(window.zone)
@@ -42,7 +42,7 @@ def period_words(window: Window, end: int) -> str:
 def local_moment_words(us: int, zone: str = "UTC") -> str:
     """Moment in words: a midnight is its day.
 
-    >>> day(0), day(3_600_000_000)
+    >>> local_moment_words(0), local_moment_words(3_600_000_000)
     ('1 Jan 1970', '1 Jan 1970 01:00')
     """
     at = to_datetime(us).astimezone(ZoneInfo(zone))
@@ -63,7 +63,7 @@ def day_of_month(us: int, zone: str = "UTC") -> str:
 def duration_words(us: int) -> str:
     """Length of time in one unit, as a table has room for it.
 
-    >>> lasting(300 * DAY), lasting(90 * 60 * SECOND), lasting(5 * SECOND)
+    >>> duration_words(300 * DAY), duration_words(90 * 60 * SECOND), duration_words(5 * SECOND)
     ('300 d', '1 h', 'now')
     """
     for unit, name in ((DAY, "d"), (HOUR, "h"), (60 * SECOND, "min")):

@@ -64,8 +64,8 @@ class CategoryValues:
 
         What was given a meaning is no longer unusual. Cost: one look-up a level.
 
-        >>> some = Categories(("approve", "decline", "refer"), np.asarray([0, 2, -1, 1]))
-        >>> meant = some.meaning({"decline": "DEFAULT", "approve": "PAID"})
+        >>> some = CategoryValues(("approve", "decline", "refer"), np.asarray([0, 2, -1, 1]))
+        >>> meant = some.with_meanings({"decline": "DEFAULT", "approve": "PAID"})
         >>> meant.levels, meant.codes.tolist()
         (('DEFAULT', 'PAID', 'refer'), [1, 2, -1, 0])
         """

@@ -34,7 +34,7 @@ _ROUNDS = (
 def mix_bits(bits: Bits) -> Bits:
     """SplitMix64's output for each state.
 
-    >>> [hex(value) for value in mix(np.asarray([0, 1], np.uint64)).tolist()]
+    >>> [hex(value) for value in mix_bits(np.asarray([0, 1], np.uint64)).tolist()]
     ['0xe220a8397b1dcdaf', '0x910a2dec89025cc1']
     """
     mixed = bits + _STEP

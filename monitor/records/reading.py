@@ -123,7 +123,7 @@ class ReadingOptions:
 def canonical_name(text: str) -> str:
     """One text for one class value: true = 1 = 1.0 = "1"; one that is no name becomes one, see `name_of`.
 
-    >>> [canonical(text) for text in ("true", "1.0", "1", "-0.0", "DM", "1.5")]
+    >>> [canonical_name(text) for text in ("true", "1.0", "1", "-0.0", "DM", "1.5")]
     ['1', '1', '1', '0', 'DM', '1.5']
     """
     lowered = text.lower()

@@ -79,7 +79,7 @@ class KnownMeasurements:
 def readable_name(text: str) -> str:
     r"""Name that the data brought, as a sentence may hold it: readable, without its kind, not too long.
 
-    >>> named("feature:age"), named("a\x1b[2J"), len(named(100 * "x"))
+    >>> readable_name("feature:age"), readable_name("a\x1b[2J"), len(readable_name(100 * "x"))
     ('age', 'a\\x1b[2J', 40)
     """
     name = readable_text(text.removeprefix(FEATURE))
@@ -89,7 +89,7 @@ def readable_name(text: str) -> str:
 def few_names(names: Iterable[str], most: int = 3) -> str:
     """Names in words, the first few of them.
 
-    >>> few(["a"]), few(["a", "b"]), few("abcde")
+    >>> few_names(["a"]), few_names(["a", "b"]), few_names("abcde")
     ('a', 'a and b', 'a, b, c and 2 more')
     """
     listed = list(names)
@@ -102,7 +102,7 @@ def few_names(names: Iterable[str], most: int = 3) -> str:
 def capitalize_first(text: str) -> str:
     """Text as a sentence begins.
 
-    >>> capital("no window"), capital("")
+    >>> capitalize_first("no window"), capitalize_first("")
     ('No window', '')
     """
     return text[:1].upper() + text[1:]
@@ -111,7 +111,7 @@ def capitalize_first(text: str) -> str:
 def end_sentence(text: str) -> str:
     """Text with a full stop, as a sentence ends.
 
-    >>> sentence("give [models.reference]"), sentence("Done.")
+    >>> end_sentence("give [models.reference]"), end_sentence("Done.")
     ('give [models.reference].', 'Done.')
     """
     return text if text.endswith((".", "!", "?")) else f"{text}."

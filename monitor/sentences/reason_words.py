@@ -48,7 +48,7 @@ def why_absent(result: Measurement) -> str:
 def reason_words(reason: str) -> str:
     """Reason in words, and what would help; one that is not listed here is quoted.
 
-    >>> why("no_reference")
+    >>> reason_words("no_reference")
     'there is nothing to compare with: give a [models.reference] that has it'
     """
     return _REASONS.get(reason, f'the reason is "{reason}"{_RUNBOOK}')

@@ -9,7 +9,7 @@ THE_FRAME = "the frame"  # window of all rows of a data frame
 def utc_moment_words(us: int) -> str:
     """Moment in words, UTC; of a midnight its day alone.
 
-    >>> at(0), at(60_000_000)
+    >>> utc_moment_words(0), utc_moment_words(60_000_000)
     ('1970-01-01', '1970-01-01 00:01')
     """
     text = to_iso(us)

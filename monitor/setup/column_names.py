@@ -61,7 +61,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 def name_rank(role: str, name: str) -> int | None:
     """How clearly a column's name says its role: 0 the clearest; None if it does not.
 
-    >>> rank("event_time", "createdAt"), rank("version", "Model Ver"), rank("score", "carrier")
+    >>> name_rank("event_time", "createdAt"), name_rank("version", "Model Ver"), name_rank("score", "carrier")
     (2, 0, None)
     """
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

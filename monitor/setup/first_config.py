@@ -47,9 +47,9 @@ _ENOUGH = 2  # days of log that are left beside the reference, at least
 def template_url(url: str, name: str) -> tuple[str, dict[str, str]]:
     """URL with `${…}` for its password and for secrets of its query string, and their values by name.
 
-    >>> templated("postgresql://ann:s%40t@db/app", "APP")
+    >>> template_url("postgresql://ann:s%40t@db/app", "APP")
     ('postgresql://ann:${APP_PASSWORD}@db/app', {'APP_PASSWORD': 's@t'})
-    >>> templated("postgresql://ann:${PW}@db/app", "APP")
+    >>> template_url("postgresql://ann:${PW}@db/app", "APP")
     ('postgresql://ann:${PW}@db/app', {})
     """
     values: dict[str, str] = {}

@@ -17,7 +17,7 @@ from monitor.show.terminal_layout import wrap_paragraphs
 def counted_noun(count: int, word: str) -> str:
     """A number and its noun.
 
-    >>> counted(1, "row"), counted(2_000, "row")
+    >>> counted_noun(1, "row"), counted_noun(2_000, "row")
     ('1 row', '2,000 rows')
     """
     return f"{count:,} {word}{'' if count == 1 else 's'}"
@@ -31,7 +31,7 @@ def iso_or_none(us: int | None) -> str | None:
 def short_moment_text(us: int) -> str:
     """A moment as short as it can be written: a midnight is its day.
 
-    >>> when(0), when(3_600_000_000)
+    >>> short_moment_text(0), short_moment_text(3_600_000_000)
     ('1970-01-01', '1970-01-01T01:00:00Z')
     """
     return to_iso(us).removesuffix("T00:00:00Z")

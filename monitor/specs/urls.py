@@ -85,7 +85,7 @@ def sqlite_url(file: Path) -> str:
 def resolve_url(url: str, directory: Path) -> str:
     """URL of a database whose file, where its path is relative, starts at a directory.
 
-    >>> beside("sqlite:///monitor.db", Path("conf")), beside("sqlite:////srv/monitor.db", Path("conf"))
+    >>> resolve_url("sqlite:///monitor.db", Path("conf")), resolve_url("sqlite:////srv/monitor.db", Path("conf"))
     ('sqlite:///conf/monitor.db', 'sqlite:////srv/monitor.db')
     """
     match = _RELATIVE.match(url)
@@ -138,7 +138,7 @@ def encode_in_url(value: str, text: str, span: tuple[int, int]) -> str:
     at a prompt, and percent-encoded. What stands for user and password together is parted at its first colon.
     Anywhere else, as for a whole URL, it is written as it is.
 
-    >>> in_url("a b", "db://ann:${PW}@host/x", (9, 14)), in_url("ann:a@b", "db://${BOTH}@host", (5, 12))
+    >>> encode_in_url("a b", "db://ann:${PW}@host/x", (9, 14)), encode_in_url("ann:a@b", "db://${BOTH}@host", (5, 12))
     ('a%20b', 'ann:a%40b')
     """
     start, end = span
@@ -253,7 +253,7 @@ def shown_url(url: str) -> str:
 
     A text that is no URL is hidden whole. Rather too much is hidden than too little.
 
-    >>> shown("postgresql://ann:s3cret@db.example/app?sslmode=require&sslpassword=x")
+    >>> shown_url("postgresql://ann:s3cret@db.example/app?sslmode=require&sslpassword=x")
     'postgresql://ann:***@db.example/app?sslmode=require&sslpassword=***'
     """
     if "://" not in url:

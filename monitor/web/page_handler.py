@@ -78,7 +78,7 @@ def _compressed_answer(pages: PageSource, question: _PageQuestion) -> PageAnswer
 def _host_name(header: str) -> str:
     """Host of a Host header, without its port.
 
-    >>> _host("localhost:9839"), _host("[::1]:80"), _host("LOCALHOST")
+    >>> _host_name("localhost:9839"), _host_name("[::1]:80"), _host_name("LOCALHOST")
     ('localhost', '[::1]', 'localhost')
     """
     host = header.strip().lower()

@@ -63,7 +63,7 @@ def due_moment(end: int, ready_after: int, every: int, age: int = 0) -> int:
     """First tick at which a day is ready and, of its labels, of some age; microseconds.
 
     >>> from monitor.core.clock import DAY
-    >>> due(2 * DAY, HOUR // 4, HOUR) - 2 * DAY == HOUR
+    >>> due_moment(2 * DAY, HOUR // 4, HOUR) - 2 * DAY == HOUR
     True
     """
     return -(-(end + age + ready_after) // every) * every

@@ -136,7 +136,7 @@ def weeks_of(window: str, season: str = "week") -> int:
 def earlier_period_count(window: str, season: str) -> int:
     """How many earlier periods a window is compared with: those of eight weeks or years, at least three.
 
-    >>> periods("7d", "week"), periods("30d", "week"), periods("30d", "year")
+    >>> earlier_period_count("7d", "week"), earlier_period_count("30d", "week"), earlier_period_count("30d", "year")
     (8, 3, 8)
     """
     return max(FEWEST_PERIODS, _MOST_PERIODS * SEASONS[season] // weeks_of(window, season))
@@ -164,7 +164,7 @@ def volume_reach(length: int, weeks: int) -> int:
 def earlier_span_count(window: str, against: str) -> int:
     """How many such shifts fit into a trailing span.
 
-    >>> shifts("7d", "28d"), shifts("1d", "28d"), shifts("month", "28d")
+    >>> earlier_span_count("7d", "28d"), earlier_span_count("1d", "28d"), earlier_span_count("month", "28d")
     (4, 4, 0)
     """
     return parse_duration(against) // (weeks_of(window) * WEEK)

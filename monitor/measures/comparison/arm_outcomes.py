@@ -184,7 +184,7 @@ def rate_results(
 def compared_classes(classes: Sequence[str]) -> list[tuple[int, str]]:
     """Classes whose rates are compared: position and subject. Of two the positive one, the model itself.
 
-    >>> outcomes(["0", "1"]), outcomes(["a", "b", "c"])
+    >>> compared_classes(["0", "1"]), compared_classes(["a", "b", "c"])
     ([(1, '')], [(0, 'class:a'), (1, 'class:b'), (2, 'class:c')])
     """
     return [(1, "")] if len(classes) == 2 else [(at, f"class:{name}") for at, name in enumerate(classes)]

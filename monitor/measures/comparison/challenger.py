@@ -38,7 +38,7 @@ def accuracy_difference(agreement: PairedAgreement, level: float = LEVEL) -> Mea
 def sign_test(agreement: PairedAgreement) -> Measurement:
     """Two-sided exact p-value that b and c are equally likely; 1 where nobody was right alone.
 
-    >>> sign_test(Agreement(5, 0, 2, 3)).value
+    >>> sign_test(PairedAgreement(5, 0, 2, 3)).value
     0.5
     """
     if agreement.n == 0:

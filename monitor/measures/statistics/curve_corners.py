@@ -30,7 +30,7 @@ def find_corners(
     least
         distance at which a point is still added, in units of the curve's height.
 
-    >>> corners(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 2.0, 2.5, 3.0]), most=3).tolist()
+    >>> find_corners(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 2.0, 2.5, 3.0]), most=3).tolist()
     [0, 1, 3]
     """
     last = len(x) - 1

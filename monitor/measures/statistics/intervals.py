@@ -37,7 +37,7 @@ def wilson_interval(successes: int, n: int, level: float = LEVEL) -> Interval:
     ----------
     .. [1] Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA 22:209.
 
-    >>> interval = wilson(90, 100)
+    >>> interval = wilson_interval(90, 100)
     >>> round(interval.lower, 6), round(interval.upper, 6)
     (0.825634, 0.944771)
     """
@@ -200,7 +200,7 @@ def find_root(function: Callable[[float], float], start: float, end: float) -> f
 
     Found by halving, to a 2**40th of the way: 1e-12.
 
-    >>> round(root(lambda x: x * x - 2, 0.0, 2.0), 9)
+    >>> round(find_root(lambda x: x * x - 2, 0.0, 2.0), 9)
     1.414213562
     """
     begins = function(start) > 0

@@ -33,7 +33,7 @@ def delay_quantile(delays: DelayTable, share: float, absent: Reason) -> Measurem
         or the reason `absent`; ``out_of_range`` in the open last cell (beyond 20 years).
 
     >>> import numpy as np
-    >>> within(DelayTable((1.0, 10.0, 20.0), np.array([1, 2, 1, 0])), 0.5, Reason.NO_LABELS).value
+    >>> delay_quantile(DelayTable((1.0, 10.0, 20.0), np.array([1, 2, 1, 0])), 0.5, Reason.NO_LABELS).value
     10.0
     """
     n = int(delays.counts.sum())
