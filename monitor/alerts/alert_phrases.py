@@ -119,7 +119,8 @@ def place_words(series: AlertedSeries) -> str:
 def alerted_series_name(series: AlertedSeries) -> str:
     """A rule, and which part of the model it is about.
 
-    >>> alerted_series_name(AlertedSeries("changed", subject="feature:age")), alerted_series_name(AlertedSeries("volume"))
+    >>> (alerted_series_name(AlertedSeries("changed", subject="feature:age")),
+    ... alerted_series_name(AlertedSeries("volume")))
     ('changed (feature:age)', 'volume')
     """
     part = place_words(series)

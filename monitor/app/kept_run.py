@@ -182,7 +182,8 @@ def refuse_absent(
 def _suggestion_words(value: str, names: list[str]) -> str:
     """End of a message that names what was meant: a feature or class may lack its kind, or its end.
 
-    >>> _suggestion_words("AnnualInc", ["feature:AnnualIncome", "feature:Age"]), _suggestion_words("hum", ["feature:humid_pct"])
+    >>> (_suggestion_words("AnnualInc", ["feature:AnnualIncome", "feature:Age"]),
+    ... _suggestion_words("hum", ["feature:humid_pct"]))
     ('; did you mean "feature:AnnualIncome"?', '; did you mean "feature:humid_pct"?')
     """
     known = {name.lower(): name for name in names}

@@ -36,7 +36,8 @@ class Axis:
     def axis_position(self, value: float) -> float:
         """Where a number lies: 0 at the low end, 1 at the high one; what lies beyond an end is put there.
 
-        >>> Axis(0.0, 4.0).axis_position(1.0), Axis(1.0, 100.0, log=True).axis_position(10.0), Axis(0.0, 1.0).axis_position(9.0)
+        >>> (Axis(0.0, 4.0).axis_position(1.0), Axis(1.0, 100.0, log=True).axis_position(10.0),
+        ... Axis(0.0, 1.0).axis_position(9.0))
         (0.25, 0.5, 1.0)
         """
         low, high = self.low, self.high

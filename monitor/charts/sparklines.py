@@ -46,7 +46,8 @@ def draw_interval(
 def draw_share(value: float, reference: float | None, most: float, label: str) -> str:
     """A share as a bar, and that of the reference, if it is known, as a line across it; both end at `most`.
 
-    >>> draw_share(0.2, 0.1, 0.4, "a").count("<rect"), 'x="3.0" width="53.0"' in draw_share(0.2, 0.1, 0.4, "a")
+    >>> (draw_share(0.2, 0.1, 0.4, "a").count("<rect"),
+    ... 'x="3.0" width="53.0"' in draw_share(0.2, 0.1, 0.4, "a"))
     (1, True)
     >>> draw_share(0.2, 0.1, 0.4, "a").count("<path"), draw_share(0.2, None, 0.4, "a").count("<path")
     (1, 0)

@@ -105,7 +105,8 @@ def _by_code(char: str) -> str:
 def number_text(value: float | None) -> str:
     """Four significant digits; thousands in full; empty for None.
 
-    >>> number_text(0.012345), number_text(9327.6), number_text(1234567.0), number_text(None), number_text(-math.inf)
+    >>> (number_text(0.012345), number_text(9327.6), number_text(1234567.0), number_text(None),
+    ... number_text(-math.inf))
     ('0.01235', '9,328', '1,234,567', '', '-inf')
     """
     if value is None:
@@ -120,7 +121,8 @@ def number_text(value: float | None) -> str:
 def duration_text(seconds: float, units: int = 2) -> str:
     """Two units or more, the smallest one rounded; three significant digits below a minute.
 
-    >>> duration_text(52_353), duration_text(3_599.7), duration_text(86_400), duration_text(12.5), duration_text(129_780, 3)
+    >>> (duration_text(52_353), duration_text(3_599.7), duration_text(86_400), duration_text(12.5),
+    ... duration_text(129_780, 3))
     ('14h 33m', '1h 0m', '1d 0h', '12.5s', '1d 12h 3m')
     """
     if not math.isfinite(seconds):

@@ -67,7 +67,8 @@ def measurement_difference(now: Measurement, then: Measurement) -> Measurement:
     >>> from monitor.core.measurement import Interval
     >>> now = Measurement(value=0.7, n=100, interval=Interval(0.64, 0.76))
     >>> then = Measurement(value=0.8, n=100, interval=Interval(0.72, 0.88))
-    >>> round(measurement_difference(now, then).value, 3), measurement_difference(now, then).interval.upper < 0.001
+    >>> (round(measurement_difference(now, then).value, 3),
+    ... measurement_difference(now, then).interval.upper < 0.001)
     (-0.1, True)
     """
     if now.value is None:

@@ -96,7 +96,7 @@ def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False)
 
     >>> bounds_of("accuracy", Interval(0.101, 0.145))
     '[10.1, 14.5]'
-    >>> bounds_of("roc_auc", Interval(-0.04, 0.01), is_compared_by_difference=True)
+    >>> bounds_of("roc_auc", Interval(-0.04, 0.01), difference=True)
     '[−0.040, +0.010]'
     """
     if interval is None:
@@ -108,7 +108,8 @@ def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False)
 def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
     """One bound of an interval, without a unit that its value has told already; no bound is rounded to 0.
 
-    >>> bound_of("roc_auc", -0.00037, is_compared_by_difference=True), bound_of("accuracy", 2e-7), bound_of("roc_auc", 1e-17)
+    >>> (bound_of("roc_auc", -0.00037, difference=True), bound_of("accuracy", 2e-7),
+    ... bound_of("roc_auc", 1e-17))
     ('−0.0004', '0.00002', '0.000')
     """
     if differs or _is_of_rates(measure):
@@ -122,7 +123,7 @@ def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
 def limit_of(measure: str, value: float | None, *, differs: bool = False) -> str:
     """A limit that somebody wrote: to four digits, so that it is known again.
 
-    >>> limit_of("missing_rate", 0.00125), limit_of("roc_auc", -0.0371, is_compared_by_difference=True)
+    >>> limit_of("missing_rate", 0.00125), limit_of("roc_auc", -0.0371, difference=True)
     ('0.125 %', '−0.0371')
     """
     if value is None:
@@ -193,7 +194,8 @@ def comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str
 def is_compared_by_difference(measure: str, against: str) -> bool:
     """Whether values of a measure against another moment are differences; shift against one is none.
 
-    >>> [is_compared_by_difference(name, "previous") for name in ("roc_auc", "stability_index", "segment_contribution")]
+    >>> [is_compared_by_difference(name, "previous") for name in ("roc_auc", "stability_index",
+    ... "segment_contribution")]
     [True, False, False]
     """
     measured = BY_NAME.get(measure)
@@ -252,7 +254,8 @@ def is_p_value(measure: str) -> bool:
 def range_words(lower: float, upper: float) -> str:
     """Numbers from one on and below another, either of which may be infinite.
 
-    >>> range_words(-math.inf, 12.5), range_words(12.5, 37.2), range_words(37.2, math.inf), range_words(-math.inf, math.inf)
+    >>> (range_words(-math.inf, 12.5), range_words(12.5, 37.2), range_words(37.2, math.inf),
+    ... range_words(-math.inf, math.inf))
     ('below 12.5', '12.5 to 37.2', '37.2 and more', 'any number')
     """
     low, high = (with_minus(f"{bound:.6g}") for bound in (lower, upper))

@@ -64,7 +64,8 @@ def lost_of(index: float | None, detail: DetailTable | None) -> LostShares | Non
     are there, times (P + Q) / 2.
 
     >>> rows = (("(missing)", 0.0, 0.5, 2.5), ("0.4 to 0.5", 0.1, 0.05, 0.03))
-    >>> str(lost_of(2.85, DetailTable(_CELLS, rows))), round(lost_of(2.85, DetailTable(_CELLS, rows)).there, 3)
+    >>> (str(lost_of(2.85, DetailTable(_CELLS, rows))),
+    ... round(lost_of(2.85, DetailTable(_CELLS, rows)).there, 3))
     ('50.0 % are missing, reference 0 %', 0.005)
     """
     if index is None or detail is None or detail.columns != _CELLS:

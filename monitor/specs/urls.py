@@ -85,7 +85,8 @@ def sqlite_url(file: Path) -> str:
 def resolve_url(url: str, directory: Path) -> str:
     """URL of a database whose file, where its path is relative, starts at a directory.
 
-    >>> resolve_url("sqlite:///monitor.db", Path("conf")), resolve_url("sqlite:////srv/monitor.db", Path("conf"))
+    >>> (resolve_url("sqlite:///monitor.db", Path("conf")),
+    ... resolve_url("sqlite:////srv/monitor.db", Path("conf")))
     ('sqlite:///conf/monitor.db', 'sqlite:////srv/monitor.db')
     """
     match = _RELATIVE.match(url)
@@ -138,7 +139,8 @@ def encode_in_url(value: str, text: str, span: tuple[int, int]) -> str:
     at a prompt, and percent-encoded. What stands for user and password together is parted at its first colon.
     Anywhere else, as for a whole URL, it is written as it is.
 
-    >>> encode_in_url("a b", "db://ann:${PW}@host/x", (9, 14)), encode_in_url("ann:a@b", "db://${BOTH}@host", (5, 12))
+    >>> (encode_in_url("a b", "db://ann:${PW}@host/x", (9, 14)),
+    ... encode_in_url("ann:a@b", "db://${BOTH}@host", (5, 12)))
     ('a%20b', 'ann:a%40b')
     """
     start, end = span

@@ -136,7 +136,8 @@ def weeks_of(window: str, season: str = "week") -> int:
 def earlier_period_count(window: str, season: str) -> int:
     """How many earlier periods a window is compared with: those of eight weeks or years, at least three.
 
-    >>> earlier_period_count("7d", "week"), earlier_period_count("30d", "week"), earlier_period_count("30d", "year")
+    >>> (earlier_period_count("7d", "week"), earlier_period_count("30d", "week"),
+    ... earlier_period_count("30d", "year"))
     (8, 3, 8)
     """
     return max(FEWEST_PERIODS, _MOST_PERIODS * SEASONS[season] // weeks_of(window, season))

@@ -115,7 +115,8 @@ def season_critical_addition(excess: Sequence[float], level: float) -> float:
     excess
         indices of the periods against all others, less what chance alone gives.
 
-    >>> round(season_critical_addition([0.02, 0.03, 0.01], 0.95), 3), season_critical_addition([-0.01, 0.0, 0.001], 0.95)
+    >>> (round(season_critical_addition([0.02, 0.03, 0.01], 0.95), 3),
+    ... season_critical_addition([-0.01, 0.0, 0.001], 0.95))
     (0.329, 0.0)
     """
     k = len(excess)
