@@ -96,7 +96,7 @@ def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False)
 
     >>> bounds_of("accuracy", Interval(0.101, 0.145))
     '[10.1, 14.5]'
-    >>> bounds_of("roc_auc", Interval(-0.04, 0.01), difference=True)
+    >>> bounds_of("roc_auc", Interval(-0.04, 0.01), differs=True)
     '[−0.040, +0.010]'
     """
     if interval is None:
@@ -108,7 +108,7 @@ def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False)
 def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
     """One bound of an interval, without a unit that its value has told already; no bound is rounded to 0.
 
-    >>> (bound_of("roc_auc", -0.00037, difference=True), bound_of("accuracy", 2e-7),
+    >>> (bound_of("roc_auc", -0.00037, differs=True), bound_of("accuracy", 2e-7),
     ... bound_of("roc_auc", 1e-17))
     ('−0.0004', '0.00002', '0.000')
     """
@@ -123,7 +123,7 @@ def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
 def limit_of(measure: str, value: float | None, *, differs: bool = False) -> str:
     """A limit that somebody wrote: to four digits, so that it is known again.
 
-    >>> limit_of("missing_rate", 0.00125), limit_of("roc_auc", -0.0371, difference=True)
+    >>> limit_of("missing_rate", 0.00125), limit_of("roc_auc", -0.0371, differs=True)
     ('0.125 %', '−0.0371')
     """
     if value is None:

@@ -88,7 +88,7 @@ def tick_label(measure: str, *, differs: bool = False) -> Callable[[float], str]
 
     Those of differences bear their signs, and are points where values are in %.
 
-    >>> [tick_label("accuracy", difference=True)(at) for at in (-0.1, 0.0, 0.025)]
+    >>> [tick_label("accuracy", differs=True)(at) for at in (-0.1, 0.0, 0.025)]
     ['-10', '0', '+2.5']
     """
     if not differs:
