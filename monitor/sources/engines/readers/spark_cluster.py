@@ -187,10 +187,10 @@ class SparkReader:
 
     def _translate_error(self, error: Exception) -> SourceError:
         """What a cluster's error says of it or of the statement."""
-        text, names = str(error), {kind.__name__ for kind in type(error).__mro__}
-        if _OURS.text in text:
+        error_text, names = str(error), {kind.__name__ for kind in type(error).__mro__}
+        if _OURS.text in error_text:
             return SourceError(f"{self._shown}: {text.rpartition(_OURS.text)[2].splitlines()[0]}")
-        if _NO_MODULE.text in text:
+        if _NO_MODULE.text in error_text:
             return SourceError(
                 f"{self._shown}: the workers' Python lacks monitor, or what it needs: "
                 "say which one has it, ?spark.pyspark.python=/path/to/python, or install it there"
