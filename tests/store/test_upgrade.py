@@ -159,7 +159,7 @@ def test_what_was_kept_by_the_first_version_is_shown(store_url: str, as_of: int)
     migrate_store(store_url)
 
     store: SqlStore = open_store(store_url, "live")
-    found = store.read_snapshot_rows(as_of=as_of)
+    found = store.snapshots.read_snapshot_rows(as_of=as_of)
     store.close()
 
     known = [row for row in before if row["as_of"] <= as_of]
