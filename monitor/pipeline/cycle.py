@@ -43,8 +43,9 @@ from monitor.pipeline.windows.log_rows import (
     waiting_rows,
 )
 from monitor.pipeline.windows.measured_windows import MeasuredWindows, measure_windows
-from monitor.specs.protocols import CycleCommit, CycleReport, Lease
+from monitor.specs.protocols import CycleReport, Lease
 from monitor.specs.stored_rows import HistoryEvent, ModelState, Provenance, WaitingPane
+from monitor.store.sql_store import CycleCommit
 from monitor.windows.recount_choice import RecountBudget
 
 

@@ -1,4 +1,4 @@
-"""What the pipeline asks of the rim. Each has a real adapter and a twin in memory for tests."""
+"""What a cycle asks of a log, what delivery asks of a channel, and what a cycle tells of itself."""
 
 from __future__ import annotations
 
@@ -6,20 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.alerts.alert_messages import Notice
-from monitor.alerts.lifecycle import Alert
 from monitor.core.clock import SECOND
-from monitor.measures.measurement_row import MeasurementRow
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.stored_rows import (
-    HistoryEvent,
-    KeptDay,
-    LedgerEntry,
-    ModelState,
-    Provenance,
-    WaitingNotice,
-    WindowState,
-)
+from monitor.specs.stored_rows import WaitingNotice
 
 if TYPE_CHECKING:  # what only reads the store does without NumPy and Arrow
     import pyarrow as pa
@@ -153,31 +142,6 @@ class Source(Protocol):
     def list_columns(self, model: ModelSpec) -> Mapping[str, str]:
         """Names and database types of the prediction table's columns."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CycleCommit:
-    """All that the last transaction of a cycle writes."""
-
-    state: ModelState  # the model's new state
-    current: Sequence[MeasurementRow]  # replaces the model's current rows
-    provenance: Provenance
-    # (provenance, rows) appended; a key that is there already is left as it is.
-    snapshots: Sequence[MeasurementRow]
-    windows: Sequence[WindowState]  # states of kept windows, inserted or replaced
-    # False: `current` holds, and replaces, figures of no window only: the next cycle goes on from them.
-    whole: bool = True
-    # events, entries, days: appended.
-    events: Sequence[HistoryEvent] = ()
-    entries: Sequence[LedgerEntry] = ()
-    days: Sequence[KeptDay] = ()
-    # alerts, dropped: inserted or replaced; deleted.
-    alerts: Sequence[Alert] = ()
-    dropped: Sequence[Alert] = ()
-    notices: Sequence[Notice] = ()  # put into the outbox; one that is there already is left as it is
-    # what is no first and no last revision goes, of windows that end at or after the first moment, if it was
-    # kept before the second; None: all stays.
-    pruned: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)

@@ -1,10 +1,15 @@
 """The store of one run: its repositories by subject, and the commit of a cycle, which is of many of them."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Engine
 
-from monitor.specs.protocols import CycleCommit
+from monitor.alerts.alert_messages import Notice
+from monitor.alerts.lifecycle import Alert
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.specs.stored_rows import HistoryEvent, KeptDay, LedgerEntry, ModelState, Provenance, WindowState
 from monitor.specs.urls import sqlite_file
 from monitor.store.alert_rows import AlertRepository, drop_alerts, write_alerts
 from monitor.store.configuration_rows import ConfigurationRepository
@@ -25,6 +30,31 @@ from monitor.store.model_histories import HistoryRepository
 from monitor.store.pane_rows import PaneRepository
 from monitor.store.reference_rows import ReferenceRepository
 from monitor.store.state_rows import StateRepository, write_state, write_windows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleCommit:
+    """All that the last transaction of a cycle writes."""
+
+    state: ModelState  # the model's new state
+    current: Sequence[MeasurementRow]  # replaces the model's current rows
+    provenance: Provenance
+    # (provenance, rows) appended; a key that is there already is left as it is.
+    snapshots: Sequence[MeasurementRow]
+    windows: Sequence[WindowState]  # states of kept windows, inserted or replaced
+    # False: `current` holds, and replaces, figures of no window only: the next cycle goes on from them.
+    whole: bool = True
+    # events, entries, days: appended.
+    events: Sequence[HistoryEvent] = ()
+    entries: Sequence[LedgerEntry] = ()
+    days: Sequence[KeptDay] = ()
+    # alerts, dropped: inserted or replaced; deleted.
+    alerts: Sequence[Alert] = ()
+    dropped: Sequence[Alert] = ()
+    notices: Sequence[Notice] = ()  # put into the outbox; one that is there already is left as it is
+    # what is no first and no last revision goes, of windows that end at or after the first moment, if it was
+    # kept before the second; None: all stays.
+    pruned: tuple[int, int] | None = None
 
 
 class SqlStore:

@@ -103,7 +103,7 @@ def test_they_read_a_store_that_they_may_not_write(
 ) -> None:
     code = (
         "import os, sys; from monitor.store.store_database import open_to_read\n"
-        "def read(url): return len(open_to_read(url, 'live').read_current())\n"
+        "def read(url): return len(open_to_read(url, 'live').current.read_current())\n"
         "read(sys.argv[2]); os.setuid(65534); print(read(sys.argv[1]))"  # Python's own files may be private
     )
 

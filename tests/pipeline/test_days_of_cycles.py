@@ -25,9 +25,8 @@ from monitor.pipeline.sequential.judge_days import WatchedPart, read_watched_par
 from monitor.records.reading import ModelTask
 from monitor.sentences.change_words import change_sentence
 from monitor.specs.model_spec import BudgetSpec
-from monitor.specs.protocols import CycleCommit
 from monitor.specs.stored_rows import HistoryEvent
-from monitor.store.sql_store import SqlStore
+from monitor.store.sql_store import CycleCommit, SqlStore
 from monitor.windows.window_ends import window_of
 
 NewStore = Callable[[], SqlStore]

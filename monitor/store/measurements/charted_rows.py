@@ -57,7 +57,7 @@ class ChartRepository(Repository):
 def _newest_rows(
     names: Mapping[int, Sequence[Any]], rows: Iterable[Sequence[Any]]
 ) -> Iterable[Sequence[Any]]:
-    """What `measures.rows.newest` keeps, by the series' names, before rows are made of it."""
+    """What `newest_revisions` keeps, by the series' names, before rows are made of it."""
     places: dict[Sequence[Any], int] = {}
     of = {
         number: (truth, places.setdefault(tuple(place), number)) for number, (truth, *place) in names.items()
