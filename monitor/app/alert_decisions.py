@@ -131,35 +131,29 @@ def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | Non
     as_of
         what was known then; None: now.
     """
-    last = {name: kept_run.store.states.read_state(name).as_of for name in kept_run.model_names(model)}
+    store = kept_run.store
+    last = {name: store.states.read_state(name).as_of for name in kept_run.model_names(model)}
     then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
     rows = (
-        kept_run.store.current.read_current(model)
-        if then is None
-        else _newest_rows(_known_then(kept_run, last, then))
+        store.current.read_current(model) if then is None else _newest_rows(_known_then(kept_run, last, then))
     )
     alerts = list_alerts(kept_run, model=model, as_of=then)
-    events = kept_run.store.events.read_events(model, ACCEPTED)
-    past = {event.model for event in kept_run.store.events.read_events(model, PAST)}
-    replays = {event.model: event.at for event in kept_run.store.events.read_events(model, REPLAYED)}
+    events = store.events.read_events(model, ACCEPTED)
+    past = {event.model for event in store.events.read_events(model, PAST)}
+    replays = {event.model: event.at for event in store.events.read_events(model, REPLAYED)}
     replayed = {name for name, until in replays.items() if until == last.get(name)}
     replaying = {} if as_of is not None else _replaying(kept_run, replays, last)
-    heard = (
-        kept_run.store.daemons.read_last_heartbeats() if kept_run.store.run == LIVE and as_of is None else {}
-    )
-    worked = (
-        {name: last for name, (*_, last) in kept_run.store.daemons.read_progress().items()}
-        if as_of is None
-        else {}
-    )
-    troubles = kept_run.store.troubles.read_troubles() if as_of is None else {}
+    heard = store.daemons.read_last_heartbeats() if store.run == LIVE and as_of is None else {}
+    progress = store.daemons.read_progress() if as_of is None else {}
+    worked = {name: last for name, (*_, last) in progress.items()}
+    troubles = store.troubles.read_troubles() if as_of is None else {}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
         of_model.get(name, []).append((moment, row))
     model_facts = []
     for name, mine in of_model.items():
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
-        live = now if kept_run.store.run == LIVE and name not in past else (done or now)
+        live = now if store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
         mine_accepted = [event.acceptance for event in events if event.model == name]
         accepted_then = standing_accepted(mine_accepted, at, seen=None if then is not None else LAST)
@@ -173,10 +167,10 @@ def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | Non
             )
             from monitor.app.pages.window_counts import counting_of
 
-            counting = counting_of(kept_run.store, kept_run.find_spec(name), {})
-            current = with_days_then(kept_run.store, kept_run.find_spec(name), counting, current, done)
+            counting = counting_of(store, kept_run.find_spec(name), {})
+            current = with_days_then(store, kept_run.find_spec(name), counting, current, done)
         facts = _model_facts(kept_run.find_spec(name), current, seen_by, accepted_then, now=at, as_of=done)
-        followed = name not in replayed or kept_run.store.run != LIVE
+        followed = name not in replayed or store.run != LIVE
         facts = replace(facts, past=then is not None, followed=followed, of_past=name in past)
         facts = replace(facts, trouble=troubles.get(name), worked=worked.get(name))
         facts = replace(facts, replay_until=replaying.get(name))

@@ -37,9 +37,9 @@ class LedgerRepository(Repository):
         self, model: str, part: PaneHalf, key: str, newest: int, until: int = LAST, due: int = LAST
     ) -> list[KeptDay]:
         """The newest days of a part up to a moment, and due by one, judged under a key, oldest first."""
-        of = (days.c.run == self.run, days.c.model == model, days.c.part == part.value, days.c.key == key)
+        wanted = (days.c.run == self.run, days.c.model == model, days.c.part == part.value, days.c.key == key)
         then = (days.c.until <= until, days.c.due <= due)
-        statement = select(days).where(*of, *then).order_by(days.c.start.desc()).limit(newest)
+        statement = select(days).where(*wanted, *then).order_by(days.c.start.desc()).limit(newest)
         with read_transaction(self.engine) as connection, named_damage(f'table days of "{model}"'):
             return [_day_of_row(row) for row in connection.execute(statement).mappings()][::-1]
 

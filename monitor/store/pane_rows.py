@@ -108,9 +108,9 @@ class PaneRepository(Repository):
 
     def read_pane_facts(self, model: str, since: int) -> list[PaneFacts]:
         """Facts of the parts that start at or after `since`, with their differences, by part and start."""
-        of = (panes.c.run == self.run, panes.c.model == model, panes.c.start >= since)
+        wanted = (panes.c.run == self.run, panes.c.model == model, panes.c.start >= since)
         with read_transaction(self.engine) as connection:
-            stored = connection.execute(select(*_FACTS).where(*of).order_by(panes.c.part, panes.c.start))
+            stored = connection.execute(select(*_FACTS).where(*wanted).order_by(panes.c.part, panes.c.start))
             moved = {
                 start: (each, at)
                 for _, each in _read_differences(connection, self.run, model)
@@ -201,9 +201,9 @@ class PaneRepository(Repository):
             if rows:
                 connection.execute(_FOLDED, rows)
             if folded.layout is not None:
-                of = (differences.c.run == self.run, differences.c.model == model)
+                mine = (differences.c.run == self.run, differences.c.model == model)
                 held = (differences.c.number < writes, differences.c.layout == folded.layout)
-                connection.execute(delete(differences).where(*of, *held))
+                connection.execute(delete(differences).where(*mine, *held))
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""

@@ -102,20 +102,20 @@ class SqlStore:
 
     def commit_cycle(self, model: str, commit: CycleCommit, *, token: int | None = None) -> None:
         """Write all of a cycle's results in one transaction; of the token see `Repository`."""
-        as_of, of = commit.provenance.as_of, (self.run, model)
+        as_of, owner = commit.provenance.as_of, (self.run, model)
         with self.leases.fenced_transaction(model, token) as connection:
-            write_state(connection, *of, commit.state)
-            replace_current(connection, *of, as_of, commit.current, whole=commit.whole)
-            append_snapshots(connection, *of, commit.provenance, commit.snapshots)
-            write_windows(connection, *of, commit.windows)
+            write_state(connection, *owner, commit.state)
+            replace_current(connection, *owner, as_of, commit.current, whole=commit.whole)
+            append_snapshots(connection, *owner, commit.provenance, commit.snapshots)
+            write_windows(connection, *owner, commit.windows)
             write_events(connection, self.run, commit.events)
-            append_entries(connection, *of, commit.entries)
-            append_days(connection, *of, commit.days)
-            drop_alerts(connection, *of, commit.dropped)
-            write_alerts(connection, *of, commit.alerts)
-            write_notices(connection, *of, commit.notices)
+            append_entries(connection, *owner, commit.entries)
+            append_days(connection, *owner, commit.days)
+            drop_alerts(connection, *owner, commit.dropped)
+            write_alerts(connection, *owner, commit.alerts)
+            write_notices(connection, *owner, commit.notices)
             if commit.pruned is not None:
-                prune_revisions(connection, *of, *commit.pruned)
+                prune_revisions(connection, *owner, *commit.pruned)
 
     def close(self) -> None:
         """Close all connections."""
