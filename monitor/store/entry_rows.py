@@ -27,11 +27,10 @@ class LedgerRepository(Repository):
         """What has entered the sequential tests of a model, by comparison, key and start."""
         statement = select(entries).where(entries.c.run == self.run, entries.c.model == model)
         statement = statement.order_by(entries.c.comparison, entries.c.key, entries.c.start)
-        with (
-            read_transaction(self.engine) as connection,
-            named_damage(f'table entries, comparisons of "{model}"'),
-        ):
-            return [_entry_of_row(row) for row in connection.execute(statement).mappings()]
+        with read_transaction(self.engine) as connection:
+            rows = connection.execute(statement).mappings()
+            with named_damage(f'table entries, comparisons of "{model}"'):
+                return [_entry_of_row(row) for row in rows]
 
     def read_days(
         self, model: str, part: PaneHalf, key: str, newest: int, until: int = LAST, due: int = LAST

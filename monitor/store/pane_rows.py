@@ -259,12 +259,10 @@ class PaneRepository(Repository):
 
     def read_waiting_panes(self, model: str) -> list[WaitingPane]:
         """Panes that wait to be counted, longest waiting first."""
-        with (
-            read_transaction(self.engine) as connection,
-            named_damage(f'table waiting, panes of "{model}"'),
-        ):
+        with read_transaction(self.engine) as connection:
             rows = connection.execute(_WAITING, {"run": self.run, "model": model})
-            return [WaitingPane(start=start, part=PaneHalf(part), since=since) for start, part, since in rows]
+            with named_damage(f'table waiting, panes of "{model}"'):
+                return [WaitingPane(start=at, part=PaneHalf(part), since=since) for at, part, since in rows]
 
 
 def _facts_of_row(row: Sequence[Any]) -> PaneFacts:
