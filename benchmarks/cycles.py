@@ -129,7 +129,7 @@ class Log:
 
 def counted_now(app: App, as_of: int, part: PaneHalf) -> list[int]:
     """Starts of the panes whose part was counted as of this moment."""
-    facts = app.store.read_pane_facts("scored", 0)
+    facts = app.store.panes.read_pane_facts("scored", 0)
     return [one.start for one in facts if one.part is part and one.counted_as_of == as_of]
 
 

@@ -107,8 +107,8 @@ def sequence(
             without = frozenset({"feature:temp"} if mix.dropped else ())
             with lived.from_scratch(lived.as_of) as scratch:
                 words += differing(lived, scratch, without=without)
-        panes, since = lived.app.store.read_pane_facts("late", 0), lived.comparable_from()
-        wrong = lived.app.store.read_events("late", WRONG)
+        panes, since = lived.app.store.panes.read_pane_facts("late", 0), lived.comparable_from()
+        wrong = lived.app.store.events.read_events("late", WRONG)
         words += [f"an audit found differences wrong: {one.detail}" for one in wrong if only_added]
         totals.update(
             sequences=1,
@@ -119,7 +119,9 @@ def sequence(
             changes=len(lived.log.plan.predictions) + len(lived.log.plan.labels),
             panes=len(panes),
             frozen=sum(one.start < since for one in panes),
-            settled=sum(one.settled_as_of is not None for one in lived.app.store.read_windows("late", 0)),
+            settled=sum(
+                one.settled_as_of is not None for one in lived.app.store.states.read_windows("late", 0)
+            ),
             removed=lived.removed,
             moved=len(lived.moved),
             wrong=len(wrong),

@@ -180,7 +180,7 @@ def _cycle(app: App, as_of: int) -> CycleReport:
 
 
 def _progress(app: App, read: Read, as_of: int) -> None:
-    facts = app.store.read_pane_facts("slow", START)
+    facts = app.store.panes.read_pane_facts("slow", START)
     (read.labels,) = (one.labelled for one in facts if one.start == START and one.part is PaneHalf.LABELS)
     day = (as_of - START) / DAY
     print(

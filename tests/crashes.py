@@ -106,8 +106,8 @@ def _of_history(table: sa.Table, run: str) -> sa.ColumnElement[bool]:
 
 
 def _labels(store: SqlStore) -> list[str]:
-    (key,) = store.reference_keys("late")
-    reference = store.read_reference(key)
+    (key,) = store.references.list_reference_keys("late")
+    reference = store.references.read_reference(key)
     assert reference is not None
     return labels_as_read(store, reference.counting)
 
@@ -161,7 +161,7 @@ class Crashes:
     def undisturbed(self, until: int) -> Contents:
         """What a process that nobody disturbs leaves; asked again it goes on."""
         with self.bench.app() as app:
-            done = app.store.read_state("late").as_of
+            done = app.store.states.read_state("late").as_of
             for tick in range(self.first if done is None else done + EVERY, until + 1, EVERY):
                 report = cycle_once(app, "late", tick)
                 assert report.error is None, report.error

@@ -8,8 +8,8 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
-from monitor.specs.protocols import Store
 from monitor.specs.stored_rows import PaneFacts
+from monitor.store.sql_store import SqlStore
 
 _WHOLE = {"version": None, "segment": None, "subject": "", "against": ""}
 
@@ -27,27 +27,27 @@ def only(rows: Iterable[MeasurementRow], measure: str, **fields: Any) -> Measure
     return row
 
 
-def facts_of(store: Store, start: int, model: str = "late") -> dict[PaneHalf, PaneFacts]:
+def facts_of(store: SqlStore, start: int, model: str = "late") -> dict[PaneHalf, PaneFacts]:
     """What is stored of a pane, without its counters, by part."""
-    return {fact.part: fact for fact in store.read_pane_facts(model, start) if fact.start == start}
+    return {fact.part: fact for fact in store.panes.read_pane_facts(model, start) if fact.start == start}
 
 
 def pane_of(model: CycleModel, start: int, part: PaneHalf) -> PanePart:
     """A stored part of a pane, of the layout that the model counts on."""
-    return model.store.load_panes(model.name, part, [start], model.counting)[start]
+    return model.store.panes.load_panes(model.name, part, [start], model.counting)[start]
 
 
-def labels_as_read(store: Store, counting: Counting) -> list[str]:
+def labels_as_read(store: SqlStore, counting: Counting) -> list[str]:
     """Labels parts of a model with what differences have added; not when they were counted whole last.
 
     Labels of panes whose difference was cut short are counted whole by the next process.
     """
     facts = [
         replace(each, counted_as_of=0)
-        for each in store.read_pane_facts("late", 0)
+        for each in store.panes.read_pane_facts("late", 0)
         if each.part is PaneHalf.LABELS
     ]
-    parts = store.load_panes("late", PaneHalf.LABELS, [each.start for each in facts], counting)
+    parts = store.panes.load_panes("late", PaneHalf.LABELS, [each.start for each in facts], counting)
     assert len(parts) == len(facts)
     strata = [sorted(parts[each.start].strata.items(), key=str) for each in facts]
     held = [[(name, each.index.tobytes(), each.value.tobytes()) for name, each in one] for one in strata]

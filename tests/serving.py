@@ -227,7 +227,7 @@ class Bench:
     def warnings(self, window: str) -> set[str]:
         """Warnings of the current rows of a window, and of its model's versions and segments."""
         with self.app() as app:
-            rows = [row for _, _, row in app.store.read_current() if row.measure != "next_settling"]
+            rows = [row for _, _, row in app.store.current.read_current() if row.measure != "next_settling"]
             return {row.warning for row in rows if row.window == window}
 
     def columns(self, table: str) -> set[str]:
@@ -248,7 +248,7 @@ class Bench:
             reports = {name: cycle_once(app, name, as_of) for name in app.model_names()}
             measured = {
                 (model, row.window, row.measure, row.subject, row.truth): row.measurement
-                for model, _, row in app.store.read_current()
+                for model, _, row in app.store.current.read_current()
                 if row.version is None and row.segment is None and not row.against
             }
         return Cycled(reports, measured)

@@ -1,7 +1,9 @@
 """A process that dies between two transactions of its store."""
 
+from collections.abc import Callable
 from typing import Any
 
+from monitor.store.pane_rows import PaneRepository
 from monitor.store.sql_store import SqlStore
 
 WRITES = ("note_waiting", "save_panes", "add_differences", "fold_panes", "commit_cycle")
@@ -18,7 +20,15 @@ class Crashing:
         self._store, self.left = store, calls
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._store, name)
+        return self._counted(self._store, name)
+
+    @property
+    def panes(self) -> Any:
+        """Panes of the store, whose writes count too."""
+        return _CrashingPanes(self._store.panes, self._counted)
+
+    def _counted(self, owner: object, name: str) -> Any:
+        method = getattr(owner, name)
         if name not in WRITES:
             return method
 
@@ -30,3 +40,11 @@ class Crashing:
             return result
 
         return called
+
+
+class _CrashingPanes:
+    def __init__(self, panes: PaneRepository, counted: Callable[[object, str], Any]) -> None:
+        self._panes, self._counted = panes, counted
+
+    def __getattr__(self, name: str) -> Any:
+        return self._counted(self._panes, name)

@@ -17,12 +17,11 @@ from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
 from monitor.records.reference import Reference
-from monitor.specs.protocols import CycleCommit
 from monitor.specs.stored_rows import LedgerEntry, ModelState, Provenance, WindowState
 from monitor.states.counters import CounterLayout, Counters
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.strata import WHOLE, Stratum
-from monitor.store.sql_store import SqlStore
+from monitor.store.sql_store import CycleCommit, SqlStore
 
 START = 10_000 * DAY
 BEHIND = Provenance(

@@ -20,7 +20,7 @@ from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import Reference, counting_without_reference, reference_of
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
-from monitor.specs.protocols import CycleReport, Source, Store
+from monitor.specs.protocols import CycleReport, Source
 from monitor.specs.settings import HttpSpec, LogSpec, Settings
 from monitor.store.sql_store import SqlStore
 from monitor.store.tables import METADATA, VIEWS
@@ -193,7 +193,7 @@ class _MemoryApp(App):
 
 def monitored_of(
     source: Source,
-    store: Store,
+    store: SqlStore,
     *,
     reference: bool = True,
     reading: ReadingOptions = READING,

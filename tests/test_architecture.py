@@ -234,7 +234,8 @@ def test_a_drivers_message_decides_only_as_a_driver_text() -> None:
         if layer_of(path) in ASKS_THE_ENGINE
         for node in ast.walk(tree)
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn)
-        if ast.unparse(node.comparators[0]) in {"str(error)", "error_text", "str(error.orig)", "reason(error)"}
+        if ast.unparse(node.comparators[0])
+        in {"str(error)", "error_text", "str(error.orig)", "reason(error)"}
     }
 
     assert len(compared) == 3  # one of ADBC's SQLite, two of Spark's workers

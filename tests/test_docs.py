@@ -32,8 +32,8 @@ from monitor.exposition.metric_names import PREFIX, family_name
 from monitor.exposition.series_selection import exposed_as
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
-from monitor.specs.protocols import CycleCommit
 from monitor.specs.stored_rows import ModelState
+from monitor.store.sql_store import CycleCommit
 from monitor.store.store_connections import make_store_engine
 from monitor.store.store_database import migrate_store, open_store
 

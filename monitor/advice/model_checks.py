@@ -335,13 +335,17 @@ def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[st
         if not is_newest(settings.store_url):
             return warnings, sentences
         with closing(open_store(settings.store_url, LIVE)) as store:
-            events, seen = store.read_events(model.name), store.read_state(model.name).as_of or 0
+            events, seen = (
+                store.events.read_events(model.name),
+                store.states.read_state(model.name).as_of or 0,
+            )
             warnings += wrong_differences(model, events)
             decisions = [one.acceptance for one in events if one.kind == ACCEPTED]
             accepted = standing_accepted(decisions, seen, seen=LAST)
             sentences += accepted_of(accepted, model.rules, seen).values()
             if model.reference is not None and model.reference.file is not None:
                 warnings += filter(
-                    None, [choose_reference(model, base, store.reference_keys(model.name)).warning]
+                    None,
+                    [choose_reference(model, base, store.references.list_reference_keys(model.name)).warning],
                 )
     return warnings, sentences

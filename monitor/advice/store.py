@@ -40,17 +40,17 @@ def check_store(settings: Settings) -> StoreFindings:
 def _fault_of_model(store: SqlStore, model: str) -> str | None:
     """Read what commands read of a model: values may be of their column's type and yet mean nothing."""
     try:
-        store.read_state(model)
-        store.read_current(model)
-        store.read_waiting_panes(model)
-        store.read_entries(model)
-        store.read_pane_facts(model, 0)
-        store.read_alerts(model, ended=True)
-        list(map(attrgetter("acceptance"), store.read_events(model, ACCEPTED)))
-        for _, provenance in store.read_provenance(model, LAST):
-            store.read_configuration(provenance.config)
+        store.states.read_state(model)
+        store.current.read_current(model)
+        store.panes.read_waiting_panes(model)
+        store.ledger.read_entries(model)
+        store.panes.read_pane_facts(model, 0)
+        store.alerts.read_alerts(model, ended=True)
+        list(map(attrgetter("acceptance"), store.events.read_events(model, ACCEPTED)))
+        for _, provenance in store.snapshots.read_provenance(model, LAST):
+            store.configurations.read_configuration(provenance.config)
             for key in provenance.reference.split():
-                store.read_reference(key)
+                store.references.read_reference(key)
     except (StoreError, CodecError) as error:
         return str(error)
     return None

@@ -28,7 +28,6 @@ from monitor.show.budget_tables import BudgetStatus
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, ChartedRows, HistoryEvent
 from monitor.store import LIVE
-from monitor.store.coordination.trouble_rows import SqlTroubles
 from monitor.store.sql_store import SqlStore
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
@@ -66,8 +65,8 @@ def shown_alerts(
     store: SqlStore, model: str | None, *, history: bool, as_of: int | None = None
 ) -> list[ShownAlert]:
     """Alerts of a store, each with who has seen it; as of a moment in the state that they had then."""
-    events = [*store.read_events(model, ACKNOWLEDGED), *store.read_events(model, ACCEPTED)]
-    past = {event.model for event in store.read_events(model, PAST)}
+    events = [*store.events.read_events(model, ACKNOWLEDGED), *store.events.read_events(model, ACCEPTED)]
+    past = {event.model for event in store.events.read_events(model, PAST)}
 
     def by_then(
         event: HistoryEvent,
@@ -76,7 +75,7 @@ def shown_alerts(
             return True
         return event.model in past and event.kind == ACCEPTED and event.acceptance.since <= as_of
 
-    alerts = store.read_alerts(model, ended=history, as_of=as_of)
+    alerts = store.alerts.read_alerts(model, ended=history, as_of=as_of)
     begun: dict[tuple[str, AlertedSeries], list[int]] = {}
     for name, alert in alerts:
         begun.setdefault((name, alert.series), []).append(alert.since)
@@ -132,31 +131,29 @@ def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | Non
     as_of
         what was known then; None: now.
     """
-    last = {name: kept_run.store.read_state(name).as_of for name in kept_run.model_names(model)}
+    store = kept_run.store
+    last = {name: store.states.read_state(name).as_of for name in kept_run.model_names(model)}
     then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
     rows = (
-        kept_run.store.read_current(model)
-        if then is None
-        else _newest_rows(_known_then(kept_run, last, then))
+        store.current.read_current(model) if then is None else _newest_rows(_known_then(kept_run, last, then))
     )
     alerts = list_alerts(kept_run, model=model, as_of=then)
-    events = kept_run.store.read_events(model, ACCEPTED)
-    past = {event.model for event in kept_run.store.read_events(model, PAST)}
-    replays = {event.model: event.at for event in kept_run.store.read_events(model, REPLAYED)}
+    events = store.events.read_events(model, ACCEPTED)
+    past = {event.model for event in store.events.read_events(model, PAST)}
+    replays = {event.model: event.at for event in store.events.read_events(model, REPLAYED)}
     replayed = {name for name, until in replays.items() if until == last.get(name)}
     replaying = {} if as_of is not None else _replaying(kept_run, replays, last)
-    heard = kept_run.store.last_heard() if kept_run.store.run == LIVE and as_of is None else {}
-    worked = (
-        {name: last for name, (*_, last) in kept_run.store.read_progress().items()} if as_of is None else {}
-    )
-    troubles = SqlTroubles(kept_run.store.engine, kept_run.store.run).by_model() if as_of is None else {}
+    heard = store.daemons.read_last_heartbeats() if store.run == LIVE and as_of is None else {}
+    progress = store.daemons.read_progress() if as_of is None else {}
+    worked = {name: last for name, (*_, last) in progress.items()}
+    troubles = store.troubles.read_troubles() if as_of is None else {}
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in rows:
         of_model.get(name, []).append((moment, row))
     model_facts = []
     for name, mine in of_model.items():
         done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
-        live = now if kept_run.store.run == LIVE and name not in past else (done or now)
+        live = now if store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
         mine_accepted = [event.acceptance for event in events if event.model == name]
         accepted_then = standing_accepted(mine_accepted, at, seen=None if then is not None else LAST)
@@ -170,10 +167,10 @@ def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | Non
             )
             from monitor.app.pages.window_counts import counting_of
 
-            counting = counting_of(kept_run.store, kept_run.find_spec(name), {})
-            current = with_days_then(kept_run.store, kept_run.find_spec(name), counting, current, done)
+            counting = counting_of(store, kept_run.find_spec(name), {})
+            current = with_days_then(store, kept_run.find_spec(name), counting, current, done)
         facts = _model_facts(kept_run.find_spec(name), current, seen_by, accepted_then, now=at, as_of=done)
-        followed = name not in replayed or kept_run.store.run != LIVE
+        followed = name not in replayed or store.run != LIVE
         facts = replace(facts, past=then is not None, followed=followed, of_past=name in past)
         facts = replace(facts, trouble=troubles.get(name), worked=worked.get(name))
         facts = replace(facts, replay_until=replaying.get(name))
@@ -186,20 +183,20 @@ def _replaying(
 ) -> dict[str, int]:
     """Where the replay that runs now will end, by model; a model whose cycles are past that is left out."""
     begun = {name: until for name, until in replays.items() if name in last and until > (last[name] or 0)}
-    return begun if begun and kept_run.store.is_replaying(kept_run.settings.daemon.lease_ttl) else {}
+    return begun if begun and kept_run.store.daemons.is_replaying(kept_run.settings.daemon.lease_ttl) else {}
 
 
 def list_budgets(kept_run: KeptRun, model: str | None) -> list[BudgetStatus]:
     """Budgets of the configured models, or of one, and what is known of their days."""
     rows: dict[str, list[MeasurementRow]] = {name: [] for name in kept_run.model_names(model)}
-    for name, _, row in kept_run.store.read_current(model, DAILY):
+    for name, _, row in kept_run.store.current.read_current(model, DAILY):
         rows.get(name, []).append(row)
-    alerts = kept_run.store.read_alerts(model, ended=True)
+    alerts = kept_run.store.alerts.read_alerts(model, ended=True)
     return [
         BudgetStatus(
             model=name,
             budget=kept_run.find_spec(name).budget,
-            as_of=kept_run.store.read_state(name).as_of,
+            as_of=kept_run.store.states.read_state(name).as_of,
             alerts=[
                 alert
                 for of, alert in alerts
@@ -223,7 +220,7 @@ def _known_then(run: KeptRun, names: Iterable[str], then: int) -> Iterator[tuple
     """
     for name in names:
         ends: dict[str, dict[bool, int]] = {}
-        for state in run.store.read_windows(name, 0):
+        for state in run.store.states.read_windows(name, 0):
             settled = state.settled_as_of is not None and state.settled_as_of <= then
             for of_settled in {False, settled} if state.first_as_of <= then else ():
                 newest_end = ends.setdefault(state.window, {})
@@ -233,7 +230,7 @@ def _known_then(run: KeptRun, names: Iterable[str], then: int) -> Iterator[tuple
             which = ChartedRows(
                 window=window, after=after, until=until, as_of=then, segment=None, version=None, details=True
             )
-            for kept, row in newest_revisions(run.store.read_charted_rows(name, which)):
+            for kept, row in newest_revisions(run.store.charts.read_charted_rows(name, which)):
                 yield name, kept, row
 
 
@@ -301,7 +298,7 @@ def backtest_model(
     if rule is not None:
         refuse_rule(rule, (each.name for each in rules))
         rules = tuple(each for each in rules if each.name == rule)
-    rows = kept_run.store.kept_of(model, rule_measures(rules), span)
+    rows = kept_run.store.snapshots.stream_measures(model, rule_measures(rules), span)
     alerts, judged = backtest_rules(rules, newest_window_rows(rows))
     by_name = {each.name: each for each in rules}
     shown = [ShownAlert(model, alert, rule=by_name[alert.series.rule]) for alert in alerts]

@@ -47,7 +47,6 @@ from monitor.specs.reference_choice import (
 from monitor.specs.settings import Settings
 from monitor.store import LIVE
 from monitor.store.coordination.daemons import WHOLE_RUN
-from monitor.store.coordination.trouble_rows import SqlTroubles
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_database import open_store, open_to_read
 
@@ -134,9 +133,9 @@ class App(KeptRun):
         sentence = hide_secrets(brief_line(report.error or next(iter(lasting_troubles(report)), "")))
         if not self.keeps:
             return
-        troubles = SqlTroubles(self.store.engine, self.store.run)
+        troubles = self.store.troubles
         with suppress(StoreError):  # which is told of elsewhere, and why the cycle failed, if it did
-            before = troubles.by_model().get(report.model)  # noted by any of the daemons
+            before = troubles.read_troubles().get(report.model)  # noted by any of the daemons
             if sentence:
                 if before is not None and not before.failed and not is_of_one_kind(before.told, sentence):
                     troubles.clear_trouble(report.model)  # the new one begins now
@@ -174,7 +173,7 @@ class App(KeptRun):
             if another process has it.
         """
         ttl = self.settings.daemon.lease_ttl
-        token = self.store.claim_lease(name, self.owner, ttl)
+        token = self.store.leases.claim_lease(name, self.owner, ttl)
         if token is None:
             raise LeaseLost(
                 f"another process runs a cycle of this model ({lease_owner_words(self.store, name)})"
@@ -186,7 +185,7 @@ class App(KeptRun):
             yield Lease(token, ttl, time.monotonic, time.monotonic())
         finally:
             with suppress(StoreError):  # one that cannot be given back expires; what was done stays done
-                self.store.release_lease(name, token)
+                self.store.leases.release_lease(name, token)
 
     @property
     def fingerprint(self) -> str:
@@ -213,7 +212,7 @@ class App(KeptRun):
 
     def _make_model(self, spec: ModelSpec, of_source: SourceSpec, at: int) -> CycleModel:
         if self.keeps:
-            self.store.save_configuration(spec.config_hash, spec.name, spec.config)
+            self.store.configurations.save_configuration(spec.config_hash, spec.name, spec.config)
         source = self._open_source(of_source)
         reference, key = None, ""
         if spec.reference is not None:
@@ -262,16 +261,18 @@ class App(KeptRun):
         reference_spec = spec.reference or ReferenceSpec()
         if warning := not_over(spec, at):
             return self._warn_no_reference(spec, warning)
-        choice = choose_reference(spec, self.base, self.store.reference_keys(spec.name), grids)
+        choice = choose_reference(
+            spec, self.base, self.store.references.list_reference_keys(spec.name), grids
+        )
         if choice.warning:
             self._warn_once(spec.name, choice.warning)
-        reference = self.store.read_reference(choice.key)
+        reference = self.store.references.read_reference(choice.key)
         if reference is None:
             reference = read()
             if not reference.n:
                 return self._warn_no_reference(spec, without_rows(reference_spec))
             if self.keeps:
-                self.store.save_reference(
+                self.store.references.save_reference(
                     choice.key, spec.name, reference, hide_secrets(made_of(reference_spec, choice.key))
                 )
         return reference, choice.key
@@ -325,7 +326,7 @@ def lasting_troubles(report: CycleReport) -> list[str]:
 
 def lease_owner_words(store: SqlStore, name: str) -> str:
     """Who has the lease of a model, or with no name the run, and until when if it was killed: in words."""
-    owners = store.list_holders(name)
+    owners = store.daemons.list_holders(name)
     if not owners:
         return "it has just ended"
     processes = [owner.rpartition("/")[0].rpartition("/") for owner, _ in owners]

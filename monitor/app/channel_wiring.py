@@ -13,7 +13,6 @@ from monitor.notify.channels import open_channel
 from monitor.specs.protocols import Channel, ChannelReport
 from monitor.specs.settings import ChannelSpec
 from monitor.specs.stored_rows import WaitingNotice
-from monitor.store.coordination.outbox import SqlOutbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,6 @@ def channels_of(specs: Iterable[ChannelSpec]) -> Mapping[str, Channel]:
     return channels
 
 
-def outbox_of(app: App) -> SqlOutbox:
-    """Outbox of the application's run."""
-    return SqlOutbox(app.store.engine, app.store.run)
-
-
 class ConfiguredDelivery:
     """Delivery to the channels that are configured now.
 
@@ -72,7 +66,7 @@ class ConfiguredDelivery:
     ) -> None:
         self._app = app
         self._in_use: tuple[ChannelSpec, ...] = ()
-        self._delivery = NoticeDelivery(outbox_of(app), clock, observe, may)
+        self._delivery = NoticeDelivery(app.store.outbox, clock, observe, may)
 
     def renew_channels(self) -> None:
         """Begin, or take other channels."""
@@ -94,7 +88,7 @@ def deliver_once(app: App, clock: Clock) -> dict[str, int]:
     """Send what is due, channel by channel; how many notices each did not take. For cycles by hand."""
     undelivered = {}
     for name, channel in channels_of(app.settings.channels).items():
-        deliverer = ChannelDeliverer(name, channel, outbox_of(app), clock)
+        deliverer = ChannelDeliverer(name, channel, app.store.outbox, clock)
         deliverer()
         if deliverer.report.waiting:
             undelivered[name] = deliverer.report.waiting

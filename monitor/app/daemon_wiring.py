@@ -162,7 +162,7 @@ def _make_cycles(
     return CycleRunner(
         cycle=partial(owed.run_tick, stopping=stopping.is_set),
         publish=publish,
-        newest_logged_at=lambda name: owed.app.store.read_state(name).logged_cursor,
+        newest_logged_at=lambda name: owed.app.store.states.read_state(name).logged_cursor,
         health=health,
         exposition=exposition,
         owed=owed,
@@ -231,10 +231,10 @@ def _publish_model(app: App, exposition: Exposition, name: str) -> None:
     if configured is None:  # removed while its cycle ran
         return
     spec, _ = configured
-    rows = app.store.read_current(name, exposed_measures(spec))
+    rows = app.store.current.read_current(name, exposed_measures(spec))
     if rows:
         as_of = min(row[1] for row in rows)  # a replay that was stopped leaves older rows beside newer ones
-        alerts = [alert for _, alert in app.store.read_alerts(name)]
+        alerts = [alert for _, alert in app.store.alerts.read_alerts(name)]
         accepted = accepted_changes(app.store, spec, as_of)
         exposition.publish_model(name, as_of, [row for _, _, row in rows], alerts, accepted)
 

@@ -71,8 +71,8 @@ def run_demo(
         for report in progress(reports, len(moments), "replay, day by day"):
             if report.error is not None:
                 raise MonitorError(f"the demo stopped: {report.error}")
-        if not app.store.read_events(MODEL, PAST):
-            app.store.append_events(
+        if not app.store.events.read_events(MODEL, PAST):
+            app.store.events.append_events(
                 [Decision(stop, "demo", "flights of 2013: no cycle is late").history_event(MODEL, PAST)]
             )
         say_lines(month_table(chosen_rows(app, model=MODEL, window="month", history=True), terminal_room()))
@@ -86,7 +86,7 @@ def run_demo(
             f"look at http://{host}:{port}/ (metrics: /metrics; Ctrl-C ends, the same command goes on)",
             err=True,
         )
-        now = max(stop, app.store.read_state(MODEL).as_of or stop)
+        now = max(stop, app.store.states.read_state(MODEL).as_of or stop)
         if now >= END:
             return serve_daemon(app, exclusive_run=exclusive_run, clock=standing_clock(END), ticking=False)
         return serve_daemon(

@@ -59,7 +59,11 @@ class KeptRun:
 
     def is_history(self, name: str | None) -> bool:
         """Whether there is nothing but a history of a model: it was removed, or is disabled."""
-        return name is not None and self.find_configured(name) is None and bool(self.store.list_runs(name))
+        return (
+            name is not None
+            and self.find_configured(name) is None
+            and bool(self.store.histories.list_runs(name))
+        )
 
     def model_names(self, chosen: str | None = None) -> list[str]:
         """Names of all models, or the chosen one."""
@@ -126,7 +130,7 @@ def chosen_rows(
     """
     if history or as_of is not None or end is not None:
         known = LAST if as_of is None else as_of
-        rows = kept_run.store.read_snapshot_rows(
+        rows = kept_run.store.snapshots.read_snapshot_rows(
             model=model,
             ends=(None, None) if end is None else (end - 1, end),
             as_of=None if history else known,
@@ -135,7 +139,7 @@ def chosen_rows(
         return [row for row in rows if row[1] <= known]
     return [
         (name, moment, row)
-        for name, moment, row in with_settling(kept_run.store.read_current(model))
+        for name, moment, row in with_settling(kept_run.store.current.read_current(model))
         if all(value is None or (getattr(row, field) or "") == value for field, value in named.items())
     ]
 
@@ -156,7 +160,7 @@ def refuse_absent(
     ConfigurationError
         with a suggestion.
     """
-    rows = [row for _, _, row in kept_run.store.read_current(model)]
+    rows = [row for _, _, row in kept_run.store.current.read_current(model)]
     asked = {"subject": subject, "segment": segment, "version": version}
     faults = []
     if rows and window and all(row.window != window for row in rows):

@@ -67,7 +67,7 @@ def cycle_due(
             lease = stack.enter_context(app.lease_model(name))
         except LeaseLost:
             return None
-        done = app.store.read_state(name).as_of
+        done = app.store.states.read_state(name).as_of
         if done is not None and (as_of < done or (as_of == done and not again)):
             return None
         return _run_leased(lease, app, name, as_of, stopping=stopping)
@@ -127,7 +127,7 @@ class DueTicks:
         configured = self.app.find_configured(name)
         if configured is None:
             return []
-        done, every = self.app.store.read_state(name).as_of, configured[0].every
+        done, every = self.app.store.states.read_state(name).as_of, configured[0].every
         if done is None or done == as_of == self.again.get(name):
             return [as_of]
         first = as_of - max(self.app.settings.daemon.catch_up, every)
@@ -166,7 +166,7 @@ class DueTicks:
 
 def last_ticks(app: App, names: Iterable[str]) -> dict[str, int]:
     """As of of the last cycle of each model that had one."""
-    done = {name: app.store.read_state(name).as_of for name in names}
+    done = {name: app.store.states.read_state(name).as_of for name in names}
     return {name: as_of for name, as_of in done.items() if as_of is not None}
 
 
@@ -181,14 +181,14 @@ def replay_model(
     fire then. Current rows of windows, which the next tick replaces, are written with every hundredth and
     the last one.
     """
-    done = app.store.read_state(name).as_of
+    done = app.store.states.read_state(name).as_of
     moments = [
         moment
         for moment in ticks_between(start, end, every or app.find_spec(name).every)
         if done is None or moment > done
     ]
-    if moments and [event.at for event in app.store.read_events(name, REPLAYED)[-1:]] != moments[-1:]:
-        app.store.append_events([HistoryEvent(model=name, at=moments[-1], kind=REPLAYED)])
+    if moments and [event.at for event in app.store.events.read_events(name, REPLAYED)[-1:]] != moments[-1:]:
+        app.store.events.append_events([HistoryEvent(model=name, at=moments[-1], kind=REPLAYED)])
 
     def reports() -> Iterator[CycleReport]:
         for at, moment in enumerate(moments, start=1):
@@ -206,10 +206,10 @@ def pending_report(app: App, name: str, as_of: int) -> CycleReport:
     """What a cycle would count: panes that wait and changed rows. Nothing is written."""
     report = CycleReport(model=name, as_of=as_of)
     try:
-        (model, caches), state = app.prepare_model(name, as_of), app.store.read_state(name)
+        (model, caches), state = app.prepare_model(name, as_of), app.store.states.read_state(name)
         caches.panes.load_since(model.oldest_pane(as_of) - model.longest_window())
         changes = find_changes(model, caches.panes, state, as_of, write=False)
-        panes = {pane.start for pane in (*changes.waiting, *app.store.read_waiting_panes(name))}
+        panes = {pane.start for pane in (*changes.waiting, *app.store.panes.read_waiting_panes(name))}
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         return replace(report, error=error_line(error))
     return replace(report, panes_waiting=len(panes), rows_read=sum(changes.rows.values()))
@@ -223,7 +223,7 @@ def refuse_second_history(app: App, names: Iterable[str]) -> None:
     MonitorError
         if one of the models has a history in the run.
     """
-    begun = [name for name in names if app.store.read_state(name).as_of is not None]
+    begun = [name for name in names if app.store.states.read_state(name).as_of is not None]
     if begun:
         raise MonitorError(
             f'the run "{app.store.run}" has a history of {quote_names(begun)}: '

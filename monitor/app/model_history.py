@@ -46,7 +46,7 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
                 HistoryEvent(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly))
                 for spec in due
             ]
-            app.store.rename_histories(
+            app.store.histories.rename_histories(
                 [(event, _new_keys(app, spec)) for event, spec in zip(events, due, strict=True)]
             )
     except StoreError:
@@ -65,9 +65,11 @@ def renamed_models(app: App, settings: Settings) -> list[ModelSpec]:
     MonitorError
         if a model has a history under both of its names in one run.
     """
-    due = [spec for spec in settings.models if spec.formerly and app.store.list_runs(spec.formerly)]
+    due = [spec for spec in settings.models if spec.formerly and app.store.histories.list_runs(spec.formerly)]
     for spec in due:
-        both = sorted({*app.store.list_runs(str(spec.formerly))} & {*app.store.list_runs(spec.name)})
+        both = sorted(
+            {*app.store.histories.list_runs(str(spec.formerly))} & {*app.store.histories.list_runs(spec.name)}
+        )
         if both:
             raise MonitorError(
                 f'model "{spec.name}": it has a history of its own beside that of "{spec.formerly}" in '
@@ -80,7 +82,7 @@ def renamed_models(app: App, settings: Settings) -> list[ModelSpec]:
 def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
     """Keys of the kept references under the new name: what a reference is made of names its model."""
     old = reference_key(replace(spec, name=str(spec.formerly)))
-    kept = app.store.reference_keys(str(spec.formerly))
+    kept = app.store.references.list_reference_keys(str(spec.formerly))
     return {key: reference_key(spec) + key[len(old) :] for key in kept if key.startswith(old)}
 
 
@@ -100,7 +102,7 @@ def recount_panes(app: App, name: str, start: int, end: int, decision: Decision)
         if the model has no history yet, or there is no such pane within its horizon.
     """
     with app.lease_model(name) as lease:
-        state = app.store.read_state(name)
+        state = app.store.states.read_state(name)
         if state.as_of is None:
             raise MonitorError(f'model "{name}": nothing has been counted yet')
         model, caches = app.prepare_model(name, state.as_of)
@@ -109,9 +111,9 @@ def recount_panes(app: App, name: str, start: int, end: int, decision: Decision)
             span = f"{to_iso(start)} to {to_iso(end)}"
             raise MonitorError(f'model "{name}": no pane from {span} is stored or within the horizon')
         detail = json.dumps({"panes": len(starts), "start": to_iso(start), "end": to_iso(end)})
-        app.store.append_events([decision.history_event(name, "recounted", detail=detail)])
+        app.store.events.append_events([decision.history_event(name, "recounted", detail=detail)])
         waiting = [WaitingPane(start=pane, part=PaneHalf.RECORDS, since=state.as_of) for pane in starts]
-        app.store.note_waiting(name, state, waiting, token=lease.token)
+        app.store.panes.note_waiting(name, state, waiting, token=lease.token)
         whole = replace(model, spec=replace(model.spec, recount_rows=_ALL_ROWS))
         report, _ = run_cycle(whole, caches, CycleTick(state.as_of, lease))
         app.forget_caches(name)
@@ -129,10 +131,10 @@ def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
     MonitorError
         if nothing is kept of it; `LeaseLost` while a cycle of it runs.
     """
-    if not app.store.list_runs(name):
+    if not app.store.histories.list_runs(name):
         raise MonitorError(f'nothing is kept of a model "{name}"')
     with _held_everywhere(app, name):
-        gone = app.store.forget_history(decision.history_event(name, "forgotten"))
+        gone = app.store.histories.forget_history(decision.history_event(name, "forgotten"))
     app.forget_caches(name)
     return gone
 
@@ -142,20 +144,22 @@ def _held_everywhere(app: App, name: str) -> Iterator[None]:
     """Hold the model's lease in every run in which it has a history."""
     with ExitStack() as stack:
         stack.enter_context(app.hold_lease(name))
-        for run in {*app.store.list_runs(name)} - {app.store.run}:
-            store = replace(app.store, run=run)
-            token = store.claim_lease(name, app.owner, app.settings.daemon.lease_ttl)
+        for run in {*app.store.histories.list_runs(name)} - {app.store.run}:
+            store = app.store.with_run(run)
+            token = store.leases.claim_lease(name, app.owner, app.settings.daemon.lease_ttl)
             if token is None:
                 raise LeaseLost(
                     f'another process runs a cycle of this model in the run "{run}" '
                     f"({lease_owner_words(store, name)})"
                 )
-            stack.callback(store.release_lease, name, token)
+            stack.callback(store.leases.release_lease, name, token)
         yield
 
 
 def _panes_of_span(model: CycleModel, start: int, end: int, as_of: int) -> list[int]:
     pane = model.reading.pane
     first, last = floor_to(start, pane), min(end, as_of + model.reading.tolerance + 1)
-    stored = {facts.start for facts in model.store.read_pane_facts(model.name, first) if facts.start < last}
+    stored = {
+        facts.start for facts in model.store.panes.read_pane_facts(model.name, first) if facts.start < last
+    }
     return sorted(stored.union(range(max(first, model.oldest_pane(as_of)), last, pane)))

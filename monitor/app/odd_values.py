@@ -61,7 +61,7 @@ def _odd_values(kept_run: KeptRun, shown_alert: ShownAlert, references: KeptRefe
         return ""
     panes, as_of = (
         np.arange(*span, one.pane, dtype=np.int64),
-        kept_run.store.read_state(spec.name).as_of or span[1],
+        kept_run.store.states.read_state(spec.name).as_of or span[1],
     )
     rows = read_rows(table, replace(counting, reading=one), panes, as_of)
     column = table[FEATURE + name].take(rows.rows[rows.serves])

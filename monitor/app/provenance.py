@@ -58,13 +58,15 @@ def read_provenances(store: SqlStore, rows: Iterable[Shown]) -> list[MomentProve
     configurations: dict[str, KeptConfiguration | None] = {}
     moments = []
     for model in sorted({model for model, _ in wanted}):
-        for _, provenance in store.read_provenance(model):
+        for _, provenance in store.snapshots.read_provenance(model):
             if (model, provenance.as_of) not in wanted:
                 continue
             if provenance.config not in configurations:
-                configurations[provenance.config] = store.read_configuration(provenance.config)
+                configurations[provenance.config] = store.configurations.read_configuration(provenance.config)
             keys = provenance.reference.split()
-            references |= {key: store.reference_facts(key) for key in keys if key not in references}
+            references |= {
+                key: store.references.describe_reference(key) for key in keys if key not in references
+            }
             named = tuple((key, references[key]) for key in keys)
             moments.append(MomentProvenance(model, provenance, named, configurations[provenance.config]))
     return moments
@@ -101,7 +103,7 @@ def with_provenance(
 
 def _by_moment(store: SqlStore, model: str) -> list[HistoryEvent]:
     """Events by when they happened in the log: a replay is noted as it begins, by where it ends."""
-    return sorted(store.read_events(model), key=lambda event: event.at)
+    return sorted(store.events.read_events(model), key=lambda event: event.at)
 
 
 def plain_provenance(moment: MomentProvenance) -> dict[str, object]:

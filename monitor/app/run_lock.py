@@ -50,10 +50,12 @@ class ExclusiveRun:
         """Whether the run is this process's now."""
         if self._lock is not None:
             if taken := self._lock.take_lock():
-                self._app.store.inherit_run(self._app.owner)
+                self._app.store.daemons.inherit_run(self._app.owner)
             return taken
         if self._token is None:
-            self._token = self._app.store.hold_run(self._app.owner, self._app.settings.daemon.lease_ttl)
+            self._token = self._app.store.daemons.hold_run(
+                self._app.owner, self._app.settings.daemon.lease_ttl
+            )
         return self._token is not None
 
     def __enter__(self) -> Self:
@@ -74,11 +76,11 @@ class ExclusiveRun:
         if self._lock is not None:
             self._lock.release_lock()
         if self._token is not None:
-            self._app.store.release_lease(WHOLE_RUN, self._token)
+            self._app.store.leases.release_lease(WHOLE_RUN, self._token)
 
     def _renew_lease(self) -> bool:
         assert self._token is not None
-        if self._app.store.renew_lease(WHOLE_RUN, self._token, self._app.settings.daemon.lease_ttl):
+        if self._app.store.leases.renew_lease(WHOLE_RUN, self._token, self._app.settings.daemon.lease_ttl):
             return True
         self.lost = True
         structlog.stdlib.get_logger(__name__).error("another process has taken the run over")
@@ -143,7 +145,7 @@ class SharedRun:
         ttl = self._app.settings.daemon.lease_ttl
         with self._joining:
             self._config = self._app.fingerprint
-            joined = self._app.store.join_run(
+            joined = self._app.store.daemons.join_run(
                 self._app.owner, self._config, ttl, alone=self._lock is not None
             )
             if joined is not None:
@@ -157,7 +159,7 @@ class SharedRun:
     def why_idle(self) -> IdleReason | None:
         """Why nothing may be claimed now, by a look at the store."""
         with self._joining:
-            aside = self._app.store.why_idle(self.generation)
+            aside = self._app.store.daemons.why_idle(self.generation)
             if self._lock is not None and not self._lock.take_lock():
                 aside = IdleReason.HELD
             if aside is not self._aside:
@@ -181,7 +183,7 @@ class SharedRun:
         """Leave."""
         self._beating.stop_thread()
         with suppress(StoreError):  # what ends unsaid expires
-            self._app.store.leave_run(self._app.owner)
+            self._app.store.daemons.leave_run(self._app.owner)
         if self._lock is not None:
             self._lock.release_lock()
 
@@ -192,7 +194,11 @@ class SharedRun:
             ):  # what is known of other tables' columns may be wrong
                 ttl = self._app.settings.daemon.lease_ttl
                 beat = partial(
-                    self._app.store.note_heartbeat, self._app.owner, self._config, self.generation, ttl
+                    self._app.store.daemons.note_heartbeat,
+                    self._app.owner,
+                    self._config,
+                    self.generation,
+                    ttl,
                 )
                 self._compare_clocks(ahead_of(system_clock, beat))
         return True

@@ -64,7 +64,7 @@ class StoreWatch:
 
     def publish_changed_models(self) -> None:
         """Publish what is new."""
-        progress = self.app.store.read_progress()
+        progress = self.app.store.daemons.read_progress()
         for name in self.app.model_names():
             if name not in progress:
                 continue

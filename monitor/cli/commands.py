@@ -416,7 +416,7 @@ def _follow_replay(reports: "Iterator[CycleReport]", name: str, length: int, app
         return False
     if last[0].error is None:
         run = "" if app.store.run == LIVE else f" --run {shlex.quote(app.store.run)}"
-        alerts = counted_noun(len(app.store.read_alerts(name, ended=True)), "alert")
+        alerts = counted_noun(len(app.store.alerts.read_alerts(name, ended=True)), "alert")
         say_line(
             f"{name}: {counted_noun(length, 'cycle')} done; {alerts} found: monitor status{run}", err=True
         )

@@ -12,8 +12,9 @@ from monitor.core.clock import DAY, SECOND, Clock, to_iso
 from monitor.core.errors import MonitorError, NotificationError, error_line
 from monitor.core.text import readable_text
 from monitor.daemon.due_cycles import back_off
-from monitor.specs.protocols import Channel, ChannelReport, Outbox
+from monitor.specs.protocols import Channel, ChannelReport
 from monitor.specs.stored_rows import WaitingNotice
+from monitor.store.coordination.outbox import OutboxRepository
 
 LOOK = 30.0  # seconds between looks at the outbox, for what others left there
 GIVE_UP = DAY  # after it was written: what has not been told by then is no news
@@ -33,7 +34,7 @@ class ChannelDeliverer:
 
     name: str
     channel: Channel
-    outbox: Outbox
+    outbox: OutboxRepository
     clock: Clock  # tells the time that cycles go by
     stopping: Callable[[], bool] = lambda: False  # asked between notices
     luck: Callable[[], float] = random.random  # random numbers in [0, 1)
@@ -117,7 +118,7 @@ class NoticeDelivery:
 
     def __init__(
         self,
-        outbox: Outbox,
+        outbox: OutboxRepository,
         clock: Clock,
         observe: Callable[[Mapping[str, ChannelReport]], None],
         may: Callable[[], bool] = lambda: True,

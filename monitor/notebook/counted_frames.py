@@ -1,8 +1,7 @@
 """Frames, counted as a log and its reference are: the same rows, the same counters."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +21,12 @@ from monitor.notebook.model_keys import ANY, NO_ID, NO_TIME
 from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.cycle_model import CountedModel
 from monitor.pipeline.model_panes import ModelPanes
-from monitor.records.codec import encode_parts
+from monitor.pipeline.panes_in_memory import PanesInMemory
 from monitor.records.column_values import parse_categories, with_one_id
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
-from monitor.records.labels.label_differences import LabelDifferences
-from monitor.records.pane import PaneHalf, PanePart
+from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask, ReadingOptions, canonical_name
 from monitor.records.reference import SEGMENTS, Reference, counting_without_reference, reference_of
 from monitor.records.winning_rows import parse_role_times, predicted_classes
@@ -38,7 +36,6 @@ from monitor.sources.reference_loading import from_columns, normalize_column
 from monitor.sources.sql.scan import feature_column, of_challenger, wanted_outcome
 from monitor.sources.sql.statements import WantedKind
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.stored_rows import PaneFacts
 from monitor.states.counters import Counters
 from monitor.states.grids import NAMED_FROM
 from monitor.states.strata import OTHER, WHOLE, Strata
@@ -119,7 +116,7 @@ def counted_frames(
     window = Window(THE_FRAME, int(panes[-1]) + width - first, width, spec.reading.zone)
     rules = tuple(replace(rule, window=THE_FRAME) for rule in spec.rules if rule.window == ANY)
     spec = replace(spec, reading=counting.reading, windows=(window,), rules=rules)
-    caches = ModelCaches(ModelPanes(spec.name, counting, _InMemory()))
+    caches = ModelCaches(ModelPanes(spec.name, counting, PanesInMemory()))
     for part, table in ((PaneHalf.RECORDS, records), (PaneHalf.LABELS, with_labels)):
         count = count_records if part is PaneHalf.RECORDS else count_labels
         caches.panes.put_parts(part, count(table, counting, panes=panes, as_of=_LATE), _LATE, mapping="")
@@ -342,31 +339,3 @@ def _require_classes(records: pa.Table, reading: ReadingOptions) -> None:
 
 def _example_values(column: pa.ChunkedArray) -> str:
     return quote_names(map(str, pc.unique(column).drop_null().slice(0, _EXAMPLES).to_pylist()))
-
-
-class _InMemory:
-    """A store of panes in memory, for one evaluation: none is stored yet, none is moved by differences."""
-
-    def __init__(self) -> None:
-        self._blobs: dict[tuple[str, PaneHalf, int], bytes] = {}
-
-    def save_panes(self, model: str, part: PaneHalf, panes: Sequence[PanePart], **_named: Any) -> None:
-        keys = ((model, part, pane.start) for pane in panes)
-        self._blobs |= zip(keys, encode_parts(panes), strict=True)
-
-    def fold_panes(self, *_given: Any, **_named: Any) -> None:
-        """Nothing is moved by differences."""
-
-    def read_pane_facts(self, *_given: Any, **_named: Any) -> list[PaneFacts]:
-        return []
-
-    def read_differences(self, *_given: Any, **_named: Any) -> tuple[int, list[LabelDifferences]]:
-        return 0, []
-
-    def add_differences(self, *_given: Any, **_named: Any) -> None:
-        """Nothing is moved by differences."""
-
-    def load_blobs(
-        self, model: str, part: PaneHalf, starts: Sequence[int], *_given: Any, **_named: Any
-    ) -> dict[int, bytes]:
-        return {start: self._blobs[model, part, start] for start in starts}

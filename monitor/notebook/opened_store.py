@@ -88,7 +88,7 @@ class OpenedStore:
     def models(self) -> list[str]:
         """Names of the models that have a history."""
         with self._open_store() as store:
-            return sorted(store.read_progress())
+            return sorted(store.daemons.read_progress())
 
     def measurements(
         self,
@@ -129,7 +129,7 @@ class OpenedStore:
                 {name: getattr(one, name, None) for name in _WINDOWS}
                 | {"model": name, "window_end": one.end, "warning": one.warning or None}
                 for name in names
-                for one in store.read_windows(name, 0)
+                for one in store.states.read_windows(name, 0)
             ]
         return _data_frame(rows, _WINDOWS)
 
@@ -216,12 +216,12 @@ class OpenedStore:
                 {
                     one.window
                     for name in self._chosen_models(store, model)
-                    for one in store.read_windows(name, 0)
+                    for one in store.states.read_windows(name, 0)
                 }
             )
 
     def _chosen_models(self, store: SqlStore, model: str | None) -> list[str]:
-        return sorted(store.read_progress()) if model is None else [model]
+        return sorted(store.daemons.read_progress()) if model is None else [model]
 
 
 def _configured_url(file: Path) -> str:

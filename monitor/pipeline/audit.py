@@ -95,7 +95,7 @@ def audit_log(
     oldest = max(model.oldest_pane(as_of), log.oldest)
     waiting = _differing_panes(panes, log.panes, oldest, as_of)
     if reading.labelled and labels:
-        uncounted = [*changes.waiting, *waiting, *model.store.read_waiting_panes(model.name)]
+        uncounted = [*changes.waiting, *waiting, *model.store.panes.read_waiting_panes(model.name)]
         if not _is_purged(model, panes, log):
             oldest = max(model.oldest_pane(as_of), log.oldest - log.oldest % reading.pane)
         others = _relabelled_panes(model, panes, {pane.start for pane in uncounted}, oldest, as_of)

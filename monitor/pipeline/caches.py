@@ -96,7 +96,7 @@ class ModelCaches:
     @classmethod
     def from_model(cls, model: CycleModel) -> "ModelCaches":
         """Nothing is known of a model yet."""
-        return cls(ModelPanes(model.name, model.counting, model.store))
+        return cls(ModelPanes(model.name, model.counting, model.store.panes))
 
     @property
     def last(self) -> LastCycle | None:

@@ -43,8 +43,9 @@ from monitor.pipeline.windows.log_rows import (
     waiting_rows,
 )
 from monitor.pipeline.windows.measured_windows import MeasuredWindows, measure_windows
-from monitor.specs.protocols import CycleCommit, CycleReport, Lease
+from monitor.specs.protocols import CycleReport, Lease
 from monitor.specs.stored_rows import HistoryEvent, ModelState, Provenance, WaitingPane
+from monitor.store.sql_store import CycleCommit
 from monitor.windows.recount_choice import RecountBudget
 
 
@@ -132,7 +133,7 @@ def run_cycle(
     MonitorError
         if the tick lies before the model's last one; `LeaseLost` if another process has taken the model over.
     """
-    state = model.store.read_state(model.name)
+    state = model.store.states.read_state(model.name)
     if state.as_of is not None and tick.as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
     clock = StepClock()
@@ -193,7 +194,7 @@ def _find_changes(cycle: _CycleInputs, state: ModelState) -> tuple[ChangedPanes,
     with cycle.clock.timed("audit"):
         audited = audit_log(model, panes, changes, cycle.last.audit, as_of, labels=cycle.tick.shown)
     waiting = [*changes.waiting, *audited.waiting]
-    model.store.note_waiting(model.name, changes.state, waiting, token=cycle.tick.token)
+    model.store.panes.note_waiting(model.name, changes.state, waiting, token=cycle.tick.token)
     return changes, audited
 
 
@@ -210,7 +211,7 @@ def _recount_budget(cycle: _CycleInputs, settling_age: int | None) -> RecountBud
 def _count_panes(cycle: _CycleInputs, changes: ChangedPanes) -> CountedRows:
     """Count the panes whose turn it is."""
     model, panes, tick = cycle.model, cycle.caches.panes, cycle.tick
-    waiting, age = model.store.read_waiting_panes(model.name), changes.state.settling_age
+    waiting, age = model.store.panes.read_waiting_panes(model.name), changes.state.settling_age
     return count_waiting(
         model,
         panes,
@@ -229,7 +230,7 @@ def _learn_settling(
 ) -> tuple[_SettlingFacts, CountedRows]:
     """How labels have come in; panes that settle now are counted whole before, if differences moved them."""
     model, panes, tick, as_of = cycle.model, cycle.caches.panes, cycle.tick, cycle.tick.as_of
-    waiting = model.store.read_waiting_panes(model.name)
+    waiting = model.store.panes.read_waiting_panes(model.name)
     waiting += merely_outdated(model, panes, waiting, as_of)
     budget = _recount_budget(cycle, changes.state.settling_age)
     late = overdue_panes(model, panes, waiting, as_of, budget)

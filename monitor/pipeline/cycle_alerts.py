@@ -22,14 +22,14 @@ from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, Measurement
 from monitor.pipeline.kept_rows import Place
 from monitor.pipeline.sequential.day_rows import is_of_labels
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.protocols import Store
+from monitor.store.sql_store import SqlStore
 
 
-def accepted_changes(store: Store, spec: ModelSpec, as_of: int) -> dict[AlertedSeries, Acceptance]:
+def accepted_changes(store: SqlStore, spec: ModelSpec, as_of: int) -> dict[AlertedSeries, Acceptance]:
     """Changes that are expected as of a moment. Cost: a query of few rows, none without rules."""
     if not spec.rules:
         return {}
-    events = store.read_events(spec.name, ACCEPTED)
+    events = store.events.read_events(spec.name, ACCEPTED)
     return standing_accepted([event.acceptance for event in events], as_of)
 
 

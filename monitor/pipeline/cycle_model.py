@@ -12,9 +12,10 @@ from monitor.records.labels.count_labels import counting_rules
 from monitor.records.reading import ReadingOptions
 from monitor.records.reference import Reference
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.protocols import AtOnce, Source, Store
+from monitor.specs.protocols import AtOnce, Source
 from monitor.specs.read_ranges import oldest_pane
 from monitor.specs.stored_rows import ModelState
+from monitor.store.sql_store import SqlStore
 from monitor.windows.window_ends import comparison_reach
 
 
@@ -44,7 +45,7 @@ class CycleModel(CountedModel):
     """One model in one run."""
 
     source: Source
-    store: Store
+    store: SqlStore
     code: str  # version of this program
     # under which the store keeps the reference; of several references their keys, separated by spaces.
     reference_key: str = ""

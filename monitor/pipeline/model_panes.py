@@ -10,14 +10,15 @@ from monitor.core.clock import DAY, floor_to
 from monitor.pipeline.delay_counts import DelayCounts, delays_of
 from monitor.pipeline.packed_panes import PackedPanes
 from monitor.pipeline.pane_facts import columns_of, moved_fact, outdated_label_panes, replace_columns
+from monitor.pipeline.panes_in_memory import PanesInMemory
 from monitor.records.counting import Counting
 from monitor.records.label_checksum import wrap_sums
 from monitor.records.labels.label_differences import NO_REPORT, LabelDifferences
 from monitor.records.pane import PaneHalf, PanePart
-from monitor.specs.protocols import PaneStore
 from monitor.specs.stored_rows import FoldedPanes, PaneFacts, WaitingPane
 from monitor.states.counters import CounterLayout, Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.store.pane_rows import PaneRepository
 from monitor.windows.settling import LabelledPanes, ObservableDelays
 
 _AT_ONCE = 200  # panes that are unpacked together
@@ -44,7 +45,7 @@ class ModelPanes:
         layouts; stored parts of other layouts are unknown here and are reported by `outdated`.
     """
 
-    def __init__(self, model: str, counting: Counting, store: PaneStore) -> None:
+    def __init__(self, model: str, counting: Counting, store: PaneRepository | PanesInMemory) -> None:
         self._model, self._counting, self._store = model, counting, store
         self._parts = {
             part: _LoadedPart(layout, counting.stored_as(layout), self._packed_panes(part))

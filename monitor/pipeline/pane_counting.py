@@ -175,7 +175,7 @@ def renew_lease(model: CycleModel, lease: Lease | None) -> None:
     """
     if lease is None or not lease.is_due():
         return
-    if not model.store.renew_lease(model.name, lease.token, lease.ttl):
+    if not model.store.leases.renew_lease(model.name, lease.token, lease.ttl):
         raise LeaseLost(f'model "{model.name}": another process has taken it over')
     lease.renewed = lease.clock()
 
@@ -245,5 +245,5 @@ def _keep_purged(
     )
     if not purged:
         return parts
-    kept = model.store.load_panes(model.name, PaneHalf.LABELS, purged, model.counting)
+    kept = model.store.panes.load_panes(model.name, PaneHalf.LABELS, purged, model.counting)
     return [kept.get(pane.start, pane) for pane in parts]

@@ -22,20 +22,20 @@ def counts_whole(events: Iterable[HistoryEvent]) -> bool:
 def read_last(model: CycleModel, as_of: int) -> LastCycle:
     """What was committed last, as of the last cycle."""
     store, settled = model.store, {}
-    rows = [row for _, _, row in store.read_current(model.name)]
+    rows = [row for _, _, row in store.current.read_current(model.name)]
     for row in rows:
         if row.truth is LabelTruth.SETTLED:
             warned = [one.warning for one in SettledState if one.warning in row.warning.split(", ")]
             settled[row.window] = NewestSettled(row.window_end, "".join(warned))
-    kept = store.read_windows(model.name, model.oldest_pane(as_of))
+    kept = store.states.read_windows(model.name, model.oldest_pane(as_of))
     figures = [row for row in rows if row.window == "" and row.version is None]
     return LastCycle(
         settled=with_kept(settled, kept),  # newer than current rows, which not each tick of a replay writes
         audit=tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES, SETTLING_AGE)),
         late=tuple(row for name in LATE for row in figures if row.measure == name),
-        first_seen={event.subject: event.at for event in store.read_events(model.name, FIRST_SEEN)},
+        first_seen={event.subject: event.at for event in store.events.read_events(model.name, FIRST_SEEN)},
         ledgers=ledgers_of(model),
         watched=read_watched_parts(model, model.store),
-        whole_labels=counts_whole(store.read_events(model.name)),
-        alerts={alert.series: alert for _, alert in store.read_alerts(model.name)},
+        whole_labels=counts_whole(store.events.read_events(model.name)),
+        alerts={alert.series: alert for _, alert in store.alerts.read_alerts(model.name)},
     )

@@ -1,37 +1,21 @@
-"""What the pipeline asks of the rim. Each has a real adapter and a twin in memory for tests."""
+"""What a cycle asks of a log, what delivery asks of a channel, and what a cycle tells of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.alerts.alert_messages import Notice
-from monitor.alerts.lifecycle import Alert
-from monitor.core.clock import LAST, SECOND
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.core.clock import SECOND
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.stored_rows import (
-    FoldedPanes,
-    HistoryEvent,
-    KeptDay,
-    LedgerEntry,
-    ModelState,
-    PaneFacts,
-    Provenance,
-    WaitingNotice,
-    WaitingPane,
-    WindowState,
-)
+from monitor.specs.stored_rows import WaitingNotice
 
 if TYPE_CHECKING:  # what only reads the store does without NumPy and Arrow
     import pyarrow as pa
 
     from monitor.core.array_types import Ints
     from monitor.records.counting import Counting
-    from monitor.records.labels.label_differences import LabelDifferences
-    from monitor.records.pane import CountedPanes, PaneHalf, PanePart
-    from monitor.records.reference import Reference
+    from monitor.records.pane import CountedPanes, PaneHalf
     from monitor.records.winning_rows import Batches
 
 Range = tuple[int, int]
@@ -160,31 +144,6 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CycleCommit:
-    """All that the last transaction of a cycle writes."""
-
-    state: ModelState  # the model's new state
-    current: Sequence[MeasurementRow]  # replaces the model's current rows
-    provenance: Provenance
-    # (provenance, rows) appended; a key that is there already is left as it is.
-    snapshots: Sequence[MeasurementRow]
-    windows: Sequence[WindowState]  # states of kept windows, inserted or replaced
-    # False: `current` holds, and replaces, figures of no window only: the next cycle goes on from them.
-    whole: bool = True
-    # events, entries, days: appended.
-    events: Sequence[HistoryEvent] = ()
-    entries: Sequence[LedgerEntry] = ()
-    days: Sequence[KeptDay] = ()
-    # alerts, dropped: inserted or replaced; deleted.
-    alerts: Sequence[Alert] = ()
-    dropped: Sequence[Alert] = ()
-    notices: Sequence[Notice] = ()  # put into the outbox; one that is there already is left as it is
-    # what is no first and no last revision goes, of windows that end at or after the first moment, if it was
-    # kept before the second; None: all stays.
-    pruned: tuple[int, int] | None = None
-
-
 @dataclass(slots=True)
 class Lease:
     """The right to write a model's rows: a fencing token, the microseconds that each renewal lasts."""
@@ -198,146 +157,6 @@ class Lease:
     def is_due(self) -> bool:
         """Whether a tenth of what a renewal lasts has passed: a short cycle need not renew."""
         return self.clock() - self.renewed >= self.ttl / SECOND / 10
-
-
-class PaneStore(Protocol):
-    """Keeps counted panes; see `Store` for the tokens."""
-
-    def read_pane_facts(self, model: str, since: int) -> list[PaneFacts]:
-        """Facts of the stored pane parts that start at or after `since`."""
-        ...
-
-    def save_panes(
-        self,
-        model: str,
-        part: PaneHalf,
-        panes: Sequence[PanePart],
-        *,
-        layout: str,
-        mapping: str = "",
-        as_of: int,
-        writes: int | None = None,
-        token: int | None = None,
-    ) -> None:
-        """Store parts that were counted whole and take them off the waiting list.
-
-        Parameters
-        ----------
-        writes
-            number of this write of labels parts, see `differences`; None: of a model without differences.
-        """
-        ...
-
-    def read_differences(self, model: str, layout: str) -> tuple[int, list[LabelDifferences]]:
-        """How often labels parts were written; what was added to those of a layout and is not in them yet.
-
-        Facts and panes that are loaded hold it; `load_blobs` gives them without it.
-        """
-        ...
-
-    def add_differences(
-        self, model: str, new: LabelDifferences, layout: str, *, writes: int, token: int | None = None
-    ) -> None:
-        """Keep what labels have added to panes, as the write of labels parts with this number.
-
-        Raises
-        ------
-        StoreError
-            if another process has written labels parts meanwhile; nothing is written. So do all writes of
-            labels parts.
-        """
-        ...
-
-    def fold_panes(self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None) -> None:
-        """Store labels parts to which all differences were added."""
-        ...
-
-    def load_blobs(
-        self, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
-    ) -> dict[int, bytes]:
-        """The same parts as they are stored: `monitor.records.codec` unpacks them."""
-        ...
-
-
-class Store(PaneStore, Protocol):
-    """Our own database, seen by one run.
-
-    What a cycle writes bears the token of the model's lease: the first statement of each transaction checks
-    it, and where it is no longer the lease's, nothing is written and `LeaseLost` is raised. None: unchecked.
-    """
-
-    def read_state(self, model: str) -> ModelState:
-        """State of a model; empty before its first cycle."""
-        ...
-
-    def note_waiting(
-        self, model: str, state: ModelState, panes: Iterable[WaitingPane], *, token: int | None = None
-    ) -> None:
-        """Move the cursors, keep dirty panes, in one transaction. Labels add up; the oldest since stays."""
-        ...
-
-    def read_waiting_panes(self, model: str) -> list[WaitingPane]:
-        """Panes that wait to be counted."""
-        ...
-
-    def drop_panes(self, model: str, *, token: int | None = None) -> None:
-        """Delete a model's panes, and what waits: they are of another width."""
-        ...
-
-    def load_panes(
-        self, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
-    ) -> dict[int, PanePart]:
-        """Stored parts that were counted on the layout of `counting`, by start."""
-        ...
-
-    def read_windows(self, model: str, since: int) -> list[WindowState]:
-        """States of kept windows that end at or after `since`."""
-        ...
-
-    def read_last_performance(
-        self, model: str, window: str, ends: Sequence[int]
-    ) -> dict[tuple[int, str, str], MeasurementRow]:
-        """Rows of the last kept performance of the whole at the given ends, by (end, measure, subject).
-
-        Those with an interval or a reason: others cannot be seen to have moved.
-        """
-        ...
-
-    def commit_cycle(self, model: str, commit: CycleCommit, *, token: int | None = None) -> None:
-        """Write all of a cycle's results in one transaction."""
-        ...
-
-    def renew_lease(self, model: str, token: int, ttl: int) -> bool:
-        """Move the lease's expiry to `ttl` from now; False if it was taken over."""
-        ...
-
-    def read_events(self, model: str | None = None, kind: str | None = None) -> list[HistoryEvent]:
-        """Events in the order in which they were kept; None: of any model, of any kind."""
-        ...
-
-    def read_entries(self, model: str) -> list[LedgerEntry]:
-        """What has entered the sequential tests of a model, by comparison, key and start."""
-        ...
-
-    def read_days(
-        self, model: str, part: PaneHalf, key: str, newest: int, *, due: int = LAST
-    ) -> list[KeptDay]:
-        """The newest days of a part that were due by a moment, judged under a key, oldest first."""
-        ...
-
-    def read_alerts(
-        self, model: str | None = None, *, ended: bool = False, as_of: int | None = None
-    ) -> list[tuple[str, Alert]]:
-        """(model, alert): those that are pending or firing, `ended`: those that are over too."""
-        ...
-
-    def read_current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
-        """(model, as of, row) of the current measurements."""
-        ...
-
-    def read_reference(self, key: str) -> Reference | None:
-        """A kept reference by the hash of its specification."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,30 +216,6 @@ class Channel(Protocol):
         NotificationError
             if it was not taken.
         """
-        ...
-
-
-class Outbox(Protocol):
-    """A run's notices on their way. Times to wait are microseconds by the database's clock."""
-
-    def read_waiting_notices(self, channel: str) -> list[WaitingNotice]:
-        """What a channel has not taken yet, oldest first."""
-        ...
-
-    def claim_notice(self, notice: WaitingNotice, wait: int) -> bool:
-        """Have a notice for a while; False: another process has it, or it was delivered meanwhile."""
-        ...
-
-    def note_delivered(self, notice: WaitingNotice) -> None:
-        """Note that the channel has taken it."""
-        ...
-
-    def note_undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
-        """Note why it was not taken, and for how long it waits."""
-        ...
-
-    def give_up(self, channel: str, age: int) -> int:
-        """Send no more what was written so many microseconds ago; how many that were."""
         ...
 
 

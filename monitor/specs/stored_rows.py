@@ -218,5 +218,5 @@ class ChartedRows:
     segment: str | None = ""
     version: str | None = ""
     details: bool = False  # whether the tables behind the values are read too
-    # whether the newest revisions alone are read, as `measures.rows.newest` chooses them.
+    # whether the newest revisions alone are read, as `newest_revisions` chooses them.
     newest: bool = False

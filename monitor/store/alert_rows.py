@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,10 +14,40 @@ from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import put_rows
 from monitor.store.measurements.measurement_columns import read_behind, text_behind
+from monitor.store.repository import Repository
+from monitor.store.store_connections import read_transaction
 from monitor.store.tables import alerts
 
 _KEY = ("rule", "version", "segment", "window", "subject")
 _VERDICT = ("window_end", "value", "lower", "upper", "n", "reason", "limit", "beside", "against")
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRepository(Repository):
+    """Alerts of a run; a cycle's commit writes them."""
+
+    def read_alerts(
+        self, model: str | None = None, *, ended: bool = False, as_of: int | None = None
+    ) -> list[tuple[str, Alert]]:
+        """(model, alert) by model, series and since: those that are pending or firing.
+
+        Parameters
+        ----------
+        model
+            None: all of the run.
+        ended
+            those that are over too.
+        as_of
+            only those that were pending or firing at this moment, or began before it where `ended`; each in
+            the state that it had then.
+        """
+        given = {"run": self.run, "model": model, "as_of": as_of}
+        asked = {name: value for name, value in given.items() if value is not None}
+        with read_transaction(self.engine) as connection:
+            rows = connection.execute(_alerts_query(tuple(asked), ended=ended), asked)
+            with named_damage("table alerts"):
+                read = [(row["model"], _alert_of_row(row)) for row in rows.mappings()]
+        return read if as_of is None else [(name, alert_at_moment(alert, as_of)) for name, alert in read]
 
 
 def write_alerts(connection: Connection, run: str, model: str, changed: Sequence[Alert]) -> None:
@@ -30,29 +61,6 @@ def drop_alerts(connection: Connection, run: str, model: str, dropped: Sequence[
     for alert in dropped:
         key = [alerts.c[name] == getattr(alert.series, name) for name in _KEY]
         connection.execute(delete(alerts).where(*mine, *key, alerts.c.since == alert.since))
-
-
-def read_alerts(
-    connection: Connection, run: str, model: str | None, *, ended: bool, as_of: int | None = None
-) -> list[tuple[str, Alert]]:
-    """(model, alert) by model, series and since.
-
-    Parameters
-    ----------
-    model
-        None: all of the run.
-    ended
-        those that are over too.
-    as_of
-        only those that were pending or firing at this moment, or began before it where `ended`; each in the
-        state that it had then.
-    """
-    given = {"run": run, "model": model, "as_of": as_of}
-    asked = {name: value for name, value in given.items() if value is not None}
-    rows = connection.execute(_alerts_query(tuple(asked), ended=ended), asked)
-    with named_damage("table alerts"):
-        read = [(row["model"], _alert_of_row(row)) for row in rows.mappings()]
-    return read if as_of is None else [(name, alert_at_moment(alert, as_of)) for name, alert in read]
 
 
 @lru_cache(maxsize=8)

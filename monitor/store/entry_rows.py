@@ -5,14 +5,42 @@ Integers of any size are kept as JSON.
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, select
 
+from monitor.core.clock import LAST
 from monitor.records.pane import PaneHalf
 from monitor.specs.stored_rows import KeptDay, LedgerEntry
 from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import insert_missing
+from monitor.store.repository import Repository
+from monitor.store.store_connections import read_transaction
 from monitor.store.tables import days, entries
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRepository(Repository):
+    """Entries and days of a run; a cycle's commit appends them."""
+
+    def read_entries(self, model: str) -> list[LedgerEntry]:
+        """What has entered the sequential tests of a model, by comparison, key and start."""
+        statement = select(entries).where(entries.c.run == self.run, entries.c.model == model)
+        statement = statement.order_by(entries.c.comparison, entries.c.key, entries.c.start)
+        with read_transaction(self.engine) as connection:
+            rows = connection.execute(statement).mappings()
+            with named_damage(f'table entries, comparisons of "{model}"'):
+                return [_entry_of_row(row) for row in rows]
+
+    def read_days(
+        self, model: str, part: PaneHalf, key: str, newest: int, until: int = LAST, due: int = LAST
+    ) -> list[KeptDay]:
+        """The newest days of a part up to a moment, and due by one, judged under a key, oldest first."""
+        wanted = (days.c.run == self.run, days.c.model == model, days.c.part == part.value, days.c.key == key)
+        then = (days.c.until <= until, days.c.due <= due)
+        statement = select(days).where(*wanted, *then).order_by(days.c.start.desc()).limit(newest)
+        with read_transaction(self.engine) as connection, named_damage(f'table days of "{model}"'):
+            return [_day_of_row(row) for row in connection.execute(statement).mappings()][::-1]
 
 
 def append_entries(connection: Connection, run: str, model: str, entered: Sequence[LedgerEntry]) -> None:
@@ -33,14 +61,6 @@ def append_entries(connection: Connection, run: str, model: str, entered: Sequen
         for entry in entered
     ]
     insert_missing(connection, entries, rows)
-
-
-def read_entries(connection: Connection, run: str, model: str) -> list[LedgerEntry]:
-    """Entries of a model, by comparison, key and start."""
-    statement = select(entries).where(entries.c.run == run, entries.c.model == model)
-    rows = connection.execute(statement.order_by(entries.c.comparison, entries.c.key, entries.c.start))
-    with named_damage(f'table entries, comparisons of "{model}"'):
-        return [_entry_of_row(row) for row in rows.mappings()]
 
 
 def _entry_of_row(row: RowMapping) -> LedgerEntry:
@@ -74,17 +94,6 @@ def append_days(connection: Connection, run: str, model: str, judged: Sequence[K
         for day in judged
     ]
     insert_missing(connection, days, rows)
-
-
-def read_days(
-    connection: Connection, run: str, model: str, part: PaneHalf, key: str, newest: int, until: int, due: int
-) -> list[KeptDay]:
-    """The newest days up to a moment, and due by one, judged under a key, oldest first."""
-    of = (days.c.run == run, days.c.model == model, days.c.part == part.value, days.c.key == key)
-    then = (days.c.until <= until, days.c.due <= due)
-    statement = select(days).where(*of, *then).order_by(days.c.start.desc()).limit(newest)
-    with named_damage(f'table days of "{model}"'):
-        return [_day_of_row(row) for row in connection.execute(statement).mappings()][::-1]
 
 
 def _day_of_row(row: RowMapping) -> KeptDay:

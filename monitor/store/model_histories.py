@@ -4,10 +4,16 @@ Every table with a column `model` takes part, whatever its run; configurations, 
 kept for ever.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, delete, func, literal, select, update
 
+from monitor.specs.stored_rows import HistoryEvent
+from monitor.store.event_rows import write_events
+from monitor.store.repository import Repository
+from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import (
     METADATA,
     configurations,
@@ -28,13 +34,32 @@ _NUMBERED = {"snapshots": (snapshot_rows.c.row_set, row_sets), "current": (curre
 _HISTORY = [table for table in METADATA.sorted_tables if "model" in table.c and table not in _FOR_EVER]
 
 
-def list_runs(connection: Connection, model: str) -> list[str]:
-    """Runs in which a model has a history."""
-    statement = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
-    return list(connection.execute(statement).scalars())
+@dataclass(frozen=True, slots=True)
+class HistoryRepository(Repository):
+    """Histories of models, in all runs; the events that tell of them are of this run."""
+
+    def list_runs(self, model: str) -> list[str]:
+        """Runs in which a model has a history."""
+        statement = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
+        with read_transaction(self.engine) as connection:
+            return list(connection.execute(statement).scalars())
+
+    def rename_histories(self, renamed: Sequence[tuple[HistoryEvent, Mapping[str, str]]]) -> None:
+        """Hand histories of subjects over to their models, with new keys of references by their old ones."""
+        with write_transaction(self.engine) as connection:
+            for event, keys in renamed:
+                _rename_history(connection, event.subject, event.model, keys)
+            write_events(connection, self.run, [event for event, _ in renamed])
+
+    def forget_history(self, event: HistoryEvent) -> dict[str, int]:
+        """Delete the history of the event's model, in one transaction; how many rows, by table or view."""
+        with write_transaction(self.engine) as connection:
+            gone = _delete_history(connection, event.model)
+            write_events(connection, self.run, [replace(event, detail=json.dumps(gone))])
+        return gone
 
 
-def rename_history(connection: Connection, old: str, new: str, keys: Mapping[str, str]) -> None:
+def _rename_history(connection: Connection, old: str, new: str, keys: Mapping[str, str]) -> None:
     """Hand the rows of `old` over to `new`, in all runs.
 
     Parameters
@@ -59,8 +84,7 @@ def rename_history(connection: Connection, old: str, new: str, keys: Mapping[str
         connection.execute(update(provenance).where(provenance.c.model == new).values(reference=renamed))
 
 
-def forget_history(connection: Connection, model: str) -> dict[str, int]:
-    """Delete the history of a model in all runs; how many rows, by table or view."""
+def _delete_history(connection: Connection, model: str) -> dict[str, int]:
     gone = {}
     for name, (number, table) in _NUMBERED.items():  # rows before what they are numbered by
         numbers = select(table.c.id).where(table.c.model == model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from sys import intern
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,12 @@ from sqlalchemy.sql.dml import ReturningInsert
 from monitor.core.clock import to_iso
 from monitor.core.errors import CodecError, StoreError, damage_error
 from monitor.records.pane import PaneHalf, PanePart
-from monitor.specs.stored_rows import FoldedPanes, PaneFacts, WaitingPane
+from monitor.specs.stored_rows import FoldedPanes, ModelState, PaneFacts, WaitingPane
 from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import Insert, insert_of, put_rows
+from monitor.store.repository import Repository
+from monitor.store.state_rows import write_state
+from monitor.store.store_connections import read_transaction
 from monitor.store.tables import differences, models, panes, waiting
 
 if TYPE_CHECKING:
@@ -94,35 +97,189 @@ _DIFFERENCES = (
 )
 
 
-def save_parts(
-    connection: Connection,
-    run: str,
-    model: str,
-    part: PaneHalf,
-    parts: Sequence[PanePart],
-    *,
-    layout: str,
-    mapping: str = "",
-    as_of: int,
-    writes: int | None = None,
-) -> None:
-    """Store parts that were counted whole, in place of what is there, and take them off the waiting list.
+@dataclass(frozen=True, slots=True)
+class PaneRepository(Repository):
+    """Counted parts of a run's panes, and its panes that wait to be counted.
 
-    Parameters
-    ----------
-    writes
-        number of this write of labels parts: they hold all differences before it. None: there are none.
+    What labels have added to parts since they were written lies beside them, as differences. All writes of
+    labels parts of a model have a number, `writes`, of which each process takes the next: of two of them one
+    gets it, for the other it is a `StoreError`, and nothing is written.
     """
-    if not parts:
-        return
-    key = {"run": run, "model": model, "part": part.value}
-    counted = {"layout": layout, "mapping": mapping, "counted_as_of": as_of, "labelled_as_of": as_of}
-    if writes is not None:
-        _take_turn(connection, run, model, writes)
-        counted["holds"] = writes
-    put_rows(connection, panes, [key | counted | row for row in _part_rows(parts)])
-    key = {"of_run": run, "of_model": model, "of_part": part.value}
-    connection.execute(_COUNTED, [key | {"of_start": int(pane.start)} for pane in parts])
+
+    def read_pane_facts(self, model: str, since: int) -> list[PaneFacts]:
+        """Facts of the parts that start at or after `since`, with their differences, by part and start."""
+        wanted = (panes.c.run == self.run, panes.c.model == model, panes.c.start >= since)
+        with read_transaction(self.engine) as connection:
+            stored = connection.execute(select(*_FACTS).where(*wanted).order_by(panes.c.part, panes.c.start))
+            moved = {
+                start: (each, at)
+                for _, each in _read_differences(connection, self.run, model)
+                for at, start in enumerate(each.start.tolist())
+            }
+            with named_damage(f'table panes, panes of "{model}"'):
+                known = [_facts_of_row(row) for row in stored]
+        return [
+            replace(
+                fact,
+                labelled_as_of=moved[fact.start][0].as_of,
+                **moved[fact.start][0].facts_at(moved[fact.start][1]),
+            )
+            if fact.part is PaneHalf.LABELS and fact.start in moved
+            else fact
+            for fact in known
+        ]
+
+    def save_panes(
+        self,
+        model: str,
+        part: PaneHalf,
+        parts: Sequence[PanePart],
+        *,
+        layout: str,
+        mapping: str = "",
+        as_of: int,
+        writes: int | None = None,
+        token: int | None = None,
+    ) -> None:
+        """Store parts that were counted whole, in place of what is there, and take them off the waiting list.
+
+        Parameters
+        ----------
+        writes
+            number of this write of labels parts: they hold all differences before it. None: of a model
+            without differences.
+        """
+        with self.fenced_transaction(model, token) as connection:
+            if not parts:
+                return
+            key = {"run": self.run, "model": model, "part": part.value}
+            counted = {"layout": layout, "mapping": mapping, "counted_as_of": as_of, "labelled_as_of": as_of}
+            if writes is not None:
+                _take_turn(connection, self.run, model, writes)
+                counted["holds"] = writes
+            put_rows(connection, panes, [key | counted | row for row in _part_rows(parts)])
+            key = {"of_run": self.run, "of_model": model, "of_part": part.value}
+            connection.execute(_COUNTED, [key | {"of_start": int(pane.start)} for pane in parts])
+
+    def read_differences(self, model: str, layout: str) -> tuple[int, list[LabelDifferences]]:
+        """How often labels parts were written; what was added to those of a layout and is not in them yet.
+
+        Facts and panes that are loaded hold it; `load_blobs` gives them without it.
+
+        Raises
+        ------
+        CodecError
+            if a blob cannot be read.
+        """
+        written = select(models.c.label_writes).where(models.c.run == self.run, models.c.model == model)
+        with read_transaction(self.engine) as connection:
+            found = [each for of, each in _read_differences(connection, self.run, model) if of == layout]
+            return connection.execute(written).scalar() or 0, found
+
+    def add_differences(
+        self, model: str, new: LabelDifferences, layout: str, *, writes: int, token: int | None = None
+    ) -> None:
+        """Keep what labels have added to panes, as the write of labels parts with this number."""
+        from monitor.records import codec
+
+        with self.fenced_transaction(model, token) as connection:
+            _take_turn(connection, self.run, model, writes)
+            row = {"run": self.run, "model": model, "number": writes, "as_of": int(new.as_of)}
+            row |= {"layout": layout, "blob": codec.encode_differences(new)}
+            connection.execute(insert(differences), row)
+
+    def fold_panes(self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None) -> None:
+        """Store labels parts to which all differences before this write were added."""
+        with self.fenced_transaction(model, token) as connection:
+            _take_turn(connection, self.run, model, writes)
+            _put_waiting(connection, self.run, model, folded.refused)
+            owner = {"of_run": self.run, "of_model": model, "new_holds": writes}
+            rows = [
+                owner | {"as_of": int(as_of)} | {f"new_{name}": value for name, value in row.items()}
+                for row, as_of in zip(_part_rows(folded.parts), folded.as_of, strict=True)
+            ]
+            if rows:
+                connection.execute(_FOLDED, rows)
+            if folded.layout is not None:
+                mine = (differences.c.run == self.run, differences.c.model == model)
+                held = (differences.c.number < writes, differences.c.layout == folded.layout)
+                connection.execute(delete(differences).where(*mine, *held))
+
+    def drop_panes(self, model: str, *, token: int | None = None) -> None:
+        """Delete a model's panes, and what waits: they are of another width."""
+        with self.fenced_transaction(model, token) as connection:
+            for table in (panes, differences, waiting):
+                connection.execute(delete(table).where(table.c.run == self.run, table.c.model == model))
+
+    def load_panes(
+        self, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
+    ) -> dict[int, PanePart]:
+        """Parts of the given starts that were counted on the layout of `counting`, by start.
+
+        Raises
+        ------
+        CodecError
+            if a blob cannot be read; it names the pane.
+        """
+        from monitor.records import codec
+        from monitor.records.labels.label_differences import with_differences
+
+        layout = counting.layout_of(part)
+        added: list[LabelDifferences] = []
+        with read_transaction(self.engine) as connection:
+            if part is PaneHalf.LABELS:
+                kept_as = counting.stored_as(layout)
+                added = [each for of, each in _read_differences(connection, self.run, model) if of == kept_as]
+            stored = list(_read_stored(connection, self.run, model, part, starts, counting))
+            try:
+                decoded = codec.decode_many([blob for *_, blob in stored], layout)
+            except CodecError:  # one by one it is known which
+                decoded = [_decode_blob(row, layout, f'"{model}", part {part.value}') for row in stored]
+        loaded = {
+            start: PanePart(start, strata, *facts)
+            for (start, *facts, _), strata in zip(stored, decoded, strict=True)
+        }
+        return loaded if not added else with_differences(layout, loaded, added)
+
+    def load_blobs(
+        self, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
+    ) -> dict[int, bytes]:
+        """The same parts as they are stored, by start: `monitor.records.codec` unpacks them."""
+        with read_transaction(self.engine) as connection:
+            stored = _read_stored(connection, self.run, model, part, starts, counting)
+            return {start: bytes(blob) for start, *_, blob in stored}
+
+    def note_waiting(
+        self, model: str, state: ModelState, dirty: Iterable[WaitingPane], *, token: int | None = None
+    ) -> None:
+        """Move the model's cursors, keep dirty panes, in one transaction. The oldest since stays."""
+        with self.fenced_transaction(model, token) as connection:
+            write_state(connection, self.run, model, state)
+            _put_waiting(connection, self.run, model, dirty)
+
+    def read_waiting_panes(self, model: str) -> list[WaitingPane]:
+        """Panes that wait to be counted, longest waiting first."""
+        with read_transaction(self.engine) as connection:
+            rows = connection.execute(_WAITING, {"run": self.run, "model": model})
+            with named_damage(f'table waiting, panes of "{model}"'):
+                return [WaitingPane(start=at, part=PaneHalf(part), since=since) for at, part, since in rows]
+
+
+def _facts_of_row(row: Sequence[Any]) -> PaneFacts:
+    start, part, counted, moved, layout, mapping, rows, newest, records, labelled, checksum = row
+    return PaneFacts(
+        start=start,
+        part=PaneHalf(part),
+        counted_as_of=counted,
+        labelled_as_of=moved,
+        layout=intern(layout),  # the same of all panes
+        mapping=intern(mapping),
+        rows=rows,
+        newest=newest,
+        records=records,
+        labelled=labelled,
+        checksum=checksum,
+    )
 
 
 def _part_rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
@@ -167,42 +324,7 @@ def _turn_statement(dialect: str) -> ReturningInsert[int]:
     ).returning(models.c.label_writes)
 
 
-def write_folded_panes(
-    connection: Connection, run: str, model: str, folded: FoldedPanes, *, writes: int
-) -> None:
-    """Store labels parts to which all differences before this write were added."""
-    _take_turn(connection, run, model, writes)
-    note_waiting(connection, run, model, folded.refused)
-    owner = {"of_run": run, "of_model": model, "new_holds": writes}
-    rows = [
-        owner | {"as_of": int(as_of)} | {f"new_{name}": value for name, value in row.items()}
-        for row, as_of in zip(_part_rows(folded.parts), folded.as_of, strict=True)
-    ]
-    if rows:
-        connection.execute(_FOLDED, rows)
-    if folded.layout is not None:
-        before = and_(differences.c.run == run, differences.c.model == model, differences.c.number < writes)
-        connection.execute(delete(differences).where(before, differences.c.layout == folded.layout))
-
-
-def add_differences(
-    connection: Connection, run: str, model: str, new: LabelDifferences, layout: str, *, writes: int
-) -> None:
-    """Keep what labels have added to panes."""
-    _take_turn(connection, run, model, writes)
-    row = {"run": run, "model": model, "number": writes, "as_of": int(new.as_of), "layout": layout}
-    from monitor.records import codec
-
-    connection.execute(insert(differences), row | {"blob": codec.encode_differences(new)})
-
-
-def label_writes(connection: Connection, run: str, model: str) -> int:
-    """How often labels parts of a model were written."""
-    found = select(models.c.label_writes).where(models.c.run == run, models.c.model == model)
-    return connection.execute(found).scalar() or 0
-
-
-def read_differences(connection: Connection, run: str, model: str) -> list[tuple[str, LabelDifferences]]:
+def _read_differences(connection: Connection, run: str, model: str) -> list[tuple[str, LabelDifferences]]:
     """(layout, what labels have added to panes that do not hold it yet), oldest first.
 
     Raises
@@ -232,85 +354,6 @@ def read_differences(connection: Connection, run: str, model: str) -> list[tuple
     return found
 
 
-def drop_panes(connection: Connection, run: str, model: str) -> None:
-    """Delete a model's panes, and what waits."""
-    for table in (panes, differences, waiting):
-        connection.execute(delete(table).where(table.c.run == run, table.c.model == model))
-
-
-def read_pane_facts(connection: Connection, run: str, model: str, since: int) -> list[PaneFacts]:
-    """Facts of the parts that start at or after `since`, by part and start."""
-    stored = connection.execute(
-        select(*_FACTS)
-        .where(panes.c.run == run, panes.c.model == model, panes.c.start >= since)
-        .order_by(panes.c.part, panes.c.start)
-    )
-    moved = {
-        start: (each, at)
-        for _, each in read_differences(connection, run, model)
-        for at, start in enumerate(each.start.tolist())
-    }
-    with named_damage(f'table panes, panes of "{model}"'):
-        known = [
-            PaneFacts(
-                start=start,
-                part=PaneHalf(part),
-                counted_as_of=counted,
-                labelled_as_of=moved,
-                layout=intern(layout),  # the same of all panes
-                mapping=intern(mapping),
-                rows=rows,
-                newest=newest,
-                records=records,
-                labelled=labelled,
-                checksum=checksum,
-            )
-            for start, part, counted, moved, layout, mapping, rows, newest, records, labelled, checksum in (
-                stored
-            )
-        ]
-    return [
-        replace(
-            fact,
-            labelled_as_of=moved[fact.start][0].as_of,
-            **moved[fact.start][0].facts_at(moved[fact.start][1]),
-        )
-        if fact.part is PaneHalf.LABELS and fact.start in moved
-        else fact
-        for fact in known
-    ]
-
-
-def load_parts(
-    connection: Connection, run: str, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
-) -> dict[int, PanePart]:
-    """Parts of the given starts that were counted on the layout of `counting`.
-
-    Raises
-    ------
-    CodecError
-        if a blob cannot be read; it names the pane.
-    """
-    from monitor.records import codec
-    from monitor.records.labels.label_differences import with_differences
-
-    layout = counting.layout_of(part)
-    added: list[LabelDifferences] = []
-    if part is PaneHalf.LABELS:
-        kept_as = counting.stored_as(layout)
-        added = [each for of, each in read_differences(connection, run, model) if of == kept_as]
-    stored = list(_read_stored(connection, run, model, part, starts, counting))
-    try:
-        decoded = codec.decode_many([blob for *_, blob in stored], layout)
-    except CodecError:  # one by one it is known which
-        decoded = [_decode_blob(row, layout, f'"{model}", part {part.value}') for row in stored]
-    loaded = {
-        start: PanePart(start, strata, *facts)
-        for (start, *facts, _), strata in zip(stored, decoded, strict=True)
-    }
-    return loaded if not added else with_differences(layout, loaded, added)
-
-
 def _decode_blob(row: Sequence[Any], layout: CounterLayout, whose: str) -> Strata:
     from monitor.records import codec
 
@@ -319,15 +362,6 @@ def _decode_blob(row: Sequence[Any], layout: CounterLayout, whose: str) -> Strat
         return codec.decode_strata(blob, layout)
     except CodecError as error:
         raise damage_error(f"pane {to_iso(start)} of {whose}", error) from error
-
-
-def load_blobs(
-    connection: Connection, run: str, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
-) -> dict[int, bytes]:
-    """The same parts as they are stored, by start."""
-    return {
-        start: bytes(blob) for start, *_, blob in _read_stored(connection, run, model, part, starts, counting)
-    }
 
 
 def _read_stored(
@@ -340,8 +374,7 @@ def _read_stored(
         yield from connection.execute(_SOME_STORED, whose | {"starts": plain[first : first + _AT_ONCE]})
 
 
-def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:
-    """Remember dirty panes: the oldest since stays."""
+def _put_waiting(connection: Connection, run: str, model: str, dirty: Iterable[WaitingPane]) -> None:
     rows = [
         {
             "run": run,
@@ -350,14 +383,14 @@ def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[W
             "start": int(pane.start),
             "since": int(pane.since),
         }
-        for pane in panes
+        for pane in dirty
     ]
     if rows:
-        connection.execute(_note_waiting_statement(connection.dialect.name), rows)
+        connection.execute(_put_waiting_statement(connection.dialect.name), rows)
 
 
 @lru_cache
-def _note_waiting_statement(dialect: str) -> Insert:
+def _put_waiting_statement(dialect: str) -> Insert:
     statement = insert_of(dialect, waiting)
     new = statement.excluded
     return statement.on_conflict_do_update(
@@ -366,10 +399,3 @@ def _note_waiting_statement(dialect: str) -> Insert:
             "since": case((new.since < waiting.c.since, new.since), else_=waiting.c.since),
         },
     )
-
-
-def waiting_panes(connection: Connection, run: str, model: str) -> list[WaitingPane]:
-    """Panes that wait, longest waiting first."""
-    rows = connection.execute(_WAITING, {"run": run, "model": model})
-    with named_damage(f'table waiting, panes of "{model}"'):
-        return [WaitingPane(start=start, part=PaneHalf(part), since=since) for start, part, since in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
@@ -10,6 +11,8 @@ from monitor.core.errors import CodecError, damage_error
 from monitor.specs.stored_rows import KeptReference
 from monitor.states.strata import WHOLE
 from monitor.store.dialect_statements import database_now, insert_missing
+from monitor.store.repository import Repository
+from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import references
 
 if TYPE_CHECKING:  # counts: what only reads measurements does without NumPy and Arrow
@@ -18,14 +21,71 @@ if TYPE_CHECKING:  # counts: what only reads measurements does without NumPy and
     from monitor.states.strata import Strata
 
 
-def read_reference(connection: Connection, key: str) -> Reference | None:
-    """Reference of a key.
+@dataclass(frozen=True, slots=True)
+class ReferenceRepository(Repository):
+    """Kept references by the hash of their specification, of all runs."""
 
-    Raises
-    ------
-    CodecError
-        if it cannot be read by this version.
-    """
+    def read_reference(self, key: str) -> Reference | None:
+        """Reference of a key.
+
+        Raises
+        ------
+        CodecError
+            if it cannot be read by this version.
+        """
+        with read_transaction(self.engine) as connection:
+            return _unpack_reference(connection, key)
+
+    def list_reference_keys(self, model: str) -> list[str]:
+        """Keys of a model's references, oldest first."""
+        statement = select(references.c.key).where(references.c.model == model)
+        statement = statement.order_by(references.c.created, references.c.key)
+        with read_transaction(self.engine) as connection:
+            return list(connection.execute(statement).scalars())
+
+    def describe_reference(self, key: str) -> KeptReference | None:
+        """What is known of a kept reference beside its counters.
+
+        Raises
+        ------
+        CodecError
+            if it cannot be read by this version.
+        """
+        columns = (references.c.model, references.c.made_of, references.c.created)
+        with read_transaction(self.engine) as connection:
+            row = connection.execute(select(*columns).where(references.c.key == key)).first()
+            reference = _unpack_reference(connection, key)
+        if row is None or reference is None:
+            return None
+        return KeptReference(
+            key=key,
+            model=row.model,
+            grid=reference.counting.hash,
+            made_of=row.made_of,
+            rows=reference.n,
+            created=row.created,
+        )
+
+    def save_reference(self, key: str, model: str, reference: Reference, made_of: str = "") -> None:
+        """Keep a reference; one that is kept under this key already stays as it is."""
+        from monitor.records.codec import counting_text, encode_strata
+
+        with write_transaction(self.engine) as connection:
+            now = connection.execute(select(database_now(connection))).scalar_one()
+            row = {
+                "key": key,
+                "model": model,
+                "hash": reference.counting.hash,
+                "counting": counting_text(reference.counting),
+                "records": encode_strata({WHOLE: reference.records, **reference.segments}),
+                "labels": encode_strata({WHOLE: reference.labels, **reference.label_segments}),
+                "created": now,
+                "made_of": made_of,
+            }
+            insert_missing(connection, references, [row])
+
+
+def _unpack_reference(connection: Connection, key: str) -> Reference | None:
     from monitor.records.codec import counting_of
     from monitor.records.reference import Reference
     from monitor.states.counters import Counters
@@ -53,52 +113,3 @@ def _split_blob(blob: bytes, layout: CounterLayout) -> tuple[Counters, Strata]:
     if WHOLE not in strata:
         raise CodecError("a state of the whole expected: got none")
     return strata.pop(WHOLE), strata
-
-
-def list_reference_keys(connection: Connection, model: str) -> list[str]:
-    """Keys of a model's references, oldest first."""
-    statement = select(references.c.key).where(references.c.model == model)
-    return list(connection.execute(statement.order_by(references.c.created, references.c.key)).scalars())
-
-
-def describe_reference(connection: Connection, key: str) -> KeptReference | None:
-    """What is known of a kept reference beside its counters.
-
-    Raises
-    ------
-    CodecError
-        if it cannot be read by this version.
-    """
-    columns = (references.c.model, references.c.made_of, references.c.created)
-    row = connection.execute(select(*columns).where(references.c.key == key)).first()
-    reference = read_reference(connection, key)
-    if row is None or reference is None:
-        return None
-    return KeptReference(
-        key=key,
-        model=row.model,
-        grid=reference.counting.hash,
-        made_of=row.made_of,
-        rows=reference.n,
-        created=row.created,
-    )
-
-
-def keep_reference(
-    connection: Connection, key: str, model: str, reference: Reference, made_of: str = ""
-) -> None:
-    """Keep a reference; one that is kept under this key already stays as it is."""
-    from monitor.records.codec import counting_text, encode_strata
-
-    now = connection.execute(select(database_now(connection))).scalar_one()
-    row = {
-        "key": key,
-        "model": model,
-        "hash": reference.counting.hash,
-        "counting": counting_text(reference.counting),
-        "records": encode_strata({WHOLE: reference.records, **reference.segments}),
-        "labels": encode_strata({WHOLE: reference.labels, **reference.label_segments}),
-        "created": now,
-        "made_of": made_of,
-    }
-    insert_missing(connection, references, [row])

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from sqlalchemy import Connection, bindparam, select
 
 from monitor.specs.stored_rows import ModelState, SeenAgain, WindowState
 from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import put_rows
+from monitor.store.repository import Repository
+from monitor.store.store_connections import read_transaction
 from monitor.store.tables import models, windows
 
 _STATE = select(models).where(models.c.run == bindparam("run"), models.c.model == bindparam("model"))
@@ -23,23 +25,46 @@ _WINDOWS = (
 )
 
 
-def read_state(connection: Connection, run: str, model: str) -> ModelState:
-    """State of a model; empty before its first cycle."""
-    row = connection.execute(_STATE, {"run": run, "model": model}).first()
-    if row is None:
-        return ModelState()
-    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows, _ = row
-    return ModelState(
-        as_of=as_of,
-        first_as_of=first_as_of,
-        oldest=oldest,
-        logged_cursor=logged,
-        reported_cursor=reported,
-        audited_as_of=audited,
-        settling_age=settling_age,
-        seen_again=_seen_again(labels),
-        rows_seen_again=_seen_again(rows),
-    )
+@dataclass(frozen=True, slots=True)
+class StateRepository(Repository):
+    """States of a run's models; a cycle's transactions write them."""
+
+    def read_state(self, model: str) -> ModelState:
+        """State of a model; empty before its first cycle."""
+        with read_transaction(self.engine) as connection:
+            row = connection.execute(_STATE, {"run": self.run, "model": model}).first()
+        if row is None:
+            return ModelState()
+        _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows, _ = row
+        return ModelState(
+            as_of=as_of,
+            first_as_of=first_as_of,
+            oldest=oldest,
+            logged_cursor=logged,
+            reported_cursor=reported,
+            audited_as_of=audited,
+            settling_age=settling_age,
+            seen_again=_seen_again(labels),
+            rows_seen_again=_seen_again(rows),
+        )
+
+    def read_windows(self, model: str, since: int) -> list[WindowState]:
+        """States of kept windows that end at or after `since`, by window and end."""
+        with read_transaction(self.engine) as connection:
+            rows = connection.execute(_WINDOWS, {"run": self.run, "model": model, "since": since}).all()
+        return [
+            WindowState(
+                window=window,
+                end=end,
+                first_as_of=first_as_of,
+                settled_as_of=settled,
+                measured_as_of=measured,
+                records_seen=records_seen,
+                labels_seen=labels_seen,
+                warning=warning,
+            )
+            for _, _, window, end, first_as_of, settled, measured, records_seen, labels_seen, warning in rows
+        ]
 
 
 def _seen_again(text: str | None) -> SeenAgain:
@@ -62,24 +87,6 @@ def write_state(connection: Connection, run: str, model: str, state: ModelState)
         for name, pairs in again.items()
     }
     put_rows(connection, models, [{"run": run, "model": model} | row | kept])
-
-
-def read_windows(connection: Connection, run: str, model: str, since: int) -> list[WindowState]:
-    """States of kept windows that end at or after `since`, by window and end."""
-    rows = connection.execute(_WINDOWS, {"run": run, "model": model, "since": since})
-    return [
-        WindowState(
-            window=window,
-            end=end,
-            first_as_of=first_as_of,
-            settled_as_of=settled,
-            measured_as_of=measured,
-            records_seen=records_seen,
-            labels_seen=labels_seen,
-            warning=warning,
-        )
-        for _, _, window, end, first_as_of, settled, measured, records_seen, labels_seen, warning in rows
-    ]
 
 
 def write_windows(connection: Connection, run: str, model: str, states: Sequence[WindowState]) -> None:

@@ -91,11 +91,11 @@ def test_check_warns_while_differences_are_wrong_until_somebody_decides(bench: B
     bench.database.run(*INDEXES)
     configured(bench)
     with bench.app() as app:
-        app.store.append_events([WRONG_THEN])
+        app.store.events.append_events([WRONG_THEN])
 
     warned = bench.monitor("check").stderr
     with bench.app() as app:
-        app.store.append_events(
+        app.store.events.append_events(
             [HistoryEvent(model="late", at=END + HOUR, kind=DECIDED, who="ann", why="reloaded")]
         )
     decided = bench.monitor("check").stderr

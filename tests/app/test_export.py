@@ -111,7 +111,7 @@ def test_the_view_of_the_latest_holds_what_is_known_at_last(revised: SqlStore) -
     with read_transaction(revised.engine) as connection:
         latest = connection.execute(text("SELECT * FROM snapshots_latest")).mappings().all()
 
-    expected = revised.read_snapshot_rows(as_of=START + 99 * DAY)
+    expected = revised.snapshots.read_snapshot_rows(as_of=START + 99 * DAY)
     found = {
         (
             one["model"],

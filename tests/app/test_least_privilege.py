@@ -216,7 +216,7 @@ def test_a_password_that_is_not_in_its_file_yet_fails_cycles_until_it_is(roles: 
 
     def failed_store() -> str:
         with pytest.raises(StoreError) as caught:
-            app.store.read_state("late")
+            app.store.states.read_state("late")
         return str(caught.value)
 
     waits_for(READER, failed_cycle)

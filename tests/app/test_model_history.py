@@ -1,7 +1,6 @@
 """Renamed, recounted and forgotten models."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,16 +40,18 @@ def test_a_renamed_model_goes_on_where_the_old_name_stood(bench: Bench) -> None:
 
     with bench.app() as app:
         renamed = rename_models(app, at=9)
-        before = app.store.read_current("delay")
+        before = app.store.current.read_current("delay")
         report = cycle_once(app, "delay", END)
 
         assert renamed == ["delay"]
         assert report.error is None
         assert report.rows_read <= 2  # the pane that is always looked at
-        assert app.store.read_current("delay") == before
-        assert app.store.list_runs("late") == []
-        assert [(one.kind, one.subject) for one in app.store.read_events("delay")] == [("renamed", "late")]
-        assert len(app.store.reference_keys("delay")) == 1
+        assert app.store.current.read_current("delay") == before
+        assert app.store.histories.list_runs("late") == []
+        assert [(one.kind, one.subject) for one in app.store.events.read_events("delay")] == [
+            ("renamed", "late")
+        ]
+        assert len(app.store.references.list_reference_keys("delay")) == 1
 
 
 def test_a_model_is_renamed_once(bench: Bench) -> None:
@@ -78,7 +79,7 @@ def test_nothing_is_renamed_under_a_daemon(bench: Bench) -> None:
         with pytest.raises(StoreError, match="a daemon or a replay has the run"):
             rename_models(app, at=9)
 
-        assert app.store.list_runs("late") == ["live"]
+        assert app.store.histories.list_runs("late") == ["live"]
 
 
 def test_deleted_rows_leave_the_panes_at_once_by_a_recount(bench: Bench) -> None:
@@ -90,7 +91,9 @@ def test_deleted_rows_leave_the_panes_at_once_by_a_recount(bench: Bench) -> None
         assert panes == 6
         assert report.error is None
         (records,) = [
-            row for _, _, row in app.store.read_current() if row.measure == "records" and row.segment is None
+            row
+            for _, _, row in app.store.current.read_current()
+            if row.measure == "records" and row.segment is None
         ]
         assert records.measurement.value == 50 - 12  # 28.8 minutes apart
 
@@ -99,7 +102,7 @@ def test_a_recount_is_recorded_with_who_and_why(bench: Bench) -> None:
     with bench.app() as app:
         recount_panes(app, "late", START, START + 90 * 60 * 1_000_000, ADA)
 
-        (event,) = app.store.read_events("late")
+        (event,) = app.store.events.read_events("late")
         assert (event.kind, event.at, event.who, event.why) == ("recounted", 7, "ada", "a broken load")
         assert json.loads(event.detail)["panes"] == 2
 
@@ -109,7 +112,7 @@ def test_a_recount_of_nothing_is_refused(bench: Bench) -> None:
         with pytest.raises(MonitorError, match="no pane from 2023"):
             recount_panes(app, "late", from_iso("2023-01-01"), from_iso("2023-01-02"), ADA)
 
-        assert app.store.read_events() == []
+        assert app.store.events.read_events() == []
 
 
 def test_what_was_never_counted_cannot_be_recounted(bench: Bench) -> None:
@@ -129,19 +132,19 @@ def test_a_forgotten_model_begins_anew(bench: Bench) -> None:
         assert gone["panes"] > 0
         assert report.error is None
         assert report.rows_read == 100
-        assert [event.kind for event in app.store.read_events("late")] == ["forgotten"]
+        assert [event.kind for event in app.store.events.read_events("late")] == ["forgotten"]
 
 
 def test_a_forgotten_model_is_compared_with_the_same_reference_again(bench: Bench) -> None:
     with bench.app() as app:
-        before = app.store.reference_keys("late")
+        before = app.store.references.list_reference_keys("late")
         forget_model(app, "late", ADA)
         bench.database.run("DELETE FROM reference WHERE late = 1")
         cycle_once(app, "late", END + HOUR)
 
         assert len(before) == 1
-        assert app.store.reference_keys("late") == before
-        (_, of) = app.store.read_provenance()[-1]
+        assert app.store.references.list_reference_keys("late") == before
+        (_, of) = app.store.snapshots.read_provenance()[-1]
         assert of.reference == before[0]
 
 
@@ -155,11 +158,11 @@ def test_a_model_that_is_no_longer_configured_keeps_its_history_and_can_be_forgo
 
     with bench.app() as app:
         cycle_once(app, "other", END + DAY)
-        kept = app.store.list_runs("late")
+        kept = app.store.histories.list_runs("late")
         forget_model(app, "late", ADA)
 
         assert kept == ["live"]
-        assert app.store.list_runs("late") == []
+        assert app.store.histories.list_runs("late") == []
 
 
 def test_a_model_that_is_no_longer_configured_can_be_shown_and_not_counted(bench: Bench) -> None:
@@ -179,11 +182,11 @@ def test_a_model_that_is_no_longer_configured_can_be_shown_and_not_counted(bench
 
 def test_nothing_is_forgotten_while_another_run_counts(bench: Bench) -> None:
     with bench.app() as app:
-        replay = App(app.settings, app.base, replace(app.store, run="try"))
+        replay = App(app.settings, app.base, app.store.with_run("try"))
         cycle_once(replay, "late", END)
         with replay.hold_lease("late"), pytest.raises(LeaseLost, match='in the run "try"'):
             forget_model(app, "late", ADA)
 
-        assert app.store.list_runs("late") == ["live", "try"]
+        assert app.store.histories.list_runs("late") == ["live", "try"]
         forget_model(app, "late", ADA)
-        assert app.store.list_runs("late") == []
+        assert app.store.histories.list_runs("late") == []

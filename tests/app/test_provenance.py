@@ -120,7 +120,7 @@ def test_people_read_the_provenance_below_the_numbers(bench: Bench, monitor: Mon
         decided = HistoryEvent(
             model="late", at=END + SECOND, kind="recounted", who="ann", why="rows were deleted"
         )
-        app.store.append_events([decided])
+        app.store.events.append_events([decided])
 
     text = monitor("show", "--measure", "accuracy", "--provenance")
 
@@ -232,9 +232,12 @@ def test_what_was_decided_outlives_a_forgotten_model(bench: Bench, monitor: Moni
     monitor("forget", "--model", "late", "--yes", "--who", "ann", "--why", "contract ended")
 
     with bench.app() as app:
-        kept, events = app.store.read_configuration(spec.config_hash), app.store.read_events("late")
-        assert not app.store.read_snapshot_rows()
-        assert not app.store.read_provenance()
+        kept, events = (
+            app.store.configurations.read_configuration(spec.config_hash),
+            app.store.events.read_events("late"),
+        )
+        assert not app.store.snapshots.read_snapshot_rows()
+        assert not app.store.snapshots.read_provenance()
     assert kept is not None
     assert json.loads(kept.content)["name"] == "late"
     assert [(event.kind, event.who, event.why) for event in events][-1] == (
@@ -258,7 +261,7 @@ def test_what_stands_behind_a_renamed_model_is_found(bench: Bench, monitor: Moni
 def test_what_was_decided_later_is_not_behind_an_earlier_moment(bench: Bench, monitor: Monitor) -> None:
     replay(monitor)
     with bench.app() as app:
-        app.store.append_events(
+        app.store.events.append_events(
             [HistoryEvent(model="late", at=END + DAY, kind="noted", who="ada", why="a strike")]
         )
 

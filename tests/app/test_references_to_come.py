@@ -44,15 +44,17 @@ def test_a_table_without_rows_is_no_reference_until_a_later_cycle_finds_some(
 
     with bench.app() as app:
         reports = [cycle_once(app, "late", END - 2 * HOUR), cycle_once(app, "late", END - HOUR)]
-        kept = app.store.reference_keys("late")
+        kept = app.store.references.list_reference_keys("late")
         before = {
-            row.measurement.reason for *_, row in app.store.read_current() if row.measure == "stability_index"
+            row.measurement.reason
+            for *_, row in app.store.current.read_current()
+            if row.measure == "stability_index"
         }
         bench.database.insert("reference", serving.reference())
         reports.append(cycle_once(app, "late", END))
         after = {
             row.subject
-            for *_, row in app.store.read_current()
+            for *_, row in app.store.current.read_current()
             if row.measurement.reason is Reason.NO_REFERENCE
         }
 
@@ -79,7 +81,10 @@ def test_a_range_of_the_log_is_no_reference_before_its_end(
 
     with bench.app() as app:
         assert cycle_once(app, "late", OVER - HOUR).error is None
-        early = app.find_cycle_model("late", OVER - HOUR).reference, app.store.reference_keys("late")
+        early = (
+            app.find_cycle_model("late", OVER - HOUR).reference,
+            app.store.references.list_reference_keys("late"),
+        )
         assert cycle_once(app, "late", OVER).error is None
         late = app.find_cycle_model("late", OVER).reference
 
@@ -113,7 +118,7 @@ def test_a_version_whose_reference_has_no_rows_is_compared_with_the_default(
 
     with bench.app() as app:
         monitored = app.find_cycle_model("late")
-        keys = app.store.reference_keys("late")
+        keys = app.store.references.list_reference_keys("late")
         bench.database.run("UPDATE reference SET score = 3 WHERE score < 0.1")
         found = set(app.find_cycle_model("late").version_references)
 

@@ -49,7 +49,7 @@ def reload(app: App, bench: Bench) -> str:
     """Read the configuration again; the page."""
 
     def publish(name: str) -> None:
-        app.store.read_current(name)
+        app.store.current.read_current(name)
 
     every = ticks(app.settings)
     exposition = Exposition(app.settings.models, SelfMetrics("1", time.time()))
@@ -81,7 +81,7 @@ def test_a_store_that_fails_while_a_model_is_renamed_leaves_the_old_configuratio
 
     assert not successful(page)
     assert app.settings is before
-    assert app.store.list_runs("late") == ["live"]
+    assert app.store.histories.list_runs("late") == ["live"]
 
 
 def test_a_store_that_cannot_be_read_keeps_no_valid_configuration_from_use(bench: Bench, app: App) -> None:
@@ -109,7 +109,7 @@ def test_of_two_models_both_are_renamed_or_none(bench: Bench, app: App) -> None:
     page = reload(app, bench)
 
     assert not successful(page)
-    assert {name: app.store.list_runs(name) for name in ("late", "delay", "other")} == {
+    assert {name: app.store.histories.list_runs(name) for name in ("late", "delay", "other")} == {
         "late": ["live"],
         "delay": [],
         "other": ["live"],
@@ -125,8 +125,8 @@ def test_a_model_whose_new_name_has_a_reference_of_a_replay_is_renamed(bench: Be
     page = reload(app, bench)
 
     assert successful(page)
-    assert app.store.list_runs("delay") == ["live"]
-    assert len(app.store.reference_keys("delay")) == 1
+    assert app.store.histories.list_runs("delay") == ["live"]
+    assert len(app.store.references.list_reference_keys("delay")) == 1
 
 
 def test_a_model_and_a_source_that_left_the_configuration_are_closed_and_dropped(

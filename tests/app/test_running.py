@@ -23,8 +23,6 @@ from monitor.core.errors import StoreError
 from monitor.daemon.service import catch_signals
 from monitor.specs.protocols import CycleReport
 from monitor.store.coordination.daemons import IdleReason
-from monitor.store.coordination.outbox import SqlOutbox
-from monitor.store.coordination.trouble_rows import SqlTroubles
 from monitor.store.store_database import open_store
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -44,7 +42,9 @@ def bench(tmp_path: Path) -> Bench:
 
 def records(app: App) -> float | None:
     (row,) = [
-        row for _, _, row in app.store.read_current() if row.measure == "records" and row.segment is None
+        row
+        for _, _, row in app.store.current.read_current()
+        if row.measure == "records" and row.segment is None
     ]
     return row.measurement.value
 
@@ -68,21 +68,21 @@ def test_what_another_process_counted_is_seen(bench: Bench) -> None:
 def test_what_one_process_met_another_says_is_over(bench: Bench) -> None:
     met = CycleReport(model="late", as_of=END, rows_read=5, missing_columns=("age",))
     with bench.app() as one, bench.app() as other:
-        troubles = SqlTroubles(one.store.engine, one.store.run)
+        troubles = one.store.troubles
         other.note_trouble(CycleReport(model="late", as_of=END, rows_read=5))
         one.note_trouble(met)
         other.note_trouble(CycleReport(model="late", as_of=END + HOUR))  # nothing came: columns may lack yet
-        assert troubles.by_model()["late"].told == 'Columns are missing: "age"'
+        assert troubles.read_troubles()["late"].told == 'Columns are missing: "age"'
 
         other.note_trouble(CycleReport(model="late", as_of=END + HOUR, rows_read=5))
 
-        assert troubles.by_model() == {}
+        assert troubles.read_troubles() == {}
 
 
 def test_a_model_whose_cycle_another_process_runs_is_left_to_it(bench: Bench) -> None:
     with bench.app() as one, bench.app() as other, other.lease_model("late"):
         report = cycle_once(one, "late", END)
-        ((owner, expires_at),) = one.store.list_holders("late")
+        ((owner, expires_at),) = one.store.daemons.list_holders("late")
 
     host, process = socket.gethostname(), os.getpid()
     until = to_iso(floor_to(expires_at, SECOND) + SECOND)
@@ -210,12 +210,12 @@ def test_who_has_a_run_in_a_file_frees_the_cycles_of_killed_ones_and_of_nobody_e
     """Whoever had the run has died, as its lock is free; a cycle by hand has no lock."""
     with bench.app() as killed, bench.app() as by_hand, bench.app() as app:
         with taken(before(killed)):
-            killed.store.claim_lease("late", killed.owner, DAY)
-        by_hand.store.claim_lease("other", by_hand.owner, DAY)
+            killed.store.leases.claim_lease("late", killed.owner, DAY)
+        by_hand.store.leases.claim_lease("other", by_hand.owner, DAY)
 
         with taken(after(app)):
             assert cycle_once(app, "late", END).error is None
-            assert app.store.claim_lease("other", app.owner, DAY) is None
+            assert app.store.leases.claim_lease("other", app.owner, DAY) is None
 
 
 def taken(run: ExclusiveRun | SharedRun) -> ExclusiveRun | SharedRun:
@@ -248,7 +248,7 @@ def test_daemons_share_a_run_and_of_two_configurations_the_newer_one_claims(
                 None,
                 IdleReason.CONFIGURATION,
             ]
-            newer.store.leave_run(newer.owner)
+            newer.store.daemons.leave_run(newer.owner)
             assert [each.why_idle() for each in (first, late)] == [None, None]
 
 
@@ -335,10 +335,10 @@ def test_only_the_last_tick_of_a_replay_into_the_live_history_tells_of_what_fire
 
     with bench.app(), open_application(settings_of(path, {}), bench.directory, run) as app:
         assert all(report.error is None for report in replay_model(app, "late", END - 3 * HOUR, END)[1])
-        alerts = app.store.read_alerts("late")
+        alerts = app.store.alerts.read_alerts("late")
 
     assert [alert.since for _, alert in alerts] == [END - 2 * HOUR]
-    waiting = SqlOutbox(open_store(bench.store_url, run).engine, run).read_waiting_notices("chat")
+    waiting = open_store(bench.store_url, run).outbox.read_waiting_notices("chat")
     assert [(one.rule, to_iso(one.as_of)) for one in waiting] == told
 
 
@@ -349,6 +349,4 @@ def test_a_cycle_after_a_replay_tells_nothing_twice(bench: Bench) -> None:
         list(replay_model(app, "late", END - 3 * HOUR, END)[1])
         cycle_once(app, "late", END + HOUR)
 
-    assert (
-        len(SqlOutbox(open_store(bench.store_url, "live").engine, "live").read_waiting_notices("chat")) == 1
-    )
+    assert len(open_store(bench.store_url, "live").outbox.read_waiting_notices("chat")) == 1

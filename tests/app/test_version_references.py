@@ -35,7 +35,7 @@ def test_references_of_versions_are_read_once_and_kept(bench: Bench) -> None:
 
     with bench.app() as app:
         first = app.find_cycle_model("late")
-        keys = app.store.reference_keys("late")
+        keys = app.store.references.list_reference_keys("late")
     bench.database.run("DELETE FROM reference")
     with bench.app() as app:
         again = app.find_cycle_model("late")
@@ -60,8 +60,8 @@ def test_a_cycle_measures_segments_and_versions_and_leaves_the_shadow_out(bench:
 
     with bench.app() as app:
         report = cycle_once(app, "late", END)
-        measured = [row for _, _, row in app.store.read_current("late") if row.measure == "records"]
-        (behind,) = {one.reference for _, one in app.store.read_provenance("late")}
+        measured = [row for _, _, row in app.store.current.read_current("late") if row.measure == "records"]
+        (behind,) = {one.reference for _, one in app.store.snapshots.read_provenance("late")}
         assert behind == app.find_cycle_model("late").reference_key
 
     assert report.error is None

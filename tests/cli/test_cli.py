@@ -201,8 +201,8 @@ def test_a_dry_run_writes_nothing(bench: Bench, monitor: Monitor) -> None:
         done.stdout,
     )
     with bench.app() as app:
-        assert app.store.read_waiting_panes("late") == []
-        assert app.store.read_state("late").as_of is None
+        assert app.store.panes.read_waiting_panes("late") == []
+        assert app.store.states.read_state("late").as_of is None
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor
     assert f"accepted {was['decisions'][0]['at'][:19]}Z by ada until 2024-03-06: a campaign" in row
     assert '""decision"": ""accepted""' in monitor("--history", "--format", "csv").stdout
     with bench.app() as app:
-        (event,) = app.store.read_events("late", "accepted")
+        (event,) = app.store.events.read_events("late", "accepted")
     assert (event.who, event.why, event.subject) == ("ada", "a campaign", "busy/1d")
 
 
@@ -178,7 +178,9 @@ def test_a_decision_on_a_log_of_the_past_is_known_as_of_its_last_cycle(
     bench: Bench, monitor: Monitor
 ) -> None:
     with bench.app() as app:
-        app.store.append_events([Decision(END, "demo", "a log of the past").history_event("late", PAST)])
+        app.store.events.append_events(
+            [Decision(END, "demo", "a log of the past").history_event("late", PAST)]
+        )
     monitor("accept", *ASKED)
     bench.cycle(END + DAY)
 

@@ -27,7 +27,7 @@ def test_recount_says_what_was_read_and_keeps_who_and_why(bench: Bench, monitor:
     assert result.exit_code == 0
     assert "50 rows and 50 label rows read, 25 panes counted" in result.stdout
     with bench.app() as app:
-        (event,) = app.store.read_events("late")
+        (event,) = app.store.events.read_events("late")
     assert (event.kind, event.who, event.why) == ("recounted", "ada", "a broken load")
 
 
@@ -43,7 +43,7 @@ def test_forget_asks_first(bench: Bench, monitor: Monitor) -> None:
 
     assert result.exit_code == 1
     with bench.app() as app:
-        assert app.store.list_runs("late") == ["live"]
+        assert app.store.histories.list_runs("late") == ["live"]
 
 
 def test_forget_deletes_and_says_that_a_configured_model_begins_anew(bench: Bench, monitor: Monitor) -> None:
@@ -53,7 +53,7 @@ def test_forget_deletes_and_says_that_a_configured_model_begins_anew(bench: Benc
     assert "rows deleted; its configurations, references and events are kept" in result.stdout
     assert "late is still configured: its next cycle begins anew, with its references" in result.stderr
     with bench.app() as app:
-        assert (app.store.list_runs("late"), app.store.read_current("late")) == ([], [])
+        assert (app.store.histories.list_runs("late"), app.store.current.read_current("late")) == ([], [])
 
 
 def test_a_former_name_is_taken_over_by_a_cycle(bench: Bench, monitor: Monitor) -> None:
@@ -63,4 +63,7 @@ def test_a_former_name_is_taken_over_by_a_cycle(bench: Bench, monitor: Monitor) 
 
     assert result.exit_code == 0
     with bench.app() as app:
-        assert (app.store.list_runs("late"), app.store.list_runs("delay")) == ([], ["live"])
+        assert (app.store.histories.list_runs("late"), app.store.histories.list_runs("delay")) == (
+            [],
+            ["live"],
+        )

@@ -82,7 +82,7 @@ def test_a_log_that_is_of_the_past_on_purpose_is_not_stale(tmp_path: Path) -> No
     assert "No cycle has succeeded" in bench.monitor("status").stdout
 
     with bench.app() as app:
-        app.store.append_events([Decision(END, "demo").history_event("late", PAST)])
+        app.store.events.append_events([Decision(END, "demo").history_event("late", PAST)])
 
     assert "No cycle has succeeded" not in bench.monitor("status").stdout
 

@@ -103,7 +103,7 @@ def test_they_read_a_store_that_they_may_not_write(
 ) -> None:
     code = (
         "import os, sys; from monitor.store.store_database import open_to_read\n"
-        "def read(url): return len(open_to_read(url, 'live').read_current())\n"
+        "def read(url): return len(open_to_read(url, 'live').current.read_current())\n"
         "read(sys.argv[2]); os.setuid(65534); print(read(sys.argv[1]))"  # Python's own files may be private
     )
 
@@ -125,7 +125,7 @@ def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
     code = (
         "import os, sys; from monitor.app.exports.export_files import read_snapshots;"
         "from monitor.store.store_database import open_to_read\n"
-        "def read(store, url): return len(store.read_events()), len(read_snapshots(url))\n"
+        "def read(store, url): return len(store.events.read_events()), len(read_snapshots(url))\n"
         "read(open_to_read(sys.argv[2], 'live'), sys.argv[2])\n"  # Python's own files may be private
         "os.setuid(65534); url = sys.argv[1]; store = open_to_read(url, 'live')\n"
         "for _ in sys.stdin: print(*read(store, url), flush=True)"
@@ -146,7 +146,7 @@ def test_who_may_not_write_a_store_sees_what_is_written_later_also_as_frames(
 
         before = asked()
         store = open_store(url, "live")
-        store.append_events([HistoryEvent(model="late", at=0, kind="accepted")])
+        store.events.append_events([HistoryEvent(model="late", at=0, kind="accepted")])
         during = asked()
         store.close()
         after = asked()

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 from receivers import receiver
@@ -19,7 +20,7 @@ from monitor.daemon.notice_delivery import ChannelDeliverer, NoticeDelivery
 from monitor.notify.webhook import Webhook
 from monitor.specs.protocols import ChannelReport
 from monitor.specs.stored_rows import HistoryEvent, WaitingNotice
-from monitor.store.coordination.outbox import SqlOutbox
+from monitor.store.coordination.outbox import OutboxRepository
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import outbox
@@ -46,15 +47,6 @@ class Empty:
     def read_waiting_notices(self, _channel: str) -> list[WaitingNotice]:
         return []
 
-    def claim_notice(self, _notice: WaitingNotice, _lasting: int) -> bool:
-        return False
-
-    def note_delivered(self, notice: WaitingNotice) -> None:
-        """Nothing is."""
-
-    def note_undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
-        """Nothing is."""
-
     def give_up(self, _channel: str, _age: int) -> int:
         return 0
 
@@ -72,13 +64,13 @@ def notice(
     )
 
 
-def put(store: SqlStore, *told: Notice) -> SqlOutbox:
+def put(store: SqlStore, *told: Notice) -> OutboxRepository:
     store.commit_cycle("late", commit(notices=told))
-    return SqlOutbox(store.engine, store.run)
+    return store.outbox
 
 
 def deliverer(
-    store: SqlOutbox, channel: Told, name: str = "chat", now: int = START + HOUR
+    store: OutboxRepository, channel: Told, name: str = "chat", now: int = START + HOUR
 ) -> ChannelDeliverer:
     return ChannelDeliverer(name, channel, store, lambda: now, luck=lambda: 0.0)
 
@@ -154,7 +146,7 @@ def test_nothing_is_lost_where_a_process_dies_between_sending_and_noting_it(stor
 
 
 def test_a_notice_of_a_store_that_fails_is_sent_again_with_its_key(fresh_store: SqlStore) -> None:
-    class Failing(SqlOutbox):
+    class Failing(OutboxRepository):
         def note_delivered(self, notice: WaitingNotice) -> None:
             raise StoreError(notice.key)
 
@@ -276,7 +268,7 @@ def test_runs_do_not_send_one_anothers_notices(fresh_store: SqlStore) -> None:
     put(fresh_store, notice())
     channel = Told()
 
-    deliverer(SqlOutbox(fresh_store.engine, "try"), channel)()
+    deliverer(fresh_store.with_run("try").outbox, channel)()
 
     assert channel.tried == []
 
@@ -284,7 +276,7 @@ def test_runs_do_not_send_one_anothers_notices(fresh_store: SqlStore) -> None:
 def test_the_outbox_goes_along_when_a_model_is_forgotten(fresh_store: SqlStore) -> None:
     put(fresh_store, notice())
 
-    gone = fresh_store.forget_history(HistoryEvent(model="late", at=START, kind="forgotten"))
+    gone = fresh_store.histories.forget_history(HistoryEvent(model="late", at=START, kind="forgotten"))
 
     assert gone["outbox"] == 1
     assert column(fresh_store, "key") == []
@@ -321,7 +313,7 @@ def test_a_dead_channel_beside_a_live_one_holds_up_nothing(fresh_store: SqlStore
 
 def test_without_channels_nothing_runs(fresh_store: SqlStore) -> None:
     reports: list[object] = []
-    delivery = NoticeDelivery(SqlOutbox(fresh_store.engine, "live"), lambda: START, reports.append)
+    delivery = NoticeDelivery(fresh_store.outbox, lambda: START, reports.append)
 
     delivery.replace_channels({})
     delivery.wake_threads()
@@ -332,7 +324,7 @@ def test_without_channels_nothing_runs(fresh_store: SqlStore) -> None:
 
 
 def test_channels_are_replaced_while_cycles_wake_them() -> None:
-    delivery = NoticeDelivery(Empty(), lambda: START, lambda _reports: None)
+    delivery = NoticeDelivery(cast("OutboxRepository", Empty()), lambda: START, lambda _reports: None)
     failures: list[Exception] = []
     ended = threading.Event()
 

@@ -104,7 +104,7 @@ class Recipe:
                     if (report := cycle_once(app, name, moment)).error
                 ]
                 assert failed == []
-            return Rows(app.store.read_current(), app.store.read_snapshot_rows())
+            return Rows(app.store.current.read_current(), app.store.snapshots.read_snapshot_rows())
 
 
 @dataclass(frozen=True, slots=True)

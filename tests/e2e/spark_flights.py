@@ -95,11 +95,11 @@ def panes_of(app: App, models: Sequence[str]) -> dict[PaneKey, PanePart]:
     """All panes of a store, decoded."""
     found: dict[PaneKey, PanePart] = {}
     for name in models:
-        assert app.store.read_waiting_panes(name) == []
+        assert app.store.panes.read_waiting_panes(name) == []
         for part in PaneHalf:
-            starts = [one.start for one in app.store.read_pane_facts(name, FIRST) if one.part is part]
+            starts = [one.start for one in app.store.panes.read_pane_facts(name, FIRST) if one.part is part]
             counting = app.find_cycle_model(name).counting
-            loaded = app.store.load_panes(name, part, starts, counting)
+            loaded = app.store.panes.load_panes(name, part, starts, counting)
             found |= {(name, part, start): pane for start, pane in loaded.items()}
     return found
 

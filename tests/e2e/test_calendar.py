@@ -90,7 +90,7 @@ def kept(bench: Bench, as_of: int) -> dict[tuple[str, int], dict[str, Measuremen
     """Rows of one cycle by window and end: those of whole windows."""
     with bench.app() as app:
         assert cycle_once(app, "late", as_of).error is None
-        history = app.store.read_snapshot_rows("late", segment="", version="")
+        history = app.store.snapshots.read_snapshot_rows("late", segment="", version="")
     found: dict[tuple[str, int], dict[str, MeasurementRow]] = {}
     for _, _, row in history:
         if row.warning == "" and row.subject == "" and not row.against:
@@ -156,7 +156,7 @@ def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_sto
         monitored.cycle(as_of)
 
     sunday = START + 14 * DAY
-    history = sqlite_store.read_snapshot_rows("late", window="day", segment="", version="")
+    history = sqlite_store.snapshots.read_snapshot_rows("late", window="day", segment="", version="")
     rows = {(row.window_end, row.measure, row.subject): row for _, _, row in history if not row.against}
     for end in (sunday - DAY, sunday):
         assert rows[end, "records", ""].measurement.value == 0.0
@@ -167,7 +167,9 @@ def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_sto
         assert rows[end, "volume_ratio", ""].measurement.reason is Reason.NO_RECORDS
         assert rows[end, "volume_ratio", ""].warning == ""
     assert rows[sunday + DAY, "volume_ratio", ""].measurement.value == 1.0
-    settled = {one.end: one.warning for one in sqlite_store.read_windows("late", START) if one.settled_as_of}
+    settled = {
+        one.end: one.warning for one in sqlite_store.states.read_windows("late", START) if one.settled_as_of
+    }
     assert {sunday - 2 * DAY: "", sunday - DAY: "", sunday: "", sunday + DAY: ""}.items() <= settled.items()
 
 
@@ -218,7 +220,7 @@ def test_a_log_loaded_at_night_is_complete_when_it_is_first_measured_ready_after
     end = START + 3 * DAY
     (measured, *later) = [
         (as_of - end, row.measurement.value)
-        for _, as_of, row in sqlite_store.read_snapshot_rows(
+        for _, as_of, row in sqlite_store.snapshots.read_snapshot_rows(
             "late", measure="records", segment="", version=""
         )
         if row.window_end == end

@@ -364,23 +364,27 @@ def test_a_daemon_that_is_stopped_in_mid_cycle_keeps_no_half_of_it_and_goes_on(t
 
     with process.daemon(tmp_path / "config.toml", port) as daemon, bench.app() as app:
         daemon.start()
-        daemon.wait(lambda: bool(app.store.read_pane_facts("late", 0)), "the first chunk of panes")
+        daemon.wait(lambda: bool(app.store.panes.read_pane_facts("late", 0)), "the first chunk of panes")
         code, seconds = daemon.stop()
         assert (code, seconds < 15) == (0, True)
         assert daemon.logged("cycle given up", model="late")
-        assert app.store.read_current("late") == []
-        assert app.store.read_state("late").as_of is None
-        assert 0 < len(app.store.read_pane_facts("late", 0)) < len(app.store.read_waiting_panes("late"))
+        assert app.store.current.read_current("late") == []
+        assert app.store.states.read_state("late").as_of is None
+        assert (
+            0
+            < len(app.store.panes.read_pane_facts("late", 0))
+            < len(app.store.panes.read_waiting_panes("late"))
+        )
         daemon.started()
         done = daemon.first_cycle("late")
         daemon.stop()
-        went_on = app.store.read_current("late")
+        went_on = app.store.current.read_current("late")
 
     (tmp_path / "monitor.db").rename(tmp_path / "stopped.db")
     (tmp_path / "monitor.db.live.lock").unlink()  # it says that there was a store
     with bench.app() as app:
         assert cycle_once(app, "late", from_iso(done["as_of"])).error is None
-        assert app.store.read_current("late") == went_on
+        assert app.store.current.read_current("late") == went_on
 
 
 @pytest.mark.postgres

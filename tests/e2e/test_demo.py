@@ -311,7 +311,7 @@ def test_the_demo_reads_its_logs_from_postgresql_if_asked(tmp_path: Path, postgr
         done = CliRunner().invoke(main, ["demo", *options])
         assert done.exit_code == 0, done.stderr
         store = open_store(f"sqlite:///{tmp_path / name / 'monitor.db'}", "live")
-        kept.append(store.read_snapshot_rows())
+        kept.append(store.snapshots.read_snapshot_rows())
         store.close()
 
     assert len(kept[0]) > 1_000

@@ -111,10 +111,10 @@ def looked_at(app: App, last: int) -> Result:
     rows = {}
     for name in MODELS:
         monitored, caches = app.prepare_model(name)
-        assert app.store.read_waiting_panes(name) == []
+        assert app.store.panes.read_waiting_panes(name) == []
         for part in PaneHalf:
-            starts = [one.start for one in app.store.read_pane_facts(name, FIRST) if one.part is part]
-            for start, pane in app.store.load_panes(name, part, starts, monitored.counting).items():
+            starts = [one.start for one in app.store.panes.read_pane_facts(name, FIRST) if one.part is part]
+            for start, pane in app.store.panes.load_panes(name, part, starts, monitored.counting).items():
                 if pane.rows:
                     panes[name, part, start] = content(pane)
                 else:

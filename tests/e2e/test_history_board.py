@@ -59,7 +59,7 @@ def fill(url: str) -> None:
         said = row("roc_auc", value, truth=truth, subject="")
         one = commit(at, current=(said,), snapshots=(said, index))
         store.commit_cycle(MODEL, replace(one, alerts=(alert,)))
-    store.append_events([event])
+    store.events.append_events([event])
     store.close()
 
 

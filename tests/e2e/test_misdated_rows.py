@@ -57,7 +57,7 @@ def misdated(rows: Sequence[Row], moment: str, each: int = 5, of: int = 2) -> li
 def fires(bench: Bench) -> AlertState | None:
     """State of the rule's alert."""
     with bench.app() as app:
-        states = {alert.series.rule: alert.state for _, alert in app.store.read_alerts()}
+        states = {alert.series.rule: alert.state for _, alert in app.store.alerts.read_alerts()}
     return states.get(RULE)
 
 

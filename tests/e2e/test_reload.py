@@ -84,9 +84,9 @@ def test_models_come_go_and_change_and_faults_are_refused(daemon: tuple[Bench, p
     code, seconds = running.stop()
     assert (code, seconds < 10) == (0, True)
     with bench.app() as app:
-        assert app.store.list_runs("other") == ["live"]
-        assert app.store.list_runs("late") == []
-        assert [event.kind for event in app.store.read_events("delay")] == ["renamed"]
+        assert app.store.histories.list_runs("other") == ["live"]
+        assert app.store.histories.list_runs("late") == []
+        assert [event.kind for event in app.store.events.read_events("delay")] == ["renamed"]
     assert running.logged("cycle failed", model="delay") == []
 
 

@@ -124,7 +124,7 @@ def expected(alone: Bench, ran: Iterable[int], span: tuple[int, int]) -> tuple[C
     with alone.app() as app:
         for tick in ran:
             assert cycle_once(app, "late", tick).error is None
-        past = replace(app.store, run=RUN)
+        past = app.store.with_run(RUN)
         app.store, live = past, app.store
         app.forget_caches("late")
         assert all(report.error is None for report in replay_model(app, "late", *span, STEP)[1])

@@ -112,11 +112,11 @@ def test_while_a_log_is_quiet_its_last_panes_are_not_counted_for_ever(sqlite_sto
 
     counted = {
         one.part: one.counted_as_of
-        for one in sqlite_store.read_pane_facts("late", START)
+        for one in sqlite_store.panes.read_pane_facts("late", START)
         if one.start == START
     }
     assert counted == {PaneHalf.RECORDS: START + 6 * HOUR, PaneHalf.LABELS: last}
-    assert START not in {one.start for one in sqlite_store.read_waiting_panes("late")}
+    assert START not in {one.start for one in sqlite_store.panes.read_waiting_panes("late")}
 
 
 def test_a_batch_a_night_costs_as_little(sqlite_store: SqlStore) -> None:

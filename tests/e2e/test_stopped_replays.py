@@ -69,7 +69,9 @@ def test_current_values_of_a_stopped_replay_hold_the_figures_of_its_last_audit(l
         for _ in range(2):
             next(reports)
     with stopped.bench.app() as app:
-        measures = {row.measure: (as_of, row.window_end) for _, as_of, row in app.store.read_current()}
+        measures = {
+            row.measure: (as_of, row.window_end) for _, as_of, row in app.store.current.read_current()
+        }
 
     assert measures["orphan_labels"] == (log[1] // HOUR * HOUR - 3 * HOUR, log[1] // HOUR * HOUR - 4 * HOUR)
 

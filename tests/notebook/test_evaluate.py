@@ -83,7 +83,7 @@ def served(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[
         assert report.error is None
         return [
             row
-            for _, row in app.store.read_charted_rows("made", WHOLE_LOG)
+            for _, row in app.store.charts.read_charted_rows("made", WHOLE_LOG)
             if row.truth is not LabelTruth.NOWCAST
         ]
 

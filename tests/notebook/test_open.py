@@ -86,7 +86,7 @@ def test_an_alert_bears_who_has_it_and_as_of_a_moment_the_state_that_it_had(
     store = open_store(f"sqlite:///{directory / 'monitor.db'}", "live")
     with write_transaction(store.engine) as connection:
         alert_rows.write_alerts(connection, "live", "made", [over])
-    store.append_events([HistoryEvent(model="made", at=made_frames.END, kind=ACKNOWLEDGED, **seen)])
+    store.events.append_events([HistoryEvent(model="made", at=made_frames.END, kind=ACKNOWLEDGED, **seen)])
     store.close()
 
     now = kept.alerts("made").set_index("rule").loc["mine"]

@@ -29,7 +29,7 @@ def with_alerts(bench: Bench, directory: Path, *others: Alert) -> Iterator[Pages
     with changed.app() as app:
         with write_transaction(app.store.engine) as connection:
             alert_rows.write_alerts(connection, "live", "late", others)
-        app.store.append_events([seen(alert) for alert in others])
+        app.store.events.append_events([seen(alert) for alert in others])
     with looking(changed) as pages:
         yield pages
 
@@ -104,7 +104,7 @@ def test_events_that_came_later_take_no_mark_from_the_chart_of_then(bench: Bench
     marked = HistoryEvent(model="late", at=END - 8 * DAY, kind="recounted")
     later = [replace(marked, at=END - at, kind=ACKNOWLEDGED) for at in range(20)]
     with changed.app() as app:
-        app.store.append_events([marked, *later])
+        app.store.events.append_events([marked, *later])
 
     with looking(changed) as pages:
         then = pages.at(f"/models/late?window=1d&as_of={to_iso(END - 4 * DAY)}")

@@ -67,7 +67,7 @@ def test_an_hour_without_records_leaves_its_weeks_counts_as_they_are() -> None:
     ones = Counters.from_dense(layout, np.ones(layout.size, dtype=np.int64))
     panes = {at * HOUR: PanePart(at * HOUR, {WHOLE: ones} if at % 2 else {}) for at in range(4)}
     window = CountedWindow(counting=counting, strata={}, reference=None, panes=panes, lost=0)
-    store: Any = SimpleNamespace(load_panes=lambda *_given: {})
+    store: Any = SimpleNamespace(panes=SimpleNamespace(load_panes=lambda *_given: {}))
 
     first, second = count_spans(store, "late", window, name, [0, 4 * HOUR, 5 * HOUR])
 

@@ -94,7 +94,7 @@ def test_a_measure_over_time_is_what_was_kept_of_it(
         against=(which.get("against", ""),),
     )
     with bench.app() as app:
-        kept = newest_revisions(app.store.read_charted_rows("late", asked))
+        kept = newest_revisions(app.store.charts.read_charted_rows("late", asked))
     page, path = pages.at(f"/models/late/measures/{query}"), query.replace("?", ".json?")
     rows = pages.at(f"/models/late/measures/{path}").plain()
 

@@ -236,7 +236,7 @@ def test_links_of_notices_and_of_prometheus_lead_to_the_page_of_their_alert(
     bench: Bench, pages: Pages
 ) -> None:
     with bench.app() as app:
-        alerts = [alert for _, alert in app.store.read_alerts("late", ended=True)]
+        alerts = [alert for _, alert in app.store.alerts.read_alerts("late", ended=True)]
 
     assert {alert.series.rule for alert in alerts} >= {"busy"}
     for alert in alerts:
@@ -303,11 +303,11 @@ def test_values_of_the_table_of_windows_are_those_of_show(bench: Bench, pages: P
 def test_the_newest_revisions_are_those_of_the_history(bench: Bench, as_of: int) -> None:
     with bench.app() as app:
         for window in ("1d", "7d", "month"):
-            kept = app.store.read_snapshot_rows(
+            kept = app.store.snapshots.read_snapshot_rows(
                 model="late", window=window, segment="", version="", as_of=as_of
             )
             which = ChartedRows(window=window, after=0, until=END, as_of=as_of, details=True)
-            drawn = newest_revisions(app.store.read_charted_rows("late", which))
+            drawn = newest_revisions(app.store.charts.read_charted_rows("late", which))
 
             assert sorted(map(str, drawn)) == sorted(str((moment, row)) for _, moment, row in kept)
 

@@ -70,7 +70,7 @@ def test_a_window_s_page_leads_to_the_file_that_the_command_writes(
 def test_a_report_says_where_a_replay_kept_all_of_it(bench: Bench, tmp_path: Path) -> None:
     copy = copied(bench, tmp_path)
     with copy.app() as app:
-        app.store.append_events([HistoryEvent(model="late", at=END, kind=REPLAYED)])
+        app.store.events.append_events([HistoryEvent(model="late", at=END, kind=REPLAYED)])
     with looking(copy) as pages:
         told = [report_html(pages.kept.data, "late", "month", None, then) for then in (None, END - 4 * DAY)]
     with looking(bench) as pages:
@@ -198,7 +198,7 @@ def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench
         (busy,) = found.kept.data.list_alerts("late", None, ended=True)
         seen = {"subject": str(busy.alert.series), "who": "ada", "why": why}
         detail = f'{{"since": {busy.alert.since}}}'
-        bench_store.append_events(
+        bench_store.events.append_events(
             [HistoryEvent(model="late", at=END + 9 * DAY, kind=ACKNOWLEDGED, detail=detail, **seen)]
         )
         now = report_html(found.kept.data, "late", "month", None, None)

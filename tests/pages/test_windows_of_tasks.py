@@ -238,8 +238,8 @@ def test_show_prints_the_kept_roc_curve_whole(tasks: Bench, rows: list[Row]) -> 
 
 def test_kept_windows_have_whole_curves_and_cells_and_current_ones_do_not(tasks: Bench) -> None:
     with tasks.app() as app:
-        history = app.store.read_snapshot_rows(model="flight", window="1d", segment="", version="")
-        current = [row for _, _, row in app.store.read_current("flight")]
+        history = app.store.snapshots.read_snapshot_rows(model="flight", window="1d", segment="", version="")
+        current = [row for _, _, row in app.store.current.read_current("flight")]
     kept = [row for _, _, row in history if row.window_end % DAY == 0 and not row.against]
     indices = [row.measurement for row in kept if row.measure == "stability_index"]
     areas = [row.measurement for row in kept if row.measure == "roc_auc" and row.truth == "settled"]
@@ -353,12 +353,12 @@ def test_a_window_whose_panes_are_gone_is_drawn_by_what_was_kept(
 def test_the_newest_values_are_those_of_the_rows(tasks: Bench) -> None:
     with tasks.app() as app:
         which = ChartedRows(window="1d", after=0, until=NOW, measures=("stability_index", "records"))
-        found = app.store.read_charted_values("flight", which)
-        rows = newest_revisions(app.store.read_charted_rows("flight", which))
+        found = app.store.charts.read_charted_values("flight", which)
+        rows = newest_revisions(app.store.charts.read_charted_rows("flight", which))
         which = replace(which, measures=("roc_auc", "accuracy"))
         revised, of_them = (
-            app.store.read_charted_rows("flight", which),
-            app.store.read_charted_rows("flight", replace(which, newest=True)),
+            app.store.charts.read_charted_rows("flight", which),
+            app.store.charts.read_charted_rows("flight", replace(which, newest=True)),
         )
 
     assert set(of_them) == set(newest_revisions(revised)) != set(revised)

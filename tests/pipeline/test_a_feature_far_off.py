@@ -47,7 +47,7 @@ def test_one_feature_far_off_is_named_within_two_days(fresh_store: SqlStore) -> 
     for moment in ticks_between(START + 8 * DAY, START + DAYS * DAY, 6 * HOUR):
         _, rows = monitored.cycle(moment)
 
-    (alert,) = (alert for _, alert in fresh_store.read_alerts("late", ended=True))
+    (alert,) = (alert for _, alert in fresh_store.alerts.read_alerts("late", ended=True))
     (rule,) = (rule for rule in rules if rule.name == alert.series.rule)
     assert (alert.series.rule, alert.series.subject) == ("feature_far_off", "feature:temp")
     assert alert.fired_at is not None

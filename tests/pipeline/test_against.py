@@ -242,7 +242,7 @@ def test_revisions_carry_the_differences_from_other_moments(
 
     monitored.replay(START + 2 * DAY, START + 10 * DAY, DAY)
 
-    history = fresh_store.read_snapshot_rows("late", measure="accuracy", segment="")
+    history = fresh_store.snapshots.read_snapshot_rows("late", measure="accuracy", segment="")
     kept = {(row.against, as_of) for _, as_of, row in history if row.window_end == day}
     revised = max(as_of for against, as_of in kept if not against)
     assert revised >= moment
@@ -290,7 +290,7 @@ def test_a_fall_of_ranking_alone_names_the_segment_that_is_surely_worst(fresh_st
     _, measured = monitored.cycle(START + 21 * DAY)
 
     assert not [row for row in measured if row.measure == "segment_contribution"]
-    ((_, alert),) = fresh_store.read_alerts("late")
+    ((_, alert),) = fresh_store.alerts.read_alerts("late")
     assert alert.breach.cause is not None
     names = [str(name) for name, *_ in alert.breach.cause.rows]
     assert (names[0], sorted(names)) == ("town=b", ["town=a", "town=b", "town=c"])
@@ -360,7 +360,7 @@ def test_the_month_before_is_the_calendar_month(fresh_store: SqlStore) -> None:
     expected = accuracy(log, (march, april)) - accuracy(log, (february, march))
     assert found(rows, "accuracy", "previous").measurement.value == pytest.approx(expected)
     assert table(found(rows, "accuracy", "previous"))["n"].tolist() == [29 * 24]
-    kept = fresh_store.read_snapshot_rows("late", measure="accuracy", segment="")
+    kept = fresh_store.snapshots.read_snapshot_rows("late", measure="accuracy", segment="")
     before = {row.window_end: row.measurement for _, _, row in kept if row.against == "previous"}
     assert before[march].value == pytest.approx(
         accuracy(log, (february, march)) - accuracy(log, (january, february))

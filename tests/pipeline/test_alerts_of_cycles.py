@@ -93,7 +93,7 @@ def lived(
         if restarts:
             monitored = monitored_of(source, store, **options)
         monitored.cycle(moment, shown=shown)
-    return {str(alert.series): alert for _, alert in store.read_alerts("late", ended=True)}
+    return {str(alert.series): alert for _, alert in store.alerts.read_alerts("late", ended=True)}
 
 
 def test_a_fault_fires_and_ends_the_same_however_cycles_are_run(
@@ -149,7 +149,9 @@ def _names_what_moved(found: dict[str, Alert]) -> None:
 
 
 def _is_kept(found: dict[str, Alert], store: SqlStore) -> None:
-    kept = {(as_of, row.window_end, row.measure) for _, as_of, row in store.read_snapshot_rows("late")}
+    kept = {
+        (as_of, row.window_end, row.measure) for _, as_of, row in store.snapshots.read_snapshot_rows("late")
+    }
     measures = {rule.name: rule.measure for rule in (*RULES, EACH)}
     for alert in found.values():
         assert (alert.resolved_at, alert.verdict.window_end, measures[alert.series.rule]) in kept
@@ -174,8 +176,8 @@ def test_without_rules_alerts_that_stood_end(source: MemorySource, fresh_store: 
 
     monitored_of(source, fresh_store, windows=DAILY).cycle(START + 8 * DAY)
 
-    assert fresh_store.read_alerts("late") == []
-    ended = {alert.ended for _, alert in fresh_store.read_alerts("late", ended=True)}
+    assert fresh_store.alerts.read_alerts("late") == []
+    ended = {alert.ended for _, alert in fresh_store.alerts.read_alerts("late", ended=True)}
     assert ended >= {EndReason.REMOVED}
 
 
@@ -190,7 +192,7 @@ def test_the_ages_of_log_and_labels_grow_when_they_stop(source: MemorySource, fr
 
     ages = {row.measure: row.measurement.value for row in rows if row.measure in {"log_age", "label_age"}}
     assert ages["log_age"] == pytest.approx(20 * 86_400, abs=1_800)
-    assert {str(alert.series): alert.state for _, alert in fresh_store.read_alerts("late")} == {
+    assert {str(alert.series): alert.state for _, alert in fresh_store.alerts.read_alerts("late")} == {
         "log_stopped": AlertState.FIRING,
         "labels_stopped": AlertState.FIRING,
     }
@@ -199,7 +201,7 @@ def test_the_ages_of_log_and_labels_grow_when_they_stop(source: MemorySource, fr
 def test_a_backtest_finds_the_alerts_that_there_were(source: MemorySource, fresh_store: SqlStore) -> None:
     found = lived(source, fresh_store, every=DAY)  # each tick's windows are kept
 
-    kept = fresh_store.kept_of("late", rule_measures((*RULES, EACH)), (START, ENDS))
+    kept = fresh_store.snapshots.stream_measures("late", rule_measures((*RULES, EACH)), (START, ENDS))
     alerts, judged = backtest_rules((*RULES, EACH), newest_window_rows(kept))
 
     assert {str(alert.series): _life(alert) for alert in alerts} == {
@@ -234,7 +236,7 @@ def test_a_log_that_falls_silent_after_busy_weeks_has_too_small_a_volume(fresh_s
     assert (found.value, found.n) == (0.0, 0)
     assert found.interval is not None
     assert 0.0 == found.interval.lower < found.interval.upper < 0.5
-    assert [alert.state for _, alert in fresh_store.read_alerts("late")] == [AlertState.FIRING]
+    assert [alert.state for _, alert in fresh_store.alerts.read_alerts("late")] == [AlertState.FIRING]
 
 
 def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStore) -> None:
@@ -247,14 +249,14 @@ def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStor
     states = {}
     for day in range(4, DAYS + 1):
         monitored.cycle(START + day * DAY)
-        standing = [alert for _, alert in fresh_store.read_alerts("late")]
+        standing = [alert for _, alert in fresh_store.alerts.read_alerts("late")]
         states[day] = [(alert.breach.cause or DetailTable((), ())).rows[0][0] for alert in standing]
         if day == 5:
             (alert,) = standing
             at = START + day * DAY
             detail = make_acceptance(alert, at - DAY, at, None).detail_json()
             subject = str(alert.series)
-            fresh_store.append_events(
+            fresh_store.events.append_events(
                 [HistoryEvent(model="late", at=at, kind=ACCEPTED, subject=subject, detail=detail)]
             )
 
@@ -263,5 +265,5 @@ def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStor
         5: ["feature:temp"],
         **{day: ["feature:carrier"] for day in (8, 9, 10, 11)},  # not accepted: it is kept for a week
     }
-    ended = [alert.ended for _, alert in fresh_store.read_alerts("late", ended=True)]
+    ended = [alert.ended for _, alert in fresh_store.alerts.read_alerts("late", ended=True)]
     assert ended == [EndReason.ACCEPTED, None]

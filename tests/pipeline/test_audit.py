@@ -97,7 +97,7 @@ def test_a_row_replaced_by_another_is_found_by_the_newest_logged_at(fresh_store:
 
     newest = {
         one.start: one.newest
-        for one in fresh_store.read_pane_facts("late", NOON)
+        for one in fresh_store.panes.read_pane_facts("late", NOON)
         if one.part is PaneHalf.RECORDS
     }
     expected = np.asarray(gone.predictions["logged_at"])
@@ -113,7 +113,7 @@ def test_a_row_gone_and_another_come_late_are_found_where_neither_is_the_newest(
 
     audited(fresh_store, log, Log(pa.concat_tables([gone.predictions, other]), gone.labels))
 
-    counted = {one.start: one.counted_as_of for one in fresh_store.read_pane_facts("late", NOON)}
+    counted = {one.start: one.counted_as_of for one in fresh_store.panes.read_pane_facts("late", NOON)}
     assert counted[NOON] == START + 7 * DAY
     assert facts(fresh_store, NOON) == {PaneHalf.RECORDS: (10, 10, 0), PaneHalf.LABELS: (10, 10, 9)}
 
@@ -144,7 +144,7 @@ def test_a_replay_compares_labels_with_the_ticks_that_are_shown_alone(
     before = facts(fresh_store, NOON)[PaneHalf.LABELS]
     monitored.replay(START + 7 * DAY, START + 8 * DAY, DAY)
 
-    assert fresh_store.read_state("late").audited_as_of == START + 8 * DAY
+    assert fresh_store.states.read_state("late").audited_as_of == START + 8 * DAY
     assert (before, facts(fresh_store, NOON)[PaneHalf.LABELS]) == ((10, 10, 10), (10, 10, 7))
 
 
@@ -176,12 +176,16 @@ def test_labels_updated_in_place_are_found_also_where_they_change_places(
 def test_an_audit_that_finds_nothing_counts_nothing_again(fresh_store: SqlStore, log: Log) -> None:
     monitored, _ = audited(fresh_store, log, log)
     monitored.change(audit_every=0)
-    counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.read_pane_facts("late", START)}
+    counted = {
+        (one.start, one.part): one.counted_as_of for one in fresh_store.panes.read_pane_facts("late", START)
+    }
 
     monitored.cycle(START + 7 * DAY)
 
-    assert fresh_store.read_state("late").audited_as_of == START + 7 * DAY
-    again = {(one.start, one.part): one.counted_as_of for one in fresh_store.read_pane_facts("late", START)}
+    assert fresh_store.states.read_state("late").audited_as_of == START + 7 * DAY
+    again = {
+        (one.start, one.part): one.counted_as_of for one in fresh_store.panes.read_pane_facts("late", START)
+    }
     assert again == counted
 
 
@@ -210,7 +214,7 @@ def test_a_label_of_a_pane_whose_first_rows_the_retention_took_empties_nothing(
     monitored.cycle(START + 7 * DAY + 2 * HOUR)
 
     assert facts(fresh_store, NOON)[PaneHalf.LABELS][2] == labelled
-    assert NOON not in {one.start for one in fresh_store.read_waiting_panes("late")}
+    assert NOON not in {one.start for one in fresh_store.panes.read_waiting_panes("late")}
 
 
 def test_a_row_that_comes_late_into_such_a_pane_leaves_what_the_log_has_of_it(
@@ -237,7 +241,9 @@ def test_a_superseded_label_that_is_deleted_is_found(fresh_store: SqlStore, log:
     _, report = audited(fresh_store, corrected, after)
 
     assert report.label_rows_read
-    counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.read_pane_facts("late", NOON)}
+    counted = {
+        (one.start, one.part): one.counted_as_of for one in fresh_store.panes.read_pane_facts("late", NOON)
+    }
     assert counted[NOON, PaneHalf.LABELS] == START + 7 * DAY
 
 
@@ -264,7 +270,7 @@ def test_labels_of_a_large_log_are_compared_by_turns(fresh_store: SqlStore, log:
     monitored, _ = audited(fresh_store, log, log)
     labelled = {
         one.start
-        for one in fresh_store.read_pane_facts("late", START)
+        for one in fresh_store.panes.read_pane_facts("late", START)
         if one.part is PaneHalf.LABELS and one.labelled
     }
     source = Measuring(log.predictions, log.labels.slice(0, 0))
@@ -275,7 +281,7 @@ def test_labels_of_a_large_log_are_compared_by_turns(fresh_store: SqlStore, log:
     for day in (8, 9, 10):
         as_of, source.read = START + day * DAY, 0
         model, panes = monitored.model, monitored.caches.panes
-        changes = find_changes(model, panes, fresh_store.read_state("late"), as_of)
+        changes = find_changes(model, panes, fresh_store.states.read_state("late"), as_of)
         waiting = audit_log(model, panes, changes, (), as_of).waiting
         found |= {pane.start for pane in waiting if pane.part is PaneHalf.LABELS}
         reads.append(source.read)

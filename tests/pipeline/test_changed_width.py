@@ -33,11 +33,11 @@ def bench_at(directory: Path, pane: str) -> Bench:
 def stored(app: App) -> dict[tuple[PaneHalf, int], PanePart]:
     """All stored panes that hold rows, of the configured layout."""
     monitored = app.find_cycle_model("late")
-    facts = app.store.read_pane_facts("late", 0)
+    facts = app.store.panes.read_pane_facts("late", 0)
     return {
         (part, start): pane
         for part in PaneHalf
-        for start, pane in app.store.load_panes(
+        for start, pane in app.store.panes.load_panes(
             "late", part, [one.start for one in facts if one.part is part], monitored.counting
         ).items()
         if pane.rows
@@ -56,7 +56,7 @@ def test_what_waited_is_counted_as_a_part_of_its_wider_pane(tmp_path: Path) -> N
 
     with bench.app() as app:
         cycle_once(app, "late", END + HOUR)
-        (pane,) = app.store.load_panes(
+        (pane,) = app.store.panes.load_panes(
             "late", PaneHalf.RECORDS, [START + DAY], app.find_cycle_model("late").counting
         ).values()
 
@@ -78,10 +78,10 @@ def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> N
         assert report.error is None
         assert report.rows_read == 500
         assert stored(app) == stored(other)
-        assert app.store.read_current("late") == other.store.read_current("late")
+        assert app.store.current.read_current("late") == other.store.current.read_current("late")
         assert {
             one.start % app.find_cycle_model("late").counting.reading.pane
-            for one in app.store.read_pane_facts("late", 0)
+            for one in app.store.panes.read_pane_facts("late", 0)
         } == {0}
         assert cycle_once(app, "late", END).panes_counted <= 3
 
@@ -91,14 +91,14 @@ def test_panes_of_an_old_width_that_was_killed_while_it_was_changed_are_counted(
     bench.cycle(END)
     bench.configure(model(options=OPTIONS.format(pane="2h")))
     with bench.app() as app:
-        app.store.drop_panes("late")
+        app.store.panes.drop_panes("late")
 
     with bench.app() as app, scratch.app() as other:
         cycle_once(app, "late", END)
         cycle_once(other, "late", END)
 
         assert stored(app) == stored(other)
-        assert app.store.read_current("late") == other.store.read_current("late")
+        assert app.store.current.read_current("late") == other.store.current.read_current("late")
 
 
 def test_one_stored_pane_is_counted_again_as_panes_of_the_new_width(tmp_path: Path) -> None:
@@ -145,4 +145,4 @@ def test_panes_that_wait_for_a_new_feature_wait_as_wider_ones(tmp_path: Path) ->
         assert warnings == {"partial"}
         assert report.panes_waiting == 0
         assert stored(app) == stored(other)
-        assert app.store.read_current("late") == other.store.read_current("late")
+        assert app.store.current.read_current("late") == other.store.current.read_current("late")

@@ -71,7 +71,9 @@ def test_an_event_30_days_ahead_moves_no_window_and_is_counted_when_its_time_com
             assert PaneHalf.RECORDS not in facts_of(fresh_store, START + 32 * DAY + 7 * HOUR)
 
     assert ends == [START + day * DAY for day in range(1, 35)]
-    assert fresh_store.read_state("late").logged_cursor == source.predictions["logged_at"].to_numpy()[-2]
+    assert (
+        fresh_store.states.read_state("late").logged_cursor == source.predictions["logged_at"].to_numpy()[-2]
+    )
     assert volume(with_it, ahead)["records"] == 3
     assert seen[:1] == [0]
     # the audit looks at most a horizon (20 days) ahead
@@ -169,7 +171,9 @@ def test_the_horizon_is_cut_at_a_panes_start(fresh_store: SqlStore) -> None:
 
     monitored.cycle(as_of)
 
-    starts = [one.start for one in fresh_store.read_pane_facts("late", 0) if one.part is PaneHalf.RECORDS]
+    starts = [
+        one.start for one in fresh_store.panes.read_pane_facts("late", 0) if one.part is PaneHalf.RECORDS
+    ]
     assert min(starts) == as_of - READING.horizon + 30 * MINUTE
     assert {volume(monitored, start)["records"] for start in starts[:48]} == {2}
 
@@ -182,7 +186,7 @@ def test_windows_that_reach_before_the_first_counted_pane_are_partial(fresh_stor
 
     monitored.cycle(as_of)
 
-    found = fresh_store.read_snapshot_rows(
+    found = fresh_store.snapshots.read_snapshot_rows(
         model="late", window="1d", measure="records", segment="", version=""
     )
     by_end = {row.window_end: (row.measurement.value, row.warning) for _, _, row in found}
@@ -252,7 +256,7 @@ def test_an_empty_log_is_a_cycle_without_windows(fresh_store: SqlStore) -> None:
 
     assert {row.window for row in rows} == {""}
     assert (report.rows_read, report.snapshots) == (0, 0)
-    assert fresh_store.read_state("late").as_of == START + DAY
+    assert fresh_store.states.read_state("late").as_of == START + DAY
 
 
 def test_a_day_without_records_is_a_measurement_of_none(fresh_store: SqlStore) -> None:
@@ -284,4 +288,4 @@ def test_how_old_a_log_is_does_not_depend_on_rows_that_come_later(fresh_store: S
 
     monitored_of(source, fresh_store, windows=DAYS).cycle(START + DAY)
 
-    assert fresh_store.read_state("late").oldest == np.asarray(log.predictions["event_time"]).min()
+    assert fresh_store.states.read_state("late").oldest == np.asarray(log.predictions["event_time"]).min()

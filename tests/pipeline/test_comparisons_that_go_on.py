@@ -117,7 +117,7 @@ def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
         model(stores[0], log).replay(START, START + day * DAY, DAY)
     model(stores[1], log).cycle(until)
 
-    sums = [[replace(one, as_of=0) for one in store.read_entries("late")] for store in stores]
+    sums = [[replace(one, as_of=0) for one in store.ledger.read_entries("late")] for store in stores]
     assert sums[0] == sums[1]
     assert len(sums[0]) == 2 * 6 + 8
     _, rows = model(stores[0], log).cycle(until + HOUR)
@@ -128,14 +128,14 @@ def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
 def test_later_corrections_change_windows_but_not_the_sums(fresh_store: SqlStore) -> None:
     log = compared_log()
     model(fresh_store, log).replay(START, START + 7 * DAY, DAY)
-    before = fresh_store.read_entries("late")
+    before = fresh_store.ledger.read_entries("late")
     seen = log.predictions.to_pandas()
     day = seen[seen["event_time"] < START + DAY]["id"].tolist()
 
     corrected = log.with_labels(*((name, START + 7 * DAY + HOUR, 5, "1") for name in day))
     model(fresh_store, corrected).replay(START, START + 8 * DAY, DAY)
 
-    after = fresh_store.read_entries("late")
+    after = fresh_store.ledger.read_entries("late")
     assert [one for one in after if one.as_of < START + 8 * DAY] == before
     first = next(one for one in after if one.comparison == "outcome")
     assert first.entered[0] < first.entered[1]
@@ -147,7 +147,7 @@ def test_nothing_enters_before_since_and_nothing_twice(fresh_store: SqlStore) ->
     model(fresh_store, compared_log(), compared=since).replay(START, START + 8 * DAY, DAY)
 
     starts: dict[str, list[str]] = {}
-    for one in fresh_store.read_entries("late"):
+    for one in fresh_store.ledger.read_entries("late"):
         starts.setdefault(one.comparison, []).append(to_iso(one.start)[:10])
     assert starts == {
         "challenger": ["2024-01-03", "2024-01-04", "2024-01-05", "2024-01-06"],
@@ -162,14 +162,16 @@ def test_another_size_that_matters_begins_a_new_test(fresh_store: SqlStore) -> N
 
     model(fresh_store, log, compared=replace(SPEC, detect=0.02)).replay(START, START + 8 * DAY, DAY)
 
-    keys = {one.key for one in fresh_store.read_entries("late") if one.comparison == "outcome"}
+    keys = {one.key for one in fresh_store.ledger.read_entries("late") if one.comparison == "outcome"}
     assert len(keys) == 2
 
 
 def test_entries_are_kept_as_snapshots_once(fresh_store: SqlStore) -> None:
     model(fresh_store, compared_log()).replay(START, START + 8 * DAY, DAY)
 
-    kept = fresh_store.read_snapshot_rows("late", window=CUMULATIVE, measure="control_p_value_always_valid")
+    kept = fresh_store.snapshots.read_snapshot_rows(
+        "late", window=CUMULATIVE, measure="control_p_value_always_valid"
+    )
 
     ends = [row.window_end for _, _, row in kept]
     assert ends == [START + day * DAY for day in range(1, 7)]
@@ -184,7 +186,7 @@ def test_without_what_is_planned_or_settled_there_is_a_reason_or_nothing(fresh_s
     assert "control_record_share" not in found
     assert found["outcome_rate_difference_always_valid"].reason is Reason.NOT_CONFIGURED
     assert found["challenger_log_evidence"].reason is Reason.NO_LABELS
-    assert fresh_store.read_entries("late") == []
+    assert fresh_store.ledger.read_entries("late") == []
 
 
 def test_days_without_records_enter_as_nothing(fresh_store: SqlStore) -> None:
@@ -198,7 +200,7 @@ def test_days_without_records_enter_as_nothing(fresh_store: SqlStore) -> None:
 
     entered = {
         one.comparison: one.entered
-        for one in fresh_store.read_entries("late")
+        for one in fresh_store.ledger.read_entries("late")
         if one.start == START + 2 * DAY
     }
     assert sorted(entered) == ["challenger", "outcome", "sample_ratio"]

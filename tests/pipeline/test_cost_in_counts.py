@@ -85,7 +85,7 @@ def second_cycle(
         assert cycle_once(app, "late", END).error is None
         with counted_costs(app, monkeypatch) as costs:
             report = cycle_once(app, "late", END + HOUR)
-        facts = app.store.read_pane_facts("late", 0)
+        facts = app.store.panes.read_pane_facts("late", 0)
     assert report.error is None
     found: dict[str, list[int]] = {
         part: [one.start for one in facts if one.part is part and one.counted_as_of == END + HOUR]

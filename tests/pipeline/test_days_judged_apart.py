@@ -95,7 +95,9 @@ def accepted(store: SqlStore, rule: str) -> None:
     """Keep that somebody has accepted an alert of the whole, as of the last cycle."""
     of = AlertedSeries(rule, window="1d")
     taken = Acceptance(series=of, start=ENDS - DAY, end=ENDS, lower=0.0, upper=1.0, since=ENDS)
-    store.append_events([HistoryEvent(model="late", at=ENDS, kind=ACCEPTED, detail=taken.detail_json())])
+    store.events.append_events(
+        [HistoryEvent(model="late", at=ENDS, kind=ACCEPTED, detail=taken.detail_json())]
+    )
 
 
 @pytest.mark.parametrize(("rule", "stands"), [("volume", [""]), ("performance_changed", [])])

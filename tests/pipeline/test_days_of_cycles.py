@@ -25,10 +25,8 @@ from monitor.pipeline.sequential.judge_days import WatchedPart, read_watched_par
 from monitor.records.reading import ModelTask
 from monitor.sentences.change_words import change_sentence
 from monitor.specs.model_spec import BudgetSpec
-from monitor.specs.protocols import CycleCommit
 from monitor.specs.stored_rows import HistoryEvent
-from monitor.store.coordination.outbox import SqlOutbox
-from monitor.store.sql_store import SqlStore
+from monitor.store.sql_store import CycleCommit, SqlStore
 from monitor.windows.window_ends import window_of
 
 NewStore = Callable[[], SqlStore]
@@ -140,9 +138,10 @@ def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_and_alerts(
     assert len(expected["days"]) > 40
     assert Mortal.died
     assert kept(disturbed) == expected
-    assert recent_alerts(regular) == len(regular.read_alerts("late", ended=True)) > 0
+    assert recent_alerts(regular) == len(regular.alerts.read_alerts("late", ended=True)) > 0
     found = {
-        alert.series.subject: alert.breach.change for _, alert in regular.read_alerts("late", ended=True)
+        alert.series.subject: alert.breach.change
+        for _, alert in regular.alerts.read_alerts("late", ended=True)
     }
     assert {name: _segment(change) for name, change in found.items()} == {
         "feature:temp": None,  # features are not counted by segment
@@ -158,13 +157,13 @@ def test_what_is_broken_as_the_monitor_begins_is_told_by_its_first_cycle(
 
     lived(source, store, [START + (BROKEN + 3) * DAY + 10 * HOUR])
 
-    found = {alert.series.subject for _, alert in store.read_alerts("late")}
+    found = {alert.series.subject for _, alert in store.alerts.read_alerts("late")}
     assert {"feature:temp", "score"} <= found
     assert recent_alerts(store) == len(found)
 
 
 def recent_alerts(store: SqlStore) -> float | None:
-    (told,) = [row.measurement.value for _, _, row in store.read_current("late", frozenset({ALERTS}))]
+    (told,) = [row.measurement.value for _, _, row in store.current.read_current("late", frozenset({ALERTS}))]
     return told
 
 
@@ -179,12 +178,10 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
     store = new_store()
     lived(source, store, [*REGULAR[::8], REGULAR[-1]], told="chat")
 
-    notice, *_ = SqlOutbox(store.engine, store.run).read_waiting_notices(
-        "chat"
-    )  # then the prediction's, some days later
+    notice, *_ = store.outbox.read_waiting_notices("chat")  # then the prediction's, some days later
     with receiver() as taken:
         Webhook(taken.url()).send_notice(notice)
-    alerts = [alert for _, alert in store.read_alerts("late")]
+    alerts = [alert for _, alert in store.alerts.read_alerts("late")]
     said = {
         sample.labels["subject"]: sample.labels["text"]
         for family in alert_families([expose_alerts("late", RULES, alerts, [], {})])
@@ -227,7 +224,7 @@ def test_a_number_in_other_units_is_told_by_its_mean_as_it_is_beside_the_mean_th
 
     lived(source, store, [*REGULAR[: REGULAR.index(START + BROKEN * DAY) : 8], midnight])
 
-    (found,) = [one for _, one in store.read_alerts("late") if one.series.subject == "feature:temp"]
+    (found,) = [one for _, one in store.alerts.read_alerts("late") if one.series.subject == "feature:temp"]
     of_day = (at >= START + BROKEN * DAY) & (at < START + (BROKEN + 1) * DAY)
     before = (at >= START + (BROKEN - 7) * DAY) & (at < START + BROKEN * DAY)
     change = found.breach.change
@@ -245,20 +242,25 @@ def test_what_is_accepted_ends_with_the_next_cycle_and_not_with_the_next_day(
 ) -> None:
     store, midnight = new_store(), START + (BROKEN + 2) * DAY
     lived(source, store, [*REGULAR[: REGULAR.index(midnight) : 8], midnight])
-    ((_, alert),) = [pair for pair in store.read_alerts("late") if pair[1].series.subject == "feature:temp"]
+    ((_, alert),) = [
+        pair for pair in store.alerts.read_alerts("late") if pair[1].series.subject == "feature:temp"
+    ]
     detail = make_acceptance(alert, midnight - DAY, midnight, None).detail_json()
     subject = str(alert.series)
-    store.append_events(
+    store.events.append_events(
         [HistoryEvent(model="late", at=midnight, kind=ACCEPTED, subject=subject, detail=detail)]
     )
 
     lived(source, store, [midnight + 12 * HOUR, midnight + DAY])
 
     ended = {
-        one.series.subject: (one.ended, one.resolved_at) for _, one in store.read_alerts("late", ended=True)
+        one.series.subject: (one.ended, one.resolved_at)
+        for _, one in store.alerts.read_alerts("late", ended=True)
     }
     assert ended["feature:temp"] == (EndReason.ACCEPTED, midnight + 12 * HOUR)
-    assert len(ended) == len(store.read_alerts("late", ended=True))  # nor does it come again the next day
+    assert len(ended) == len(
+        store.alerts.read_alerts("late", ended=True)
+    )  # nor does it come again the next day
 
 
 def test_what_is_accepted_on_the_day_it_was_found_is_said_to_stay_before_and_after_a_restart(
@@ -267,13 +269,20 @@ def test_what_is_accepted_on_the_day_it_was_found_is_said_to_stay_before_and_aft
     store, found = new_store(), START + (BROKEN + 1) * DAY
     monitored = monitored_of(source, store, **OPTIONS)
     monitored.cycle(found)
-    ((_, alert),) = [pair for pair in store.read_alerts("late") if pair[1].series.subject == "feature:temp"]
+    ((_, alert),) = [
+        pair for pair in store.alerts.read_alerts("late") if pair[1].series.subject == "feature:temp"
+    ]
     detail, subject = make_acceptance(alert, found - DAY, found, None).detail_json(), str(alert.series)
-    store.append_events([HistoryEvent(model="late", at=found, kind=ACCEPTED, subject=subject, detail=detail)])
+    store.events.append_events(
+        [HistoryEvent(model="late", at=found, kind=ACCEPTED, subject=subject, detail=detail)]
+    )
 
     monitored.cycle(found + DAY)
 
-    said = {row.subject: row.measurement for _, _, row in store.read_current("late", frozenset({EVIDENCE}))}
+    said = {
+        row.subject: row.measurement
+        for _, _, row in store.current.read_current("late", frozenset({EVIDENCE}))
+    }
     change = said["feature:temp"].change
     assert change is not None
     assert change.usual_since == "2024-01-22"
@@ -307,7 +316,7 @@ def test_a_version_is_new_once_and_named_alone_also_after_a_restart(new_store: N
             monitored.cycle(START + at * DAY)
         found = {
             (alert.since - START) // DAY: alert.breach.change.category
-            for _, alert in store.read_alerts("late", ended=True)
+            for _, alert in store.alerts.read_alerts("late", ended=True)
             if alert.series.subject == "log" and alert.breach.change is not None
         }
         assert found == {16: "v2", 20: "v3"}, restarts

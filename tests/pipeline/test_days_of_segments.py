@@ -92,7 +92,7 @@ def test_what_changes_in_one_segment_is_told_of_it_and_any_order_of_ticks_finds_
     rows = lived(source, regular, EVERY_DAY[::4])
     lived(source, disturbed, [EVERY_DAY[0], EVERY_DAY[9], EVERY_DAY[-1]], restarts=True)
 
-    (alert,) = (one for _, one in regular.read_alerts("late"))
+    (alert,) = (one for _, one in regular.alerts.read_alerts("late"))
     assert (alert.series.segment, alert.series.subject) == ("region=north", "score")
     assert START + (BROKEN + 1) * DAY <= alert.since <= START + (BROKEN + 2) * DAY
     assert [row.measurement.value for row in rows if row.measure == ALERTS] == [1.0]
@@ -154,15 +154,15 @@ def test_what_is_accepted_of_a_segment_is_expected_of_it_alone(
 ) -> None:
     store, seen = new_store(), START + (BROKEN + 3) * DAY
     lived(source, store, [EVERY_DAY[0], seen - DAY, seen])
-    ((_, alert),) = store.read_alerts("late")
+    ((_, alert),) = store.alerts.read_alerts("late")
     detail = make_acceptance(alert, seen - DAY, seen, None).detail_json()
-    store.append_events(
+    store.events.append_events(
         [HistoryEvent(model="late", at=seen, kind=ACCEPTED, subject=str(alert.series), detail=detail)]
     )
 
     rows = lived(source, store, [seen + DAY])
 
-    ((_, ended),) = store.read_alerts("late", ended=True)
+    ((_, ended),) = store.alerts.read_alerts("late", ended=True)
     evidence = {(row.segment, row.subject): row.measurement for row in rows if row.measure == EVIDENCE}
     assert (ended.series.segment, ended.ended) == ("region=north", EndReason.ACCEPTED)
     learning = {of for of, measured in evidence.items() if measured.reason == "learning"}

@@ -25,7 +25,7 @@ def log() -> Log:
 
 def kept(store: SqlStore, measure: str, window: str = "1d") -> Kept:
     """(as of, row) of a measure of the whole."""
-    found = store.read_snapshot_rows(
+    found = store.snapshots.read_snapshot_rows(
         model="late", window=window, measure=measure, segment="", version="", subject=""
     )
     return [
@@ -56,7 +56,7 @@ def test_kept_ends_fall_once_a_day_though_windows_end_every_hour(fresh_store: Sq
     monitored.replay(START, START + 2 * DAY + 5 * HOUR, HOUR)
 
     assert {row.window_end for _, row in kept(fresh_store, "records")} == {START + DAY, START + 2 * DAY}
-    rows = [row for _, _, row in fresh_store.read_current("late") if row.window == "1d"]
+    rows = [row for _, _, row in fresh_store.current.read_current("late") if row.window == "1d"]
     current = {row.window_end for row in rows if row.truth is not LabelTruth.SETTLED}
     assert current == {START + 2 * DAY + 5 * HOUR}
 
@@ -172,7 +172,7 @@ def test_strata_are_kept_when_a_window_is_first_measured_and_when_it_settles(
 
     monitored.replay(START, START + 8 * DAY, DAY)
 
-    found = fresh_store.read_snapshot_rows(model="late", window="1d", measure="accuracy")
+    found = fresh_store.snapshots.read_snapshot_rows(model="late", window="1d", measure="accuracy")
     mine = [(as_of, row.segment) for _, as_of, row in found if row.window_end == START + 3 * DAY]
     by_time = {as_of: {segment for at, segment in mine if at == as_of} for as_of, _ in mine}
     assert by_time[START + 3 * DAY] == {None, "group=a", "group=b"}
@@ -196,10 +196,10 @@ def test_no_snapshot_is_kept_twice(fresh_store: SqlStore, log: Log) -> None:
             row.subject,
             row.against,
         )
-        for _, as_of, row in fresh_store.read_snapshot_rows(model="late")
+        for _, as_of, row in fresh_store.snapshots.read_snapshot_rows(model="late")
     )
     assert set(keys.values()) == {1}
-    behind = {one.as_of for _, one in fresh_store.read_provenance("late")}
+    behind = {one.as_of for _, one in fresh_store.snapshots.read_provenance("late")}
     assert behind == {key[0] for key in keys}
 
 
@@ -208,7 +208,7 @@ def test_provenance_says_what_was_read_and_how_far(fresh_store: SqlStore, log: L
 
     monitored.cycle(START + DAY)
 
-    [(_, found)] = fresh_store.read_provenance("late")
+    [(_, found)] = fresh_store.snapshots.read_provenance("late")
     logged, reported = (
         np.asarray(column) for column in (log.predictions["logged_at"], log.labels["reported_at"])
     )

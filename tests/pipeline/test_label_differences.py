@@ -34,6 +34,7 @@ from monitor.records.pane import PaneHalf, PanePart
 from monitor.records.reading import ComparedArms
 from monitor.specs.model_spec import Relation
 from monitor.specs.stored_rows import HistoryEvent, PaneFacts
+from monitor.store.pane_rows import PaneRepository
 from monitor.store.sql_store import SqlStore
 
 OVERLAP = 15 * MINUTE  # as configured
@@ -115,8 +116,10 @@ def _table(rows: list[tuple[int, Row]], now: int, names: list[str]) -> pa.Table:
 
 def stored(store: SqlStore, counting: Counting) -> dict[int, PanePart]:
     """Labels parts as they are kept."""
-    starts = [facts.start for facts in store.read_pane_facts("late", 0) if facts.part is PaneHalf.LABELS]
-    return store.load_panes("late", PaneHalf.LABELS, starts, counting)
+    starts = [
+        facts.start for facts in store.panes.read_pane_facts("late", 0) if facts.part is PaneHalf.LABELS
+    ]
+    return store.panes.load_panes("late", PaneHalf.LABELS, starts, counting)
 
 
 def counted(source: MemorySource, counting: Counting, panes: list[int], as_of: int) -> dict[int, PanePart]:
@@ -145,9 +148,22 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
+    @property
+    def panes(self) -> Any:
+        return _WatchedPanes(self.store.panes, self.seen)
+
+
+@dataclass
+class _WatchedPanes:
+    panes: PaneRepository
+    seen: Differences
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.panes, name)
+
     def add_differences(self, model: str, new: Added, *rest: Any, **options: Any) -> None:
         self.seen.moved += len(new.start)
-        self.store.add_differences(model, new, *rest, **options)
+        self.panes.add_differences(model, new, *rest, **options)
 
 
 def monitored(history: History, store: Any, now: int) -> Monitored:
@@ -200,7 +216,7 @@ def test_after_each_cycle_every_pane_is_a_whole_count(
     for daemon, now in lived(history, fresh_store, kills=kills):
         kept = stored(fresh_store, daemon.model.counting)
         within = [start for start in kept if start >= daemon.model.oldest_pane(now)]
-        waiting = {pane.start for pane in fresh_store.read_waiting_panes("late")}
+        waiting = {pane.start for pane in fresh_store.panes.read_waiting_panes("late")}
         assert not waiting
         assert {start: kept[start] for start in within} == counted(
             history.source(now), daemon.model.counting, within, now
@@ -222,7 +238,7 @@ def test_labels_of_old_records_count_in_the_next_cycle_though_nothing_says_when_
         daemon.cycle(now)
         kept, heard = stored(fresh_store, daemon.model.counting), reported[reported <= now]
         assert kept == counted(source, daemon.model.counting, list(kept), now)
-        assert fresh_store.read_state("late").reported_cursor == (heard.max() if len(heard) else None)
+        assert fresh_store.states.read_state("late").reported_cursor == (heard.max() if len(heard) else None)
 
 
 NOON = START + 12 * HOUR
@@ -346,7 +362,7 @@ def test_an_audit_that_finds_a_difference_wrong_has_labels_counted_whole_until_s
     for now in ticks_between(NOON + 20 * HOUR, NOON + 51 * HOUR, HOUR):
         _, rows = daemon.cycle(now)
 
-    [event] = fresh_store.read_events("late", WRONG)
+    [event] = fresh_store.events.read_events("late", WRONG)
     assert '"panes": 1' in event.detail
     assert only(rows, "labels_counted_whole").measurement.value == 1
     assert at_noon(fresh_store).counted_as_of == event.at
@@ -356,7 +372,7 @@ def test_an_audit_that_finds_a_difference_wrong_has_labels_counted_whole_until_s
         again.cycle(now)
     assert at_noon(fresh_store).counted_as_of == at_noon(fresh_store).labelled_as_of == event.at + DAY
 
-    fresh_store.append_events(
+    fresh_store.events.append_events(
         [HistoryEvent(model="late", at=NOON + 75 * HOUR, kind=DECIDED, who="ann", why="looked")]
     )
     decided = daemon.other()
@@ -380,30 +396,34 @@ def test_labels_later_than_the_overlap_are_found_by_the_audit_and_nothing_is_cal
         daemon.cycle(now)
 
     assert at_noon(fresh_store).labelled == 32
-    assert fresh_store.read_events("late", WRONG) == []
+    assert fresh_store.events.read_events("late", WRONG) == []
 
 
 def test_of_two_processes_that_write_labels_one_does(store: SqlStore) -> None:
     daemon = cycled(store, labelled_log(corrected(3, NOON + 5 * HOUR)), NOON + 6 * HOUR)
     layout = daemon.model.counting.stored_as(daemon.model.counting.labels)
     part, facts = pane_of(daemon.model, NOON, PaneHalf.LABELS), at_noon(store)
-    writes, _ = store.read_differences("late", layout)
+    writes, _ = store.panes.read_differences("late", layout)
     added = differing(daemon.model.counting.labels.size, [(part, part)], [(NOON, 7, 8, 9)], NOON + DAY)
 
     for late in (writes, writes - 1, writes + 2):
         with pytest.raises(StoreError, match='panes of "late": another process has counted them meanwhile'):
-            store.add_differences("late", added, layout, writes=late)
+            store.panes.add_differences("late", added, layout, writes=late)
         with pytest.raises(StoreError, match="another process"):
-            store.save_panes("late", PaneHalf.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=late)
+            store.panes.save_panes(
+                "late", PaneHalf.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=late
+            )
 
     assert at_noon(store) == facts
-    store.add_differences("late", added, layout, writes=writes + 1)
+    store.panes.add_differences("late", added, layout, writes=writes + 1)
     moved = replace(facts, labelled=7, checksum=8, newest=9, labelled_as_of=NOON + DAY)
     assert at_noon(store) == moved
     assert pane_of(daemon.model, NOON, PaneHalf.LABELS).labelled == 7
-    store.save_panes("late", PaneHalf.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=writes + 2)
+    store.panes.save_panes(
+        "late", PaneHalf.LABELS, [part], layout=layout, as_of=NOON + DAY, writes=writes + 2
+    )
     assert at_noon(store).labelled == part.labelled, "counted whole since: the difference is in it"
-    assert store.read_differences("late", layout) == (writes + 2, [])
+    assert store.panes.read_differences("late", layout) == (writes + 2, [])
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["first search", "later search"])
@@ -423,6 +443,6 @@ def test_a_label_of_a_record_that_is_not_logged_yet_is_not_heard_of(
         daemon.cycle(NOON + HOUR)
 
     daemon.cycle(NOON + 3 * HOUR)
-    assert fresh_store.read_state("late").reported_cursor == NOON + HOUR
+    assert fresh_store.states.read_state("late").reported_cursor == NOON + HOUR
     daemon.cycle(NOON + 9 * HOUR)
     assert at_noon(fresh_store).labelled == 2

@@ -84,7 +84,7 @@ def test_an_old_row_that_is_logged_while_a_process_starts_changes_no_history(
         if restarted:
             process = monitored_of(source, store, reference=False, windows=(), every=HOUR)
         process.cycle(START + 2 * DAY + 2 * HOUR)
-        states.append(store.read_state("late"))
+        states.append(store.states.read_state("late"))
 
     assert states[0] == states[1]
     assert states[0].oldest == START + DAY

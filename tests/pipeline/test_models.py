@@ -37,15 +37,15 @@ def test_a_model_without_labels_has_shift_and_no_performance(fresh_store: SqlSto
     assert {row.truth for row in rows} == {LabelTruth.NONE}
     assert only(rows, "records", truth=LabelTruth.NONE).measurement.value == 240
     assert only(rows, "stability_index", truth=LabelTruth.NONE, subject="score").measurement.value is not None
-    assert {one.part for one in fresh_store.read_pane_facts("late", START)} == {PaneHalf.RECORDS}
-    assert fresh_store.read_waiting_panes("late") == []
+    assert {one.part for one in fresh_store.panes.read_pane_facts("late", START)} == {PaneHalf.RECORDS}
+    assert fresh_store.panes.read_waiting_panes("late") == []
 
 
 def test_a_model_without_a_reference_has_performance_and_no_shift(fresh_store: SqlStore) -> None:
     monitored = monitored_of(LOG.source(), fresh_store, reference=False, windows=ONE_DAY)
 
     monitored.replay(START, START + 5 * DAY, DAY)
-    rows = [row for _, _, row in fresh_store.read_current("late")]
+    rows = [row for _, _, row in fresh_store.current.read_current("late")]
 
     assert only(rows, "accuracy", truth=LabelTruth.SETTLED).measurement.value is not None
     missing = only(rows, "stability_index", truth=LabelTruth.NONE, subject="score").measurement
@@ -70,12 +70,12 @@ def test_without_logged_at_the_lookback_is_read_again_each_cycle(fresh_store: Sq
 
     rows = {
         one.start: one.rows
-        for one in fresh_store.read_pane_facts("late", START)
+        for one in fresh_store.panes.read_pane_facts("late", START)
         if one.part is PaneHalf.RECORDS
     }
     assert rows[START + 3 * DAY + HOUR] == 11
     assert rows[START + DAY + HOUR] == 10
-    assert fresh_store.read_state("late").logged_cursor is None
+    assert fresh_store.states.read_state("late").logged_cursor is None
 
 
 def test_without_reported_at_labels_within_the_lookback_are_read_again(fresh_store: SqlStore) -> None:
@@ -96,7 +96,7 @@ def test_without_reported_at_labels_within_the_lookback_are_read_again(fresh_sto
     row = only(rows, "accuracy", truth=LabelTruth.SETTLED)
     assert row.window_end == START + DAY
     assert row.coverage == pytest.approx(0.97, abs=0.03)
-    assert fresh_store.read_waiting_panes("late") == []
+    assert fresh_store.panes.read_waiting_panes("late") == []
 
 
 def regression() -> tuple[ReadingOptions, pa.Table, MemorySource]:
@@ -131,10 +131,10 @@ def test_a_regression_settles_and_is_measured(fresh_store: SqlStore) -> None:
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    rows = [row for _, _, row in fresh_store.read_current("late")]
+    rows = [row for _, _, row in fresh_store.current.read_current("late")]
     measured = only(rows, "mean_squared_error", truth=LabelTruth.SETTLED).measurement
     assert measured.value == pytest.approx(4.0)
-    assert fresh_store.read_waiting_panes("late") == []
+    assert fresh_store.panes.read_waiting_panes("late") == []
 
 
 def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> None:
@@ -158,7 +158,7 @@ def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> N
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    rows = [row for _, _, row in fresh_store.read_current("late")]
+    rows = [row for _, _, row in fresh_store.current.read_current("late")]
     settled = only(rows, "accuracy", truth=LabelTruth.SETTLED)
     end = settled.window_end
     event = dict(
@@ -187,7 +187,7 @@ def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fres
 
     layouts = {
         one.start: one.layout
-        for one in fresh_store.read_pane_facts("late", START)
+        for one in fresh_store.panes.read_pane_facts("late", START)
         if one.part is PaneHalf.RECORDS and one.rows
     }
     recounted = {
@@ -246,7 +246,9 @@ def test_small_corrections_of_a_regression_revise_a_kept_window(unit: float, fre
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    history = fresh_store.read_snapshot_rows(model="late", window="1d", measure="mean_absolute_error")
+    history = fresh_store.snapshots.read_snapshot_rows(
+        model="late", window="1d", measure="mean_absolute_error"
+    )
     errors = [
         (as_of, row.measurement.value)
         for _, as_of, row in history
@@ -287,7 +289,7 @@ def test_classes_that_change_places_revise_a_kept_window(fresh_store: SqlStore) 
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    history = fresh_store.read_snapshot_rows(
+    history = fresh_store.snapshots.read_snapshot_rows(
         model="late", window="1d", measure="accuracy", segment="", version=""
     )
     shares = [

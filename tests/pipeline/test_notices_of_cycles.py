@@ -55,4 +55,4 @@ def test_without_recipients_nothing_is_written(new_store: NewStore) -> None:
     store = new_store()
 
     assert lived(store) == []
-    assert [alert.series.rule for _, alert in store.read_alerts("late")] == ["stopped"]
+    assert [alert.series.rule for _, alert in store.alerts.read_alerts("late")] == ["stopped"]

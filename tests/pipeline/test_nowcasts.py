@@ -149,7 +149,12 @@ def test_nowcasts_are_kept_with_the_provisional_values_and_shown_beside_them(
     monitored.replay(NOW - 3 * DAY, NOW, DAY)
 
     every, known = (
-        [row for _, _, row in fresh_store.read_snapshot_rows(model="late", measure="accuracy", as_of=moment)]
+        [
+            row
+            for _, _, row in fresh_store.snapshots.read_snapshot_rows(
+                model="late", measure="accuracy", as_of=moment
+            )
+        ]
         for moment in (None, NOW)
     )
     kept, as_of = ([row for row in rows if row.window_end == NOW] for rows in (every, known))
@@ -174,7 +179,7 @@ def test_a_rule_on_nowcasts_is_judged_in_each_cycle(shown: bool, log: Log, fresh
 
     monitored.cycle(NOW, shown=shown)
 
-    [(_, alert)] = fresh_store.read_alerts("late")
+    [(_, alert)] = fresh_store.alerts.read_alerts("late")
     assert alert.series.rule == "rare"
 
 

@@ -55,17 +55,17 @@ def source() -> MemorySource:
 
 def overtake(store: SqlStore, source: MemorySource) -> None:
     """A later cycle of another process, start to end."""
-    token = store.claim_lease("late", "b", MINUTE)
+    token = store.leases.claim_lease("late", "b", MINUTE)
     assert token is not None
     monitored_of(source, store, reading=WIDE).cycle(
         LATER, lease=Lease(token, MINUTE, time.monotonic, time.monotonic())
     )
-    store.release_lease("late", token)
+    store.leases.release_lease("late", token)
 
 
 def expired(store: SqlStore) -> Lease:
     """A lease that is over as soon as it begins, and is not renewed to any effect."""
-    token = store.claim_lease("late", "a", 0)
+    token = store.leases.claim_lease("late", "a", 0)
     assert token is not None
     return Lease(token, 0, time.monotonic, 0.0)
 
@@ -85,7 +85,7 @@ def test_a_cycle_that_is_overtaken_while_it_reads_leaves_what_the_other_wrote(
         monitored_of(pausing, store, reading=WIDE).cycle(EARLIER, lease=expired(store))
 
     assert after == [rows_of(store)]
-    assert {facts.counted_as_of for facts in store.read_pane_facts("late", 0)} == {LATER}
+    assert {facts.counted_as_of for facts in store.panes.read_pane_facts("late", 0)} == {LATER}
 
 
 def test_a_cycle_that_is_overtaken_between_two_chunks_leaves_what_the_other_wrote(
@@ -115,15 +115,15 @@ def test_a_lease_is_renewed_between_chunks(
     lease = replace(expired(store), ttl=MINUTE, renewed=float("-inf"))
 
     def stopping() -> bool:
-        if store.read_pane_facts("late", 0):
-            others.append(store.claim_lease("late", "b", MINUTE))
+        if store.panes.read_pane_facts("late", 0):
+            others.append(store.leases.claim_lease("late", "b", MINUTE))
         return False
 
     monitored_of(source, store, reading=WIDE).cycle(EARLIER, lease=lease, stopping=stopping)
 
     assert len(others) > 1
     assert set(others) == {None}
-    assert store.read_state("late").as_of == EARLIER
+    assert store.states.read_state("late").as_of == EARLIER
 
 
 def test_a_lease_is_renewed_between_pieces_of_a_long_search_for_labels(
@@ -136,10 +136,10 @@ def test_a_lease_is_renewed_between_pieces_of_a_long_search_for_labels(
     def pieces(*spec: Any, **span: Any) -> Iterator[Any]:
         for piece in relabelled(*spec, **span):
             yield piece
-            others.append(store.claim_lease("late", "b", MINUTE))
+            others.append(store.leases.claim_lease("late", "b", MINUTE))
 
     monkeypatch.setattr(source, "read_relabelled", pieces)
     monitored_of(source, store, reading=WIDE).cycle(LATER, lease=lease)
 
     assert others == [None, None]
-    assert store.read_state("late").as_of == LATER
+    assert store.states.read_state("late").as_of == LATER

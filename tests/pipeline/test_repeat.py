@@ -19,7 +19,6 @@ from monitor.pipeline import pane_counting
 from monitor.pipeline.pane_counting import CycleStopped
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf
-from monitor.specs.protocols import Store
 from monitor.store.sql_store import SqlStore
 from monitor.store.tables import METADATA
 
@@ -112,7 +111,7 @@ def test_a_crash_after_any_commit_leaves_what_an_undisturbed_run_leaves(
     crashes = 0
     while crashes < 100:
         store = copied(before, new_store())
-        crashing = cast("Store", Crashing(store, crashes + 1))
+        crashing = cast("SqlStore", Crashing(store, crashes + 1))
         try:
             monitored_of(source, crashing, reading=WIDE, audit_every=DAY).cycle(until)
         except Crash:
@@ -137,7 +136,7 @@ def test_a_store_that_is_read_only_for_a_while_loses_nothing(
                 monitored_of(source, store, reading=WIDE, audit_every=DAY).cycle(LAST)
         assert rows_of(store) == rows_of(before)
     with suppress(StoreError):
-        store.claim_lease("late", "a", 1)  # what was opened meanwhile is dropped
+        store.leases.claim_lease("late", "a", 1)  # what was opened meanwhile is dropped
 
     monitored_of(source, store, reading=WIDE, audit_every=DAY).cycle(LAST)
 

@@ -14,8 +14,9 @@ from synthetic import READING, SPEC, START, Log, log_of, monitored_of, weekly
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, SECOND, ticks_between
 from monitor.exposition.series_selection import expose_model
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth
 from monitor.specs.model_spec import Relation
+from monitor.store.measurements.current_measurements import CurrentRepository
 from monitor.store.sql_store import SqlStore
 from monitor.windows.window_ends import window_of
 
@@ -144,7 +145,7 @@ def test_while_an_old_logs_label_feed_stands_still_nothing_new_settles(fresh_sto
     assert max(one.end for one in seen) <= START + 10 * DAY
     assert all(one.coverage >= 0.85 for one in seen if one.as_of <= START + 12 * DAY)
     settled_ends = [
-        one.end for one in fresh_store.read_windows("late", START) if one.settled_as_of is not None
+        one.end for one in fresh_store.states.read_windows("late", START) if one.settled_as_of is not None
     ]
     assert max(settled_ends) <= START + 10 * DAY
 
@@ -159,10 +160,10 @@ def test_labels_lost_for_good_settle_their_windows_with_a_warning(fresh_store: S
     seen = watched(fresh_store, log.without(labels_of=set(lost)), 17, reading=reading)
 
     assert {one.warning for one in seen if one.coverage >= 0.85} == {""}
-    kept = {one.end: one for one in fresh_store.read_windows("late", day)}
+    kept = {one.end: one for one in fresh_store.states.read_windows("late", day)}
     assert kept[day + DAY].warning == "low_coverage"
     assert (kept[day + DAY].settled_as_of or 0) >= day + 3 * DAY
-    history = fresh_store.read_snapshot_rows(
+    history = fresh_store.snapshots.read_snapshot_rows(
         model="late", window="1d", measure="accuracy", segment="", version=""
     )
     found = [row for _, _, row in history if row.window_end == day + DAY and row.truth is LabelTruth.SETTLED]
@@ -181,7 +182,7 @@ def test_the_current_rows_of_a_window_with_lost_labels_carry_the_warning(fresh_s
     assert low != []
     assert {one.warning for one in low} == {"low_coverage"}
     current = picked(
-        [row for _, _, row in fresh_store.read_current("late")], "accuracy", truth=LabelTruth.SETTLED
+        [row for _, _, row in fresh_store.current.read_current("late")], "accuracy", truth=LabelTruth.SETTLED
     )
     assert {row.warning for row in current} == {"low_coverage"}
 
@@ -228,13 +229,13 @@ def test_what_was_committed_last_is_read_once_also_where_nothing_ever_settles(
     fresh_store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str | None] = []
-    current = SqlStore.read_current
+    read_current = CurrentRepository.read_current
 
-    def counted(store: SqlStore, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
+    def counted(repository: CurrentRepository, model: str | None = None) -> Any:
         asked.append(model)
-        return current(store, model)
+        return read_current(repository, model)
 
-    monkeypatch.setattr(SqlStore, "read_current", counted)
+    monkeypatch.setattr(CurrentRepository, "read_current", counted)
     reading = replace(READING, labelled=False)
 
     assert watched(fresh_store, log_of(3), 3, reading=reading, labels=None) == []
@@ -266,7 +267,7 @@ def test_a_rare_class_has_the_delays_of_all_and_its_windows_say_so(fresh_store: 
 
     assert seen[0].as_of <= START + 3 * DAY
     assert {one.warning for one in seen} == {"partial, few_delays", "few_delays"}
-    kept = [one for one in fresh_store.read_windows("late", START) if one.settled_as_of is not None]
+    kept = [one for one in fresh_store.states.read_windows("late", START) if one.settled_as_of is not None]
     assert {one.warning for one in kept} == {"few_delays"}
 
 
@@ -331,7 +332,7 @@ def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> N
     store = new_store()
     log = log_of(10, never=0.0)
     watched(store, log, 9)
-    end = max(one.end for one in store.read_windows("late", START) if one.settled_as_of is not None)
+    end = max(one.end for one in store.states.read_windows("late", START) if one.settled_as_of is not None)
     ids = [
         name
         for name, event in zip(
@@ -343,7 +344,9 @@ def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> N
 
     monitored_of(later.source(), store, windows=ONE_DAY).cycle(START + 10 * DAY)
 
-    history = store.read_snapshot_rows(model="late", window="1d", measure="accuracy", segment="", version="")
+    history = store.snapshots.read_snapshot_rows(
+        model="late", window="1d", measure="accuracy", segment="", version=""
+    )
     of_then = (row for _, as_of, row in history if as_of == START + 10 * DAY and row.window_end == end)
     revised = [row for row in of_then if not row.against]
     assert [row.truth for row in revised] == [LabelTruth.SETTLED]

@@ -86,7 +86,7 @@ def test_it_is_measured_once_the_labels_are_settled(fresh_store: SqlStore) -> No
     assert (row.truth, row.window_end, row.measurement.n) == (LabelTruth.SETTLED, START + 7 * DAY, PER_DAY)
     assert row.measurement.value == pytest.approx(wanted)
     assert row.measurement.detail is not None
-    assert [row.truth for _, _, row in fresh_store.read_snapshot_rows("late") if index([row])] == [
+    assert [row.truth for _, _, row in fresh_store.snapshots.read_snapshot_rows("late") if index([row])] == [
         LabelTruth.SETTLED
     ] * 7
 
@@ -94,7 +94,7 @@ def test_it_is_measured_once_the_labels_are_settled(fresh_store: SqlStore) -> No
 def test_a_rule_on_it_fires_when_base_rates_change(fresh_store: SqlStore) -> None:
     lived(model(source(), fresh_store, rules=RULES))
 
-    ((_, alert),) = fresh_store.read_alerts("late")
+    ((_, alert),) = fresh_store.alerts.read_alerts("late")
     assert (str(alert.series), alert.state) == ("label_shift/1d/label", AlertState.FIRING)
     assert CHANGE < (alert.fired_at or 0) <= CHANGE + DAY + 3 * HOUR
     assert alert.breach.cause is not None
@@ -103,7 +103,7 @@ def test_a_rule_on_it_fires_when_base_rates_change(fresh_store: SqlStore) -> Non
 def test_a_rule_on_it_is_silent_while_base_rates_stay(fresh_store: SqlStore) -> None:
     lived(model(log_of(6).source(), fresh_store, rules=RULES, settle_after=None), last=6)
 
-    assert fresh_store.read_alerts("late", ended=True) == []
+    assert fresh_store.alerts.read_alerts("late", ended=True) == []
 
 
 def test_labels_are_compared_with_those_of_an_earlier_window(fresh_store: SqlStore) -> None:
@@ -168,7 +168,9 @@ def test_a_revision_tells_what_was_compared_with_other_moments_too(fresh_store: 
 
 
 def history(store: SqlStore, end: int) -> list[tuple[int, MeasurementRow]]:
-    return [(as_of, row) for _, as_of, row in store.read_snapshot_rows("late") if row.window_end == end]
+    return [
+        (as_of, row) for _, as_of, row in store.snapshots.read_snapshot_rows("late") if row.window_end == end
+    ]
 
 
 def base_rate(store: SqlStore, end: int) -> float:

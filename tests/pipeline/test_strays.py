@@ -42,7 +42,7 @@ def figures(source: MemorySource, store: SqlStore) -> dict[str, Measurement]:
     """What an audit measures."""
     monitored = monitored_of(source, store)
     model, panes = monitored.model, monitored.caches.panes
-    changes = find_changes(model, panes, store.read_state(SPEC.name), AS_OF)
+    changes = find_changes(model, panes, store.states.read_state(SPEC.name), AS_OF)
     return {row.measure: row.measurement for row in audit_log(model, panes, changes, (), AS_OF).rows}
 
 

@@ -207,7 +207,7 @@ def test_the_first_sight_of_a_version_is_kept_once(fresh_store: SqlStore) -> Non
     again = model(fresh_store, log, UNLABELLED)
     _, rows = again.cycle(START + 6 * DAY)
 
-    events = fresh_store.read_events("late", "version_first_seen")
+    events = fresh_store.events.read_events("late", "version_first_seen")
     assert [(event.subject, event.at) for event in events] == [("v1", START + DAY), ("v2", START + 4 * DAY)]
     assert json.loads(events[1].detail) == {"oldest_pane": to_iso(START + 3 * DAY + DAY // 2)}
     assert [event.in_log for event in events] == [START, START + 3 * DAY + DAY // 2]
@@ -222,7 +222,7 @@ def test_a_model_without_versions_has_no_first_sight(fresh_store: SqlStore) -> N
 
     model(fresh_store, log, replace(READING, labelled=False)).cycle(START + DAY)
 
-    assert fresh_store.read_events("late") == []
+    assert fresh_store.events.read_events("late") == []
 
 
 def test_the_20_versions_with_most_records_are_measured_and_the_rest_together(fresh_store: SqlStore) -> None:

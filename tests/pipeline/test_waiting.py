@@ -31,11 +31,13 @@ def busy_hour(labels: list[tuple[str, int, int, str | None]]) -> MemorySource:
 
 
 def waits(store: SqlStore, start: int) -> bool:
-    return start in {one.start for one in store.read_waiting_panes("late")}
+    return start in {one.start for one in store.panes.read_waiting_panes("late")}
 
 
 def labelled(store: SqlStore, start: int) -> int:
-    return next(one.labelled for one in store.read_pane_facts("late", start) if one.part is PaneHalf.LABELS)
+    return next(
+        one.labelled for one in store.panes.read_pane_facts("late", start) if one.part is PaneHalf.LABELS
+    )
 
 
 def test_what_exceeds_the_budget_waits_is_reported_and_counted_next(fresh_store: SqlStore) -> None:
@@ -53,7 +55,9 @@ def test_what_exceeds_the_budget_waits_is_reported_and_counted_next(fresh_store:
     assert waiting[:4] == sorted(waiting[:4], reverse=True)
     assert max(waiting[3:]) <= 1
     assert max(read) <= 520
-    rows = sum(one.rows for one in fresh_store.read_pane_facts("late", START) if one.part is PaneHalf.RECORDS)
+    rows = sum(
+        one.rows for one in fresh_store.panes.read_pane_facts("late", START) if one.part is PaneHalf.RECORDS
+    )
     assert rows == log.predictions.num_rows
 
 
@@ -66,7 +70,7 @@ def test_a_window_with_panes_that_wait_for_their_first_count_is_partial_and_not_
     )
 
     _, first = monitored.cycle(START + 10 * DAY)
-    kept = {one.end: one.settled_as_of for one in fresh_store.read_windows("late", START)}
+    kept = {one.end: one.settled_as_of for one in fresh_store.states.read_windows("late", START)}
     for as_of in ticks_between(START + 10 * DAY, START + 10 * DAY + 6 * HOUR, HOUR):
         report, _ = monitored.cycle(as_of)
 
@@ -74,7 +78,7 @@ def test_a_window_with_panes_that_wait_for_their_first_count_is_partial_and_not_
     assert kept[START + 2 * DAY] == START + 10 * DAY
     assert kept[START + 8 * DAY] is None
     assert report.panes_waiting == 0
-    again = {one.end: one.settled_as_of for one in fresh_store.read_windows("late", START)}
+    again = {one.end: one.settled_as_of for one in fresh_store.states.read_windows("late", START)}
     assert again[START + 8 * DAY] is not None
 
 

@@ -199,7 +199,7 @@ class Lived:
         assert report.error is None, report.error
         self.ticks.append(as_of)
         self.as_of = as_of
-        facts = self.app.store.read_pane_facts(MODEL, 0)
+        facts = self.app.store.panes.read_pane_facts(MODEL, 0)
         self.moved |= {(one.start, as_of) for one in facts if as_of == one.labelled_as_of > one.counted_as_of}
 
     def audit(self) -> None:
@@ -208,14 +208,14 @@ class Lived:
             as_of = -(-(max(self.log.now, self.as_of) + 1) // DAY) * DAY + DAY
             self._run(as_of)
             quiet = as_of - self.log.now >= DAY
-            if quiet and self.audited_now and not self.app.store.read_waiting_panes(MODEL):
+            if quiet and self.audited_now and not self.app.store.panes.read_waiting_panes(MODEL):
                 return
         raise AssertionError("something waits for ever")
 
     @property
     def audited_now(self) -> bool:
         """The last cycle audited."""
-        return self.app.store.read_state(MODEL).audited_as_of == self.as_of
+        return self.app.store.states.read_state(MODEL).audited_as_of == self.as_of
 
     @contextmanager
     def from_scratch(self, *ticks: int) -> Iterator[App]:
@@ -260,8 +260,8 @@ def panes_of(
     counting = app.find_cycle_model(MODEL, as_of).counting
     found: dict[Key, Content] = {}
     for part in PaneHalf:
-        starts = [one.start for one in app.store.read_pane_facts(MODEL, since) if one.part is part]
-        panes = app.store.load_panes(MODEL, part, starts, counting)
+        starts = [one.start for one in app.store.panes.read_pane_facts(MODEL, since) if one.part is part]
+        panes = app.store.panes.load_panes(MODEL, part, starts, counting)
         found |= {(part, start): content(pane, blocks) for start, pane in panes.items() if pane.rows}
     return found
 
@@ -280,12 +280,12 @@ def content(pane: PanePart, without: frozenset[str]) -> Content:
 def differing_labels(lived: Lived) -> list[str]:
     """Panes whose labels are not what a whole count finds at this moment, as of the last cycle."""
     model, as_of = lived.model, lived.as_of
-    waiting = {pane.start for pane in lived.app.store.read_waiting_panes(MODEL)}
-    facts = lived.app.store.read_pane_facts(MODEL, model.oldest_pane(as_of))
+    waiting = {pane.start for pane in lived.app.store.panes.read_waiting_panes(MODEL)}
+    facts = lived.app.store.panes.read_pane_facts(MODEL, model.oldest_pane(as_of))
     starts = [one.start for one in facts if one.part is PaneHalf.LABELS and one.start not in waiting]
     if not starts:
         return []
-    kept = lived.app.store.load_panes(MODEL, PaneHalf.LABELS, starts, model.counting)
+    kept = lived.app.store.panes.load_panes(MODEL, PaneHalf.LABELS, starts, model.counting)
     panes, ranges = np.asarray(starts), counted_ranges(starts, model.reading, as_of)
     whole = model.source.count_panes(
         model.spec, PaneHalf.LABELS, ranges, model.counting, panes=panes, as_of=as_of
@@ -318,7 +318,7 @@ def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     """Committed rows of the newest windows, and the figures of the audit."""
     windows = {window.name: window for window in app.find_cycle_model(MODEL, as_of).spec.windows}
     history = (LabelTruth.SETTLED, LabelTruth.NOWCAST)  # stand on how late older labels were, too
-    rows = [row for _, _, row in app.store.read_current(MODEL) if row.truth not in history]
+    rows = [row for _, _, row in app.store.current.read_current(MODEL) if row.truth not in history]
     newest = [
         replace(row, warning=row.warning.removesuffix(UNEVEN))  # of older delays too: history, as settling is
         for row in rows
@@ -380,7 +380,7 @@ def differing(lived: Lived, scratch: App, *, without: frozenset[str] = frozenset
         for part, start in sorted(found.keys() | expected.keys())
         if found.get((part, start)) != expected.get((part, start))
     ]
-    empty = scratch.store.read_state(MODEL).oldest is None  # within the horizon: no window is measured
+    empty = scratch.store.states.read_state(MODEL).oldest is None  # within the horizon: no window is measured
     for read in (measured,) if empty else (measured, current):
         rows, others = (read(app, lived.as_of, since) for app in (lived.app, scratch))
         mine, theirs = ({row for row in some if row.subject not in without} for some in (rows, others))

@@ -78,7 +78,9 @@ class Life(RuleBasedStateMachine):
         """A cycle some hours later, some minutes behind its tick."""
         self.lived.cycle(self.lived.as_of + hours * HOUR, behind=behind * MINUTE)
         self.since.add("cycle")
-        self.known[self.lived.as_of] = self.lived.app.store.read_snapshot_rows(as_of=self.lived.as_of)
+        self.known[self.lived.as_of] = self.lived.app.store.snapshots.read_snapshot_rows(
+            as_of=self.lived.as_of
+        )
 
     @precondition(lambda self: self.since >= {"cycle"})
     @rule()
@@ -93,7 +95,7 @@ class Life(RuleBasedStateMachine):
         self.lived.advance(max(self.lived.log.now, self.lived.as_of) + 2 * DAY)
         assert after_audit(self.lived) == [], self.lived.steps
         for as_of, rows in self.known.items():
-            assert self.lived.app.store.read_snapshot_rows(as_of=as_of) == rows
+            assert self.lived.app.store.snapshots.read_snapshot_rows(as_of=as_of) == rows
         self.lived.advance(self.lived.as_of)
         self.since.clear()
 
@@ -214,4 +216,6 @@ def test_where_rows_are_only_added_the_history_is_that_of_a_replay(name: str) ->
         lived.advance(START + 30 * DAY)
 
         assert differing_history(lived) == []
-        assert any(one.settled_as_of is not None for one in lived.app.store.read_windows("late", START))
+        assert any(
+            one.settled_as_of is not None for one in lived.app.store.states.read_windows("late", START)
+        )

@@ -15,7 +15,6 @@ from monitor.records.codec import encode_strata
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import Reference, counting_without_reference
-from monitor.specs.protocols import Store
 from monitor.specs.stored_rows import LedgerEntry, ModelState, PaneFacts, WaitingPane, WindowState
 from monitor.states.counters import Counters
 from monitor.store.sql_store import SqlStore
@@ -36,21 +35,19 @@ def contents(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
-def test_the_sql_store_is_a_store(store: SqlStore) -> None:
-    asked: Store = store
-
-    assert asked.read_state("late") == ModelState()
+def test_a_state_is_empty_before_the_first_cycle(store: SqlStore) -> None:
+    assert store.states.read_state("late") == ModelState()
 
 
 def test_all_statements_of_a_transaction_that_reads_see_the_same(store: SqlStore) -> None:
     with read_transaction(store.engine) as connection:
         before = connection.execute(select(waiting)).all()
-        store.note_waiting(
+        store.panes.note_waiting(
             "late", ModelState(), [WaitingPane(start=START, part=PaneHalf.LABELS, since=START)]
         )
 
         assert connection.execute(select(waiting)).all() == before == []
-    assert len(store.read_waiting_panes("late")) == 1
+    assert len(store.panes.read_waiting_panes("late")) == 1
 
 
 def test_many_rows_are_written_without_asking_for_any_back(store: SqlStore) -> None:
@@ -78,21 +75,23 @@ def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:
         seen_again=((-(2**60), 3, 2**62), (2**60, 1, 0)),
     )
 
-    store.note_waiting("late", state, [])
+    store.panes.note_waiting("late", state, [])
 
-    assert store.read_state("late") == state
-    assert store.read_state("other") == ModelState()
+    assert store.states.read_state("late") == state
+    assert store.states.read_state("other") == ModelState()
 
 
 def test_runs_and_models_do_not_see_each_other(store: SqlStore) -> None:
     replay = SqlStore(store.engine, "replay")
 
-    store.note_waiting("late", ModelState(as_of=1), [WaitingPane(start=0, part=PaneHalf.LABELS, since=1)])
+    store.panes.note_waiting(
+        "late", ModelState(as_of=1), [WaitingPane(start=0, part=PaneHalf.LABELS, since=1)]
+    )
     store.commit_cycle("late", commit())
 
-    assert replay.read_state("late") == ModelState()
-    assert replay.read_waiting_panes("late") == store.read_waiting_panes("other") == []
-    assert replay.read_current() == replay.read_snapshot_rows() == []
+    assert replay.states.read_state("late") == ModelState()
+    assert replay.panes.read_waiting_panes("late") == store.panes.read_waiting_panes("other") == []
+    assert replay.current.read_current() == replay.snapshots.read_snapshot_rows() == []
 
 
 def test_what_waits_twice_waits_since_the_first_time(store: SqlStore) -> None:
@@ -106,38 +105,42 @@ def test_what_waits_twice_waits_since_the_first_time(store: SqlStore) -> None:
         WaitingPane(start=0, part=PaneHalf.RECORDS, since=30),
     ]
 
-    store.note_waiting("late", ModelState(as_of=1), first)
-    store.note_waiting("late", ModelState(as_of=2), second)
+    store.panes.note_waiting("late", ModelState(as_of=1), first)
+    store.panes.note_waiting("late", ModelState(as_of=2), second)
 
-    assert store.read_waiting_panes("late") == [
+    assert store.panes.read_waiting_panes("late") == [
         WaitingPane(start=HOUR, part=PaneHalf.LABELS, since=10),
         WaitingPane(start=HOUR, part=PaneHalf.RECORDS, since=20),
         WaitingPane(start=0, part=PaneHalf.RECORDS, since=30),
     ]
-    assert store.read_state("late").as_of == 2
+    assert store.states.read_state("late").as_of == 2
 
 
 def test_saved_panes_wait_no_longer_and_load_equal(store: SqlStore) -> None:
     waiting = [WaitingPane(start=start, part=part, since=1) for start in (0, HOUR) for part in PaneHalf]
-    store.note_waiting("late", ModelState(), waiting)
+    store.panes.note_waiting("late", ModelState(), waiting)
 
-    store.save_panes("late", PaneHalf.RECORDS, [pane(0, 1), pane(HOUR, 2)], layout=RECORDS, as_of=5)
+    store.panes.save_panes("late", PaneHalf.RECORDS, [pane(0, 1), pane(HOUR, 2)], layout=RECORDS, as_of=5)
 
-    assert {(left.start, left.part) for left in store.read_waiting_panes("late")} == {
+    assert {(left.start, left.part) for left in store.panes.read_waiting_panes("late")} == {
         (0, PaneHalf.LABELS),
         (HOUR, PaneHalf.LABELS),
     }
-    found = store.load_panes("late", PaneHalf.RECORDS, [0, HOUR, 2 * HOUR], COUNTING)
+    found = store.panes.load_panes("late", PaneHalf.RECORDS, [0, HOUR, 2 * HOUR], COUNTING)
     assert found == {0: pane(0, 1), HOUR: pane(HOUR, 2)}
 
 
 def test_a_pane_counted_again_replaces_the_old_count(store: SqlStore) -> None:
-    store.save_panes("late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
+    store.panes.save_panes("late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
 
-    store.save_panes("late", PaneHalf.RECORDS, [replace(pane(0, 2), newest=None)], layout=RECORDS, as_of=6)
+    store.panes.save_panes(
+        "late", PaneHalf.RECORDS, [replace(pane(0, 2), newest=None)], layout=RECORDS, as_of=6
+    )
 
-    assert store.load_panes("late", PaneHalf.RECORDS, [0], COUNTING) == {0: replace(pane(0, 2), newest=None)}
-    assert store.read_pane_facts("late", 0) == [
+    assert store.panes.load_panes("late", PaneHalf.RECORDS, [0], COUNTING) == {
+        0: replace(pane(0, 2), newest=None)
+    }
+    assert store.panes.read_pane_facts("late", 0) == [
         PaneFacts(
             start=0,
             part=PaneHalf.RECORDS,
@@ -152,32 +155,32 @@ def test_a_pane_counted_again_replaces_the_old_count(store: SqlStore) -> None:
             checksum=-4,
         )
     ]
-    assert store.read_pane_facts("late", 1) == []
+    assert store.panes.read_pane_facts("late", 1) == []
 
 
 def test_only_panes_of_the_same_layout_are_loaded(store: SqlStore) -> None:
-    store.save_panes("late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
+    store.panes.save_panes("late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
 
-    assert store.load_panes("late", PaneHalf.RECORDS, [0], examples.OTHER_COUNTING) == {}
-    assert store.load_panes("late", PaneHalf.LABELS, [0], COUNTING) == {}
+    assert store.panes.load_panes("late", PaneHalf.RECORDS, [0], examples.OTHER_COUNTING) == {}
+    assert store.panes.load_panes("late", PaneHalf.LABELS, [0], COUNTING) == {}
 
 
 def test_many_panes_are_loaded_in_several_statements(store: SqlStore) -> None:
     many = [replace(pane(start * HOUR), strata={}) for start in range(1_500)]
-    store.save_panes("late", PaneHalf.RECORDS, many, layout=RECORDS, as_of=5)
+    store.panes.save_panes("late", PaneHalf.RECORDS, many, layout=RECORDS, as_of=5)
 
-    found = store.load_panes("late", PaneHalf.RECORDS, range(0, 1_500 * HOUR, HOUR), COUNTING)
+    found = store.panes.load_panes("late", PaneHalf.RECORDS, range(0, 1_500 * HOUR, HOUR), COUNTING)
 
     assert list(found.values()) == many
 
 
 def test_a_damaged_pane_is_named(store: SqlStore) -> None:
-    store.save_panes("late", PaneHalf.RECORDS, [pane(0)], layout=RECORDS, as_of=5)
+    store.panes.save_panes("late", PaneHalf.RECORDS, [pane(0)], layout=RECORDS, as_of=5)
     with write_transaction(store.engine) as connection:
         connection.execute(panes.update().values(blob=b"\x01nonsense"))
 
     with pytest.raises(CodecError, match='pane 1970-01-01T00:00:00Z of "late", part records: damaged'):
-        store.load_panes("late", PaneHalf.RECORDS, [0], COUNTING)
+        store.panes.load_panes("late", PaneHalf.RECORDS, [0], COUNTING)
 
 
 def test_current_rows_come_back_after_a_restart(store: SqlStore) -> None:
@@ -191,9 +194,9 @@ def test_current_rows_come_back_after_a_restart(store: SqlStore) -> None:
     store.commit_cycle("late", commit(current=rows))
 
     restarted = SqlStore(store.engine, "live")
-    assert {(model, as_of) for model, as_of, _ in restarted.read_current()} == {("late", START)}
-    assert {found for _, _, found in restarted.read_current("late")} == set(rows)
-    assert restarted.read_current("other") == []
+    assert {(model, as_of) for model, as_of, _ in restarted.current.read_current()} == {("late", START)}
+    assert {found for _, _, found in restarted.current.read_current("late")} == set(rows)
+    assert restarted.current.read_current("other") == []
 
 
 def test_numpy_numbers_are_kept_as_numbers(store: SqlStore) -> None:
@@ -204,7 +207,7 @@ def test_numpy_numbers_are_kept_as_numbers(store: SqlStore) -> None:
 
     store.commit_cycle("late", commit(current=(given,)))
 
-    assert [found for _, _, found in store.read_current()] == [given]
+    assert [found for _, _, found in store.current.read_current()] == [given]
 
 
 def test_a_cycle_replaces_the_current_rows_of_its_model_alone(store: SqlStore) -> None:
@@ -213,20 +216,23 @@ def test_a_cycle_replaces_the_current_rows_of_its_model_alone(store: SqlStore) -
 
     store.commit_cycle("late", commit(START + HOUR, current=(row("b", 0.1),)))
 
-    assert store.read_current("late") == [("late", START + HOUR, row("b", 0.1))]
-    assert store.read_current("early") == [("early", START, row("c"))]
+    assert store.current.read_current("late") == [("late", START + HOUR, row("b", 0.1))]
+    assert store.current.read_current("early") == [("early", START, row("c"))]
 
 
 def test_current_rows_are_read_of_some_measures_alone(store: SqlStore) -> None:
     store.commit_cycle("late", commit(current=(row("a"), row("b"), row("c"))))
     store.commit_cycle("early", commit(current=(row("c"),)))
 
-    assert [found.measure for *_, found in store.read_current("late", {"c", "a", "other"})] == ["a", "c"]
-    assert [(model, found.measure) for model, _, found in store.read_current(measures=["c"])] == [
+    assert [found.measure for *_, found in store.current.read_current("late", {"c", "a", "other"})] == [
+        "a",
+        "c",
+    ]
+    assert [(model, found.measure) for model, _, found in store.current.read_current(measures=["c"])] == [
         ("early", "c"),
         ("late", "c"),
     ]
-    assert store.read_current("late", []) == []
+    assert store.current.read_current("late", []) == []
 
 
 def test_a_row_twice_in_a_cycle_is_an_error(store: SqlStore) -> None:
@@ -235,8 +241,8 @@ def test_a_row_twice_in_a_cycle_is_an_error(store: SqlStore) -> None:
     with pytest.raises(StoreError):
         store.commit_cycle("late", commit(START + HOUR, current=(row("b"), row("b"))))
 
-    assert store.read_current() == [("late", START, row("a"))]
-    assert store.read_state("late").as_of == START
+    assert store.current.read_current() == [("late", START, row("a"))]
+    assert store.states.read_state("late").as_of == START
 
 
 def test_an_empty_version_is_not_the_whole(store: SqlStore) -> None:
@@ -244,7 +250,9 @@ def test_an_empty_version_is_not_the_whole(store: SqlStore) -> None:
         "late", commit(current=(row("a"), row("a", 0.1, version=""), row("a", 0.2, segment="")))
     )
 
-    found = {(kept.version, kept.segment, kept.measurement.value) for _, _, kept in store.read_current()}
+    found = {
+        (kept.version, kept.segment, kept.measurement.value) for _, _, kept in store.current.read_current()
+    }
     assert found == {(None, None, 0.75), ("(empty)", None, 0.1), (None, "(empty)", 0.2)}
 
 
@@ -254,7 +262,7 @@ def test_figures_of_no_window_are_replaced_alone_where_a_commit_holds_no_more(st
 
     store.commit_cycle("late", replace(commit(START + HOUR, current=(orphans,)), whole=False))
 
-    assert store.read_current() == [("late", START + HOUR, orphans), ("late", START, row("a"))]
+    assert store.current.read_current() == [("late", START + HOUR, orphans), ("late", START, row("a"))]
 
 
 def test_committing_twice_changes_nothing(store: SqlStore) -> None:
@@ -274,19 +282,19 @@ def test_a_kept_row_is_never_written_again(store: SqlStore) -> None:
 
     store.commit_cycle("late", commit(snapshots=(row("a", 0.2), row("b", 0.3))))
 
-    assert [found for _, _, found in store.read_snapshot_rows()] == [row("a", 0.1), row("b", 0.3)]
+    assert [found for _, _, found in store.snapshots.read_snapshot_rows()] == [row("a", 0.1), row("b", 0.3)]
 
 
 def test_current_rows_have_a_provenance_too(store: SqlStore) -> None:
     store.commit_cycle("late", commit(snapshots=()))
 
-    assert store.read_provenance() == [("late", examples.BEHIND)]
+    assert store.snapshots.read_provenance() == [("late", examples.BEHIND)]
 
 
 def test_provenance_comes_back(store: SqlStore) -> None:
     store.commit_cycle("late", commit())
 
-    assert store.read_provenance("late") == [("late", examples.BEHIND)]
+    assert store.snapshots.read_provenance("late") == [("late", examples.BEHIND)]
 
 
 def test_windows_come_back_and_are_replaced(store: SqlStore) -> None:
@@ -297,8 +305,8 @@ def test_windows_come_back_and_are_replaced(store: SqlStore) -> None:
 
     store.commit_cycle("late", commit(START + DAY, windows=(settled,)))
 
-    assert store.read_windows("late", START) == [settled]
-    assert store.read_windows("late", 0) == [early, settled]
+    assert store.states.read_windows("late", START) == [settled]
+    assert store.states.read_windows("late", 0) == [early, settled]
 
 
 def test_entries_come_back_in_order_and_the_first_of_a_day_stays(store: SqlStore) -> None:
@@ -319,8 +327,8 @@ def test_entries_come_back_in_order_and_the_first_of_a_day_stays(store: SqlStore
     store.commit_cycle("late", commit(entries=(second, first, other)))
     store.commit_cycle("late", commit(START + HOUR, entries=(replace(first, most=9.0),)))
 
-    assert store.read_entries("late") == [first, second, other]
-    assert store.read_entries("other") == []
+    assert store.ledger.read_entries("late") == [first, second, other]
+    assert store.ledger.read_entries("other") == []
 
 
 def test_last_kept_is_the_last_performance_of_the_whole(store: SqlStore) -> None:
@@ -343,13 +351,13 @@ def test_last_kept_is_the_last_performance_of_the_whole(store: SqlStore) -> None
         "late", commit(START + 2 * DAY, snapshots=(row("stability_index", 0.4, truth=LabelTruth.NONE),))
     )
 
-    found = store.read_last_performance("late", "7d", [START, START + 2 * DAY])
+    found = store.snapshots.read_last_performance("late", "7d", [START, START + 2 * DAY])
 
     assert found == {
         (START, "coverage", "score"): row("coverage", 0.9, truth=LabelTruth.SETTLED),
         (START, "roc_auc", "score"): row("roc_auc", 0.3, truth=LabelTruth.SETTLED),
     }
-    assert store.read_last_performance("late", "7d", []) == {}
+    assert store.snapshots.read_last_performance("late", "7d", []) == {}
 
 
 def kept(store: SqlStore) -> tuple[MeasurementRow, MeasurementRow, MeasurementRow]:
@@ -366,7 +374,7 @@ def kept(store: SqlStore) -> tuple[MeasurementRow, MeasurementRow, MeasurementRo
 def test_history_holds_every_revision_in_order(store: SqlStore) -> None:
     first, second, settled = kept(store)
 
-    found = store.read_snapshot_rows(
+    found = store.snapshots.read_snapshot_rows(
         model="late", window="7d", measure="roc_auc", subject="score", segment=""
     )
 
@@ -381,7 +389,7 @@ def test_history_holds_every_revision_in_order(store: SqlStore) -> None:
 def test_history_as_of_holds_what_was_known_then(store: SqlStore, days: float, revision: int) -> None:
     revisions = kept(store)
 
-    found = store.read_snapshot_rows(measure="roc_auc", segment="", as_of=START + int(days * DAY))
+    found = store.snapshots.read_snapshot_rows(measure="roc_auc", segment="", as_of=START + int(days * DAY))
 
     assert found == [("late", START + revision * DAY, revisions[revision])]
 
@@ -389,29 +397,29 @@ def test_history_as_of_holds_what_was_known_then(store: SqlStore, days: float, r
 def test_history_before_the_first_cycle_is_empty(store: SqlStore) -> None:
     kept(store)
 
-    assert store.read_snapshot_rows(as_of=START - 1) == []
+    assert store.snapshots.read_snapshot_rows(as_of=START - 1) == []
 
 
 def test_history_is_filtered_by_each_column(store: SqlStore) -> None:
     kept(store)
 
-    assert len(store.read_snapshot_rows()) == 5
-    assert len(store.read_snapshot_rows(measure="recall")) == 1
-    assert len(store.read_snapshot_rows(segment="x=1")) == 1
-    assert len(store.read_snapshot_rows(segment="")) == 4
-    assert len(store.read_snapshot_rows(version="")) == 5
-    assert store.read_snapshot_rows(subject="label") == []
-    assert store.read_snapshot_rows(model="other") == []
-    assert store.read_snapshot_rows(window="1d") == []
+    assert len(store.snapshots.read_snapshot_rows()) == 5
+    assert len(store.snapshots.read_snapshot_rows(measure="recall")) == 1
+    assert len(store.snapshots.read_snapshot_rows(segment="x=1")) == 1
+    assert len(store.snapshots.read_snapshot_rows(segment="")) == 4
+    assert len(store.snapshots.read_snapshot_rows(version="")) == 5
+    assert store.snapshots.read_snapshot_rows(subject="label") == []
+    assert store.snapshots.read_snapshot_rows(model="other") == []
+    assert store.snapshots.read_snapshot_rows(window="1d") == []
 
 
 def test_a_reference_comes_back_equal(store: SqlStore) -> None:
     reference = examples.reference()
 
-    store.save_reference("key", "late", reference)
+    store.references.save_reference("key", "late", reference)
 
-    assert store.read_reference("key") == reference
-    assert store.read_reference("other") is None
+    assert store.references.read_reference("key") == reference
+    assert store.references.read_reference("other") is None
 
 
 def test_a_reference_with_open_bounds_comes_back_equal(store: SqlStore) -> None:
@@ -420,39 +428,39 @@ def test_a_reference_with_open_bounds_comes_back_equal(store: SqlStore) -> None:
     )
     reference = Reference(bare, Counters.make_empty(bare.records), Counters.make_empty(bare.labels))
 
-    store.save_reference("key", "late", reference)
+    store.references.save_reference("key", "late", reference)
 
-    assert store.read_reference("key") == reference
+    assert store.references.read_reference("key") == reference
 
 
 def test_labels_that_another_version_counted_otherwise_are_not_those_of_a_reference(store: SqlStore) -> None:
     reference = examples.reference()
-    store.save_reference("key", "late", reference)
+    store.references.save_reference("key", "late", reference)
     with write_transaction(store.engine) as connection:
         connection.execute(references.update().values(hash="of other layouts"))
 
-    found = store.read_reference("key")
+    found = store.references.read_reference("key")
 
     empty = Counters.make_empty(reference.counting.labels)
     assert found == replace(reference, labels=empty, label_segments={})
 
 
 def test_a_reference_without_a_state_of_the_whole_is_refused(store: SqlStore) -> None:
-    store.save_reference("key", "late", examples.reference())
+    store.references.save_reference("key", "late", examples.reference())
     with write_transaction(store.engine) as connection:
         connection.execute(references.update().values(records=encode_strata({})))
 
     with pytest.raises(CodecError, match="a state of the whole expected"):
-        store.read_reference("key")
+        store.references.read_reference("key")
 
 
 def test_the_first_reference_of_a_key_stays(store: SqlStore) -> None:
-    store.save_reference("key", "late", examples.reference())
+    store.references.save_reference("key", "late", examples.reference())
     empty = Reference(COUNTING, Counters.make_empty(COUNTING.records), Counters.make_empty(COUNTING.labels))
 
-    store.save_reference("key", "late", empty)
+    store.references.save_reference("key", "late", empty)
 
-    assert store.read_reference("key") == examples.reference()
+    assert store.references.read_reference("key") == examples.reference()
 
 
 @pytest.mark.parametrize("write", ["note_waiting", "save_panes", "commit"])
@@ -463,16 +471,18 @@ def test_a_lost_lease_rolls_everything_back(write: str, store: SqlStore) -> None
     def written(token: int) -> None:
         match write:
             case "note_waiting":
-                store.note_waiting("late", ModelState(as_of=1), [waiting], token=token)
+                store.panes.note_waiting("late", ModelState(as_of=1), [waiting], token=token)
             case "save_panes":
-                store.save_panes("late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5, token=token)
+                store.panes.save_panes(
+                    "late", PaneHalf.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5, token=token
+                )
             case _:
                 store.commit_cycle("late", commit(windows=(window,)), token=token)
 
-    token = store.claim_lease("late", "a", 1_000_000)
+    token = store.leases.claim_lease("late", "a", 1_000_000)
     assert token is not None
-    store.release_lease("late", token)
-    store.claim_lease("late", "b", 60_000_000)
+    store.leases.release_lease("late", token)
+    store.leases.claim_lease("late", "b", 60_000_000)
     before = contents(store)
 
     with pytest.raises(LeaseLost, match='model "late" of run "live": token 1 was taken over'):

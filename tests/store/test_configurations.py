@@ -5,28 +5,31 @@ from monitor.store.sql_store import SqlStore
 
 
 def test_a_configuration_comes_back_and_stays_as_it_was_kept_first(store: SqlStore) -> None:
-    store.save_configuration("c1", "late", '{"every": 1}')
-    store.save_configuration("c1", "other", '{"every": 2}')
-    store.save_configuration("c2", "late", '{"every": 3}')
+    store.configurations.save_configuration("c1", "late", '{"every": 1}')
+    store.configurations.save_configuration("c1", "other", '{"every": 2}')
+    store.configurations.save_configuration("c2", "late", '{"every": 3}')
 
-    first, second = store.read_configuration("c1"), store.read_configuration("c2")
+    first, second = (
+        store.configurations.read_configuration("c1"),
+        store.configurations.read_configuration("c2"),
+    )
 
     assert first is not None
     assert second is not None
     assert (first.hash, first.model, first.content) == ("c1", "late", '{"every": 1}')
     assert second.content == '{"every": 3}'
     assert 0 < first.created <= second.created
-    assert store.read_configuration("c3") is None
+    assert store.configurations.read_configuration("c3") is None
 
 
 def test_a_kept_reference_says_what_it_was_made_of(store: SqlStore) -> None:
     reference = examples.reference()
-    store.save_reference("k", "late", reference, 'file "reference.parquet", content 1a')
+    store.references.save_reference("k", "late", reference, 'file "reference.parquet", content 1a')
 
-    found = store.reference_facts("k")
+    found = store.references.describe_reference("k")
 
     assert found is not None
     assert (found.key, found.model, found.grid) == ("k", "late", reference.counting.hash)
     assert found.made_of == 'file "reference.parquet", content 1a'
     assert found.rows == reference.records.dense_block("volume")[VOLUME.index("records")]
-    assert store.reference_facts("other") is None
+    assert store.references.describe_reference("other") is None

@@ -85,7 +85,7 @@ def test_a_store_in_memory_works(tmp_path: Path) -> None:
 
     store.commit_cycle("late", commit())
 
-    assert store.read_state("late").as_of == START
+    assert store.states.read_state("late").as_of == START
     store.close()
 
 
@@ -151,7 +151,7 @@ def test_what_the_database_refuses_is_a_store_error_without_values(store: SqlSto
         connection.execute(text("DROP TABLE waiting"))
 
     with pytest.raises(StoreError, match="waiting"):
-        store.read_waiting_panes("secret-model")
+        store.panes.read_waiting_panes("secret-model")
 
 
 def test_readers_go_on_while_a_cycle_writes(store: SqlStore) -> None:
@@ -159,10 +159,10 @@ def test_readers_go_on_while_a_cycle_writes(store: SqlStore) -> None:
 
     with write_transaction(store.engine) as connection:
         connection.execute(text("DELETE FROM current_rows"))
-        found = store.read_current()
+        found = store.current.read_current()
 
     assert found == [("late", START, row("a"))]
-    assert store.read_current() == []
+    assert store.current.read_current() == []
 
 
 def test_a_fresh_sqlite_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_fresh_sqlite_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
     def opens() -> None:
         barrier.wait()
         store = open_store(url, "live")
-        versions.append(store.read_state("late"))
+        versions.append(store.states.read_state("late"))
         store.close()
 
     at_once([opens] * 4)
@@ -192,7 +192,7 @@ def test_connections_that_the_server_ended_are_replaced(postgres_url: str) -> No
             text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
         )
 
-    assert store.read_state("late").as_of == START
+    assert store.states.read_state("late").as_of == START
     store.close()
     other.close()
 
@@ -203,12 +203,12 @@ def test_a_file_that_was_read_only_is_written_again_by_the_second_try(tmp_path: 
     store.commit_cycle("late", commit())
     with read_only(store):
         with pytest.raises(StoreError, match="attempt to write a readonly database"):
-            store.claim_lease("late", "a", 1)
-        assert store.read_state("late").as_of == START  # opens another connection
+            store.leases.claim_lease("late", "a", 1)
+        assert store.states.read_state("late").as_of == START  # opens another connection
     with suppress(StoreError):
-        store.claim_lease("late", "a", 1)
+        store.leases.claim_lease("late", "a", 1)
 
-    assert store.claim_lease("late", "a", 1) is not None
+    assert store.leases.claim_lease("late", "a", 1) is not None
     store.close()
 
 
@@ -227,7 +227,7 @@ def test_no_second_connection_opens_beside_one_whose_log_was_deleted(tmp_path: P
 
     store.close()
     reopened = open_store(f"sqlite:///{file}", "live")  # once nobody has it open, the log is made anew
-    assert reopened.read_state("late").as_of == START
+    assert reopened.states.read_state("late").as_of == START
     reopened.close()
 
 
@@ -258,11 +258,11 @@ def test_no_store_is_made_where_something_says_that_one_was_moved_away(tmp_path:
 def test_writers_wait_for_one_another(store: SqlStore) -> None:
     def write(model: str) -> None:
         for moment in range(10):
-            store.note_waiting(model, ModelState(as_of=moment), [])
+            store.panes.note_waiting(model, ModelState(as_of=moment), [])
 
     at_once(partial(write, f"model-{number}") for number in range(4))
 
-    assert [store.read_state(f"model-{number}").as_of for number in range(4)] == [9] * 4
+    assert [store.states.read_state(f"model-{number}").as_of for number in range(4)] == [9] * 4
 
 
 def test_migrations_import_nothing_of_monitor() -> None:
@@ -282,7 +282,7 @@ def test_a_postgresql_that_hands_out_bytes_is_asked_for_text(
 
     store = open_store(postgres_url, "live")
     store.commit_cycle("late", commit())
-    assert store.read_state("late").as_of == START
+    assert store.states.read_state("late").as_of == START
     store.close()
 
 

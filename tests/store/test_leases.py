@@ -11,81 +11,81 @@ from monitor.store.sql_store import SqlStore
 
 
 def test_a_held_lease_is_refused_to_others(store: SqlStore) -> None:
-    assert store.claim_lease("late", "a", MINUTE) == 1
-    assert store.claim_lease("late", "b", MINUTE) is None
-    assert store.claim_lease("early", "b", MINUTE) == 1
+    assert store.leases.claim_lease("late", "a", MINUTE) == 1
+    assert store.leases.claim_lease("late", "b", MINUTE) is None
+    assert store.leases.claim_lease("early", "b", MINUTE) == 1
 
 
 def test_an_expired_lease_is_taken_over_with_a_larger_token(store: SqlStore) -> None:
-    store.claim_lease("late", "a", 1_000)
+    store.leases.claim_lease("late", "a", 1_000)
     time.sleep(0.01)
 
-    assert store.claim_lease("late", "b", MINUTE) == 2
+    assert store.leases.claim_lease("late", "b", MINUTE) == 2
 
 
 def test_its_owner_claims_again_with_a_larger_token(store: SqlStore) -> None:
-    store.claim_lease("late", "a", MINUTE)
+    store.leases.claim_lease("late", "a", MINUTE)
 
-    assert store.claim_lease("late", "a", MINUTE) == 2
+    assert store.leases.claim_lease("late", "a", MINUTE) == 2
 
 
 def test_a_released_lease_is_free_at_once(store: SqlStore) -> None:
-    token = store.claim_lease("late", "a", MINUTE)
+    token = store.leases.claim_lease("late", "a", MINUTE)
     assert token is not None
 
-    assert store.release_lease("late", token)
-    assert store.claim_lease("late", "b", MINUTE) == token + 1
+    assert store.leases.release_lease("late", token)
+    assert store.leases.claim_lease("late", "b", MINUTE) == token + 1
 
 
 def test_a_renewed_lease_stays(store: SqlStore) -> None:
-    token = store.claim_lease("late", "a", 1_000)
+    token = store.leases.claim_lease("late", "a", 1_000)
     assert token is not None
 
-    assert store.renew_lease("late", token, MINUTE)
+    assert store.leases.renew_lease("late", token, MINUTE)
     time.sleep(0.01)
-    assert store.claim_lease("late", "b", MINUTE) is None
+    assert store.leases.claim_lease("late", "b", MINUTE) is None
 
 
 def test_a_lease_taken_over_is_neither_renewed_nor_released(store: SqlStore) -> None:
-    token = store.claim_lease("late", "a", 0)
+    token = store.leases.claim_lease("late", "a", 0)
     assert token is not None
     time.sleep(0.01)
-    store.claim_lease("late", "b", MINUTE)
+    store.leases.claim_lease("late", "b", MINUTE)
 
-    assert not store.renew_lease("late", token, MINUTE)
-    assert not store.release_lease("late", token)
+    assert not store.leases.renew_lease("late", token, MINUTE)
+    assert not store.leases.release_lease("late", token)
 
 
 def test_an_expired_lease_that_nobody_took_still_commits(store: SqlStore) -> None:
-    token = store.claim_lease("late", "a", 0)
+    token = store.leases.claim_lease("late", "a", 0)
 
     store.commit_cycle("late", commit(), token=token)
 
-    assert store.read_state("late").as_of == START
+    assert store.states.read_state("late").as_of == START
 
 
 def test_a_daemon_was_heard_of_last_if_it_ran_the_last_cycle_and_none_runs_now(store: SqlStore) -> None:
     def ran(owner: str) -> None:
-        token = store.claim_lease("late", owner, MINUTE)
+        token = store.leases.claim_lease("late", owner, MINUTE)
         assert token is not None
-        store.release_lease("late", token)
+        store.leases.release_lease("late", token)
 
     ran("by hand")
-    assert store.last_heard() == {}
-    store.join_run("a", "config", MINUTE)
+    assert store.daemons.read_last_heartbeats() == {}
+    store.daemons.join_run("a", "config", MINUTE)
     ran("a")
-    assert store.last_heard() == {}, "it runs"
-    store.leave_run("a")
-    assert abs(store.last_heard()["late"] - system_clock()) < MINUTE
-    store.join_run("b", "config", 1)
+    assert store.daemons.read_last_heartbeats() == {}, "it runs"
+    store.daemons.leave_run("a")
+    assert abs(store.daemons.read_last_heartbeats()["late"] - system_clock()) < MINUTE
+    store.daemons.join_run("b", "config", 1)
     ran("b")
     time.sleep(0.01)
-    assert list(store.last_heard()) == ["late"], "it was killed"
-    store.join_run("c", "config", MINUTE)
-    assert store.last_heard() == {}, "another one runs"
-    store.leave_run("c")
+    assert list(store.daemons.read_last_heartbeats()) == ["late"], "it was killed"
+    store.daemons.join_run("c", "config", MINUTE)
+    assert store.daemons.read_last_heartbeats() == {}, "another one runs"
+    store.daemons.leave_run("c")
     ran("by hand")
-    assert store.last_heard() == {}, "cycles are run by hand since"
+    assert store.daemons.read_last_heartbeats() == {}, "cycles are run by hand since"
 
 
 def test_of_many_claims_at_once_one_wins(store: SqlStore) -> None:
@@ -94,7 +94,7 @@ def test_of_many_claims_at_once_one_wins(store: SqlStore) -> None:
 
     def claim(owner: str) -> None:
         barrier.wait()
-        tokens.append(store.claim_lease("late", owner, MINUTE))
+        tokens.append(store.leases.claim_lease("late", owner, MINUTE))
 
     at_once(partial(claim, f"owner-{number}") for number in range(4))
 

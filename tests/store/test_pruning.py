@@ -14,7 +14,7 @@ Kept = list[tuple[str, int, str, float | None]]
 def kept(store: SqlStore, model: str = "late") -> Kept:
     return sorted(
         (one.measure, (as_of - START) // DAY, one.truth.value, one.measurement.value)
-        for _, as_of, one in store.read_snapshot_rows(model)
+        for _, as_of, one in store.snapshots.read_snapshot_rows(model)
     )
 
 
@@ -42,7 +42,7 @@ def test_first_settled_and_last_revisions_stay(store: SqlStore) -> None:
         ("roc_auc", 6, "settled", 0.6),
         ("stability_index", 0, "", 0.5),
     ]
-    assert len(store.read_provenance("late")) == 8
+    assert len(store.snapshots.read_provenance("late")) == 8
 
 
 def test_what_is_younger_or_of_an_older_window_or_anothers_stays(store: SqlStore) -> None:

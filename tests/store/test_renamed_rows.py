@@ -13,11 +13,11 @@ FORGOTTEN = HistoryEvent(model="old", at=5, kind="forgotten", who="ada", why="as
 
 def fill(store: SqlStore, model: str) -> None:
     waiting = [WaitingPane(start=START, part=PaneHalf.RECORDS, since=START)]
-    store.note_waiting(model, ModelState(as_of=START), waiting)
-    store.save_panes(model, PaneHalf.RECORDS, [pane(START)], layout=COUNTING.records.hash, as_of=START)
+    store.panes.note_waiting(model, ModelState(as_of=START), waiting)
+    store.panes.save_panes(model, PaneHalf.RECORDS, [pane(START)], layout=COUNTING.records.hash, as_of=START)
     store.commit_cycle(model, commit(snapshots=(row(), row("recall"))))
-    store.save_reference(f"{model}-made", model, reference())
-    store.append_events([HistoryEvent(model=model, at=1, kind="recounted", who="ada")])
+    store.references.save_reference(f"{model}-made", model, reference())
+    store.events.append_events([HistoryEvent(model=model, at=1, kind="recounted", who="ada")])
 
 
 def rows_by_table(store: SqlStore, model: str) -> dict[str, int]:
@@ -36,30 +36,30 @@ def rows_by_table(store: SqlStore, model: str) -> dict[str, int]:
 def test_a_renamed_model_has_the_rows_of_the_old_name_in_every_run(store: SqlStore) -> None:
     for run in ("live", "replay"):
         fill(SqlStore(store.engine, run), "old")
-    before, current = rows_by_table(store, "old"), store.read_current("old")
+    before, current = rows_by_table(store, "old"), store.current.read_current("old")
 
-    store.rename_histories([(RENAMED, {"old-made": "new-made"})])
+    store.histories.rename_histories([(RENAMED, {"old-made": "new-made"})])
 
     assert rows_by_table(store, "old") == {}
     assert rows_by_table(store, "new") == before | {"events": 3}
-    assert [(kept, row) for _, kept, row in store.read_current("new")] == [
+    assert [(kept, row) for _, kept, row in store.current.read_current("new")] == [
         (kept, row) for _, kept, row in current
     ]
-    assert store.list_runs("new") == ["live", "replay"]
-    assert len(store.read_snapshot_rows(model="new")) == 2
-    assert [name for name, _ in store.read_provenance()] == ["new"]
-    assert store.read_reference("new-made") == reference()
-    assert store.read_events("new")[-1] == RENAMED
+    assert store.histories.list_runs("new") == ["live", "replay"]
+    assert len(store.snapshots.read_snapshot_rows(model="new")) == 2
+    assert [name for name, _ in store.snapshots.read_provenance()] == ["new"]
+    assert store.references.read_reference("new-made") == reference()
+    assert store.events.read_events("new")[-1] == RENAMED
 
 
 def test_of_the_same_reference_under_both_names_one_is_kept(store: SqlStore) -> None:
     fill(store, "old")
-    store.save_reference("new-made", "new", reference())
+    store.references.save_reference("new-made", "new", reference())
 
-    store.rename_histories([(RENAMED, {"old-made": "new-made"})])
+    store.histories.rename_histories([(RENAMED, {"old-made": "new-made"})])
 
-    assert store.reference_keys("new") == ["new-made"]
-    assert store.reference_keys("old") == []
+    assert store.references.list_reference_keys("new") == ["new-made"]
+    assert store.references.list_reference_keys("old") == []
 
 
 def test_another_model_is_not_renamed(store: SqlStore) -> None:
@@ -67,7 +67,7 @@ def test_another_model_is_not_renamed(store: SqlStore) -> None:
     fill(store, "other")
     before = rows_by_table(store, "other")
 
-    store.rename_histories([(RENAMED, {})])
+    store.histories.rename_histories([(RENAMED, {})])
 
     assert rows_by_table(store, "other") == before
 
@@ -77,10 +77,10 @@ def test_of_a_forgotten_model_references_and_events_are_kept(store: SqlStore) ->
     fill(store, "other")
     other = rows_by_table(store, "other")
 
-    gone = store.forget_history(FORGOTTEN)
+    gone = store.histories.forget_history(FORGOTTEN)
 
     assert gone == {"snapshots": 2, "provenance": 1, "panes": 1, "models": 1, "current": 1}
     assert rows_by_table(store, "old") == {"references_": 1, "events": 2}
-    assert store.read_reference("old-made") == reference()
+    assert store.references.read_reference("old-made") == reference()
     assert rows_by_table(store, "other") == other
-    assert [event.kind for event in store.read_events("old")] == ["recounted", "forgotten"]
+    assert [event.kind for event in store.events.read_events("old")] == ["recounted", "forgotten"]

@@ -40,7 +40,7 @@ def accept_alerts(
     MonitorError
         if there is nothing to accept, if several are meant and no pattern, or if one is about no window.
     """
-    seen = kept_run.store.read_state(kept_run.find_spec(model).name).as_of or 0
+    seen = kept_run.store.states.read_state(kept_run.find_spec(model).name).as_of or 0
     found: dict[AlertedSeries, Alert | Acceptance] = {
         **_lasting_acceptances(kept_run, model),
         **_standing_alerts(kept_run, model, lasting=True),
@@ -52,7 +52,7 @@ def accept_alerts(
         else _prolong_acceptance(decision, model, replace(one, since=seen, until=until))
         for one in meant
     ]
-    kept_run.store.append_events([event for event, _ in accepting])
+    kept_run.store.events.append_events([event for event, _ in accepting])
     return [text for _, text in accepting]
 
 
@@ -71,9 +71,9 @@ def withdraw_acceptance(kept_run: KeptRun, decision: Decision, *, model: str, **
         "acceptance that can be withdrawn",
         of,
     )
-    seen = kept_run.store.read_state(kept_run.find_spec(model).name).as_of or 0
+    seen = kept_run.store.states.read_state(kept_run.find_spec(model).name).as_of or 0
     ended = [replace(one, since=seen, until=seen) for one in meant]
-    kept_run.store.append_events([_acceptance_event(decision, model, one) for one in ended])
+    kept_run.store.events.append_events([_acceptance_event(decision, model, one) for one in ended])
     return [
         f"{model}: {alerted_series_name(one.series)} is no longer accepted. From the next cycle on it is "
         "judged as before."
@@ -111,7 +111,7 @@ def _accept_alert(
         )
     spec, end = kept_run.find_spec(model), alert.breach.window_end
     window = next((window for window in spec.windows if window.name == alert.series.window), None)
-    seen = kept_run.store.read_state(spec.name).as_of or 0
+    seen = kept_run.store.states.read_state(spec.name).as_of or 0
     acceptance = make_acceptance(alert, end if window is None else window.start_of(end), seen, until)
     event = _acceptance_event(decision, model, acceptance)
     rules = [rule for rule in spec.rules if rule.name == alert.series.rule]
@@ -147,7 +147,7 @@ def acknowledge_alerts(
         kept_run, model, _standing_alerts(kept_run, model), "alert that can be acknowledged", of
     )
     before = {one.alert.series: one.seen_by for one in shown_alerts(kept_run.store, model, history=False)}
-    kept_run.store.append_events(
+    kept_run.store.events.append_events(
         [
             decision.history_event(model, ACKNOWLEDGED, subject=str(alert.series), detail=since_text(alert))
             for alert in meant
@@ -178,7 +178,7 @@ def silence_command(model: str, series: AlertedSeries, decision: Decision) -> st
 
 def _standing_alerts(kept_run: KeptRun, model: str, *, lasting: bool = False) -> dict[AlertedSeries, Alert]:
     """Alerts that are pending or firing; `lasting`: also of changes that have not gone back."""
-    kept_ones = kept_run.store.read_alerts(kept_run.find_spec(model).name, ended=lasting)
+    kept_ones = kept_run.store.alerts.read_alerts(kept_run.find_spec(model).name, ended=lasting)
     newest = {alert.series: alert for _, alert in sorted(kept_ones, key=lambda pair: pair[1].since)}
     return {
         series: alert
@@ -192,8 +192,8 @@ def _lasting_acceptances(
 ) -> dict[AlertedSeries, Acceptance]:
     """What is accepted from the last cycle on; of days, which are learned from at once, only where `new`."""
     spec = kept_run.find_spec(model)
-    seen, daily = kept_run.store.read_state(spec.name).as_of or 0, daily_rules(spec)
-    decisions = [event.acceptance for event in kept_run.store.read_events(spec.name, ACCEPTED)]
+    seen, daily = kept_run.store.states.read_state(spec.name).as_of or 0, daily_rules(spec)
+    decisions = [event.acceptance for event in kept_run.store.events.read_events(spec.name, ACCEPTED)]
     found = standing_accepted(decisions, seen, seen=LAST)
     return {
         series: one

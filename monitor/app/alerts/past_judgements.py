@@ -28,7 +28,7 @@ def with_days_then(
     """
     model = CountedModel(spec=replace(spec, reading=counting.reading), counting=counting, reference=None)
     parts = read_watched_parts(model, store, due=as_of)
-    newest = newest_day_rows(model, parts, as_of, store.read_state(spec.name).first_as_of)
+    newest = newest_day_rows(model, parts, as_of, store.states.read_state(spec.name).first_as_of)
     rows, days = [], {}
     for row in kept_rows:
         if row.measure in DAILY:

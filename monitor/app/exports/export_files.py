@@ -127,7 +127,9 @@ def read_batches(store: SqlStore, selection: KeptSelection) -> Generator[pa.Reco
     """Kept measurements as they are read, some thousand rows at a time."""
     wanted = {"model": selection.model, "window": selection.window, "measure": selection.measure}
     filters = {name: value for name, value in wanted.items() if value is not None}
-    for rows in store.stream_snapshots(filters, ends=(selection.start, selection.end), as_of=selection.as_of):
+    for rows in store.snapshots.stream_snapshots(
+        filters, ends=(selection.start, selection.end), as_of=selection.as_of
+    ):
         yield _make_batch(store.run, rows)
 
 

@@ -17,7 +17,6 @@ from monitor.exposition.series_selection import shown_measures
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.specs.model_spec import ModelSpec
-from monitor.store.measurements import timelines
 
 _OF_WINDOWS = frozenset({metric_names.WINDOW_END, metric_names.WINDOW_RECORDS, metric_names.WINDOW_COVERAGE})
 
@@ -52,9 +51,7 @@ def _kept_rows(
     kept_run: KeptRun, specs: Mapping[str, ModelSpec], selection: KeptSelection
 ) -> Iterator[tuple[str, MeasurementRow]]:
     measures = shown_measures() if selection.measure is None else shown_measures() & {selection.measure}
-    return timelines.stream_timelines(
-        kept_run.store.engine,
-        kept_run.store.run,
+    return kept_run.store.snapshots.stream_timelines(
         specs,
         measures,
         [measure.name for measure in CATALOGUE if metric_names.has_truth(measure)],
@@ -98,9 +95,9 @@ def _of_cycles(
 ) -> Iterator[tuple[MetricFamily, list[bytes]]]:
     bounds = [moment for moment in (selection.end, selection.as_of) if moment is not None]
     moments: dict[str, list[int]] = {model: [] for model in specs}
-    for model, behind in kept_run.store.read_provenance(selection.model):
+    for model, behind in kept_run.store.snapshots.read_provenance(selection.model):
         if model in moments and (selection.start or 0) < behind.as_of <= min(bounds, default=behind.as_of):
             moments[model].append(behind.as_of)
     yield from of_moments(moments)
-    alerts = kept_run.store.read_alerts(selection.model, ended=True, as_of=selection.as_of)
+    alerts = kept_run.store.alerts.read_alerts(selection.model, ended=True, as_of=selection.as_of)
     yield from of_alerts([(specs[model], alert) for model, alert in alerts if model in specs], moments)

@@ -45,7 +45,7 @@ def days_of_change(
     subject, segment = of
     key = PartKey(PaneHalf.LABELS if is_of_labels(subject) else PaneHalf.RECORDS, bool(segment))
     layout = counting.layout_of(key.part)
-    first = store.read_days(model, key.part, first_days_key(counting, key), FEWEST_DAYS)
+    first = store.ledger.read_days(model, key.part, first_days_key(counting, key), FEWEST_DAYS)
     if len(first) < FEWEST_DAYS or change.first_day is None:
         return []
     watch = watch_of_first_days(counting, key, tuple(decode_strata(day.blob, layout) for day in first))
@@ -57,7 +57,9 @@ def days_of_change(
     ends = max(begins, min(fired // DAY, begins + _FOUND)) + _AFTER
     last = (ends + 2) * DAY  # west of UTC a day ends on the next one
     before = REMEMBERED_DAYS if by >= len(watch.series) else 0  # what was expected of faults is not kept
-    kept = store.read_days(model, key.part, watch.key, before + _BEFORE + ends - begins + 2, last, until)
+    kept = store.ledger.read_days(
+        model, key.part, watch.key, before + _BEFORE + ends - begins + 2, last, until
+    )
     records = with_acceptances(watch, [unpack_day(day.blob, watch) for day in kept])
     mean = ColumnMean(*change.unit_scale)
     found = []

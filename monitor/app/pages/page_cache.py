@@ -53,6 +53,11 @@ class KeptPages:
     def _page_tag(self, path: str, query: str) -> str:
         """Hash of all that a page depends on: two reads by key."""
         app = self.data.app
-        moments = sorted((name, as_of) for name, (as_of, *_) in app.store.read_progress().items())
-        state = [moments, app.store.newest_event(), app.fingerprint, self.data.page_moment() // MINUTE]
+        moments = sorted((name, as_of) for name, (as_of, *_) in app.store.daemons.read_progress().items())
+        state = [
+            moments,
+            app.store.events.newest_event_number(),
+            app.fingerprint,
+            self.data.page_moment() // MINUTE,
+        ]
         return f'"{content_hash([VERSION, app.store.run, state, path, query])[:24]}"'

@@ -51,7 +51,12 @@ class StoreData:
         if model is None or as_of is not None:
             return seen_models(self.app, model, now, as_of)
         store = self.app.store
-        stands = (store.read_state(model).as_of, store.newest_event(), self.app.fingerprint, now // MINUTE)
+        stands = (
+            store.states.read_state(model).as_of,
+            store.events.newest_event_number(),
+            self.app.fingerprint,
+            now // MINUTE,
+        )
         before = self._seen.pop(model, None)
         model_facts = before[1] if before is not None and before[0] == stands else None
         if model_facts is None:
@@ -63,7 +68,7 @@ class StoreData:
 
     def read_place(self, model: str, as_of: int | None) -> ModelPlace:
         """What `seen` says first; of the past by what was kept then."""
-        last, spec = self.app.store.read_state(model).as_of, self.app.find_spec(model)
+        last, spec = self.app.store.states.read_state(model).as_of, self.app.find_spec(model)
         if as_of is not None and as_of < (last or 0):
             (facts,) = self.read_model_facts(model, as_of)
             last = facts.as_of
@@ -75,13 +80,13 @@ class StoreData:
 
     def read_revisions(self, model: str, which: ChartedRows) -> list[Revision]:
         """(as of, row) of all kept revisions of a window's ends."""
-        return self.app.store.read_charted_rows(model, which)
+        return self.app.store.charts.read_charted_rows(model, which)
 
     def read_values(
         self, model: str, which: ChartedRows
     ) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
         """Newest values alone of the same rows."""
-        return self.app.store.read_charted_values(model, which)
+        return self.app.store.charts.read_charted_values(model, which)
 
     def count_window(self, spec: ModelSpec, start: int, end: int, part: PaneHalf) -> CountedWindow:
         """Counts of a part of all panes between two moments, as they are now."""
@@ -106,8 +111,8 @@ class StoreData:
 
     def read_events(self, model: str) -> list[HistoryEvent]:
         """What happened to the history of a model."""
-        return self.app.store.read_events(model)
+        return self.app.store.events.read_events(model)
 
     def read_provenance(self, model: str, as_of: int) -> Provenance | None:
         """What stood behind the measurements of a cycle."""
-        return next((row for _, row in self.app.store.read_provenance(model, last=as_of)), None)
+        return next((row for _, row in self.app.store.snapshots.read_provenance(model, last=as_of)), None)

@@ -28,11 +28,11 @@ def count_window(
 ) -> CountedWindow:
     """Counts of a part of all panes between two moments as they are now, without panes on other grids."""
     reference, counting = _read_reference(store, spec, references), counting_of(store, spec, references)
-    lost = {fact.start for fact in store.read_pane_facts(spec.name, start) if fact.start < end}
+    lost = {fact.start for fact in store.panes.read_pane_facts(spec.name, start) if fact.start < end}
     strata: list[Strata] = []
     panes: dict[int, PanePart] = {}
     for starts in _at_once(range(start, end, counting.reading.pane)):
-        panes = store.load_panes(spec.name, part, starts, counting)
+        panes = store.panes.load_panes(spec.name, part, starts, counting)
         strata.append(fold_strata(counting.layout_of(part), (pane.strata for pane in panes.values())))
         lost -= panes.keys()
     return CountedWindow(
@@ -64,7 +64,7 @@ def count_spans(
     for starts in _at_once(range(bounds[0], bounds[-1], window_counts.counting.reading.pane)):
         unread = [start for start in starts if start not in window_counts.panes]
         panes = {
-            **store.load_panes(model, PaneHalf.RECORDS, unread, window_counts.counting),
+            **store.panes.load_panes(model, PaneHalf.RECORDS, unread, window_counts.counting),
             **window_counts.panes,
         }
         for start in starts:
@@ -79,12 +79,16 @@ def _read_reference(store: SqlStore, spec: ModelSpec, references: KeptReferences
     """The default reference of the newest cycle, on the grids that its options give."""
     if spec.reference is None:
         return None
-    keys = [key for _, row in store.read_provenance(spec.name, last=LAST) for key in row.reference.split()]
+    keys = [
+        key
+        for _, row in store.snapshots.read_provenance(spec.name, last=LAST)
+        for key in row.reference.split()
+    ]
     if not keys:
         return None
     place = keys[0], spec.reading
     found_reference = references.get(place)
-    if found_reference is None and (reference := store.read_reference(keys[0])) is not None:
+    if found_reference is None and (reference := store.references.read_reference(keys[0])) is not None:
         counting: Counting = replace(
             reference.counting, reading=resolve_reading(spec.reading, reference.counting.reading)
         )

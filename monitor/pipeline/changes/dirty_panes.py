@@ -93,7 +93,7 @@ def find_changes(
     )
     if not reading.labelled:
         return changes
-    records_wait = {pane.start for pane in (*waiting, *model.store.read_waiting_panes(model.name))}
+    records_wait = {pane.start for pane in (*waiting, *model.store.panes.read_waiting_panes(model.name))}
     labels = find_labels(
         model,
         panes,

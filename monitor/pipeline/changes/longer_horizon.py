@@ -18,13 +18,13 @@ def drop_other_widths(model: CycleModel, *, token: int | None = None) -> None:
 
     Those of another layout and the same width stay until they are counted again.
     """
-    facts = model.store.read_pane_facts(model.name, _FIRST)
+    facts = model.store.panes.read_pane_facts(model.name, _FIRST)
     counting = model.counting
     current = {counting.stored_as(counting.layout_of(part)) for part in PaneHalf}
     if not facts or current & {fact.layout for fact in facts}:
         return
     if not _are_of_width({fact.start for fact in facts}, counting.reading.pane):
-        model.store.drop_panes(model.name, token=token)
+        model.store.panes.drop_panes(model.name, token=token)
 
 
 def _are_of_width(starts: Collection[int], pane: int) -> bool:
@@ -63,6 +63,6 @@ def reach_back(model: CycleModel, panes: ModelPanes, changes: ChangedPanes, as_o
 def _counted_from(model: CycleModel, panes: ModelPanes, changes: ChangedPanes, as_of: int) -> int | None:
     """Start of the oldest pane that was counted or waits, else the log's end; before the first cycle None."""
     starts = {*panes.facts_of(PaneHalf.RECORDS)}
-    starts.update(pane.start for pane in model.store.read_waiting_panes(model.name))
+    starts.update(pane.start for pane in model.store.panes.read_waiting_panes(model.name))
     nothing = None if changes.state.as_of is None else as_of + model.reading.tolerance + 1
     return min(starts, default=nothing)

@@ -45,10 +45,11 @@ from monitor.records.codec import decode_strata, encode_parts
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.specs.model_spec import BudgetSpec
-from monitor.specs.protocols import Lease, Store
+from monitor.specs.protocols import Lease
 from monitor.specs.stored_rows import KeptDay, ModelState
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import WHOLE, Strata, segments_of
+from monitor.store.sql_store import SqlStore
 from monitor.windows.calendar_units import number_of
 from monitor.windows.day_moments import zone_of_days
 from monitor.windows.strata_folding import fold_strata
@@ -103,7 +104,7 @@ class JudgedDays:
     watched: Mapping[PartKey, WatchedPart] = field(default_factory=dict)
 
 
-def read_watched_parts(model: CountedModel, store: Store, due: int = LAST) -> dict[PartKey, WatchedPart]:
+def read_watched_parts(model: CountedModel, store: SqlStore, due: int = LAST) -> dict[PartKey, WatchedPart]:
     """Parts of a model as their days were judged last, from the store; `due`: last by a moment."""
     return {key: _read_part(model, store, key, due) for key in _part_keys(model)}
 
@@ -252,16 +253,16 @@ def _rows_of_part(
     ]
 
 
-def _read_part(model: CountedModel, store: Store, key: PartKey, due: int) -> WatchedPart:
+def _read_part(model: CountedModel, store: SqlStore, key: PartKey, due: int) -> WatchedPart:
     layout = model.counting.layout_of(key.part)
     first_key = first_days_key(model.counting, key)
-    first = store.read_days(model.name, key.part, first_key, FEWEST_DAYS, due=due)
+    first = store.ledger.read_days(model.name, key.part, first_key, FEWEST_DAYS, due=due)
     strata = tuple(decode_strata(day.blob, layout) for day in first)
     not_watched = WatchedPart(days=tuple(first), first_strata=strata)
     if len(first) < FEWEST_DAYS:
         return not_watched
     watch = watch_of_first_days(model.counting, key, strata)
-    days = store.read_days(model.name, key.part, watch.key, REMEMBERED_DAYS + 1, due=due)
+    days = store.ledger.read_days(model.name, key.part, watch.key, REMEMBERED_DAYS + 1, due=due)
     if not days:  # this version watches otherwise than the one that judged them
         return not_watched
     *before, last = with_acceptances(watch, [unpack_day(day.blob, watch) for day in days])

@@ -38,7 +38,7 @@ class LedgerResults:
 def ledgers_of(model: CycleModel) -> dict[tuple[str, str], Ledger]:
     """Ledgers of a model's tests, by name and key, of the stored entries."""
     ledgers: dict[tuple[str, str], Ledger] = {}
-    for entry in model.store.read_entries(model.name) if tests_of(model.spec, model.counting) else ():
+    for entry in model.store.ledger.read_entries(model.name) if tests_of(model.spec, model.counting) else ():
         key = entry.comparison, entry.key
         ledgers[key] = ledgers.get(key, Ledger(entry.total)).with_entry(entry)
     return ledgers

@@ -115,7 +115,7 @@ def measure_windows(
         return measured_windows
     caches.begin_rows()
     oldest, first = oldest_end(model, state, truth.as_of), model.first_counted(state)
-    states = model.store.read_windows(model.name, oldest)
+    states = model.store.states.read_windows(model.name, oldest)
     for window in model.spec.windows:
         newest = window.newest_end(truth.as_of - model.spec.ready_after)
         newest_settled = settled.get(window.name)
@@ -215,7 +215,9 @@ def _last_kept(model: CycleModel, window: Window, due: list[DueWindow]) -> dict[
     if not ends:
         return {}
     by_end: dict[int, list[MeasurementRow]] = {}
-    for (end, _, _), row in model.store.read_last_performance(model.name, window.name, ends).items():
+    for (end, _, _), row in model.store.snapshots.read_last_performance(
+        model.name, window.name, ends
+    ).items():
         by_end.setdefault(end, []).append(row)
     return by_end
 

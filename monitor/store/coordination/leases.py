@@ -1,45 +1,44 @@
 """Which process runs a model's cycles: a row, its expiry by the database's clock, and a fencing token."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 
-from sqlalchemy import BigInteger, Connection, Text, Update, bindparam, or_, update
+from sqlalchemy import BigInteger, Connection, Text, Update, bindparam, or_
 from sqlalchemy.sql.dml import ReturningInsert
 
-from monitor.core.errors import LeaseLost
 from monitor.store.dialect_statements import clock_of, insert_of
+from monitor.store.repository import OWN_LEASE, Repository, update_lease
+from monitor.store.store_connections import write_transaction
 from monitor.store.tables import leases
 
 _TTL = bindparam("ttl", type_=BigInteger)
-_MINE = update(leases).where(
-    leases.c.run == bindparam("of_run"),
-    leases.c.model == bindparam("of_model"),
-    leases.c.token == bindparam("of_token"),
-)
-_HELD = _MINE.values(expires_at=leases.c.expires_at)
 
 
-def claim_lease(connection: Connection, run: str, model: str, owner: str, ttl: int) -> int | None:
-    """Token of the lease, or None while another owner has it. The token grows with every claim."""
+@dataclass(frozen=True, slots=True)
+class LeaseRepository(Repository):
+    """Leases of a run's models. The token of one grows with every claim."""
+
+    def claim_lease(self, model: str, owner: str, ttl: int) -> int | None:
+        """Token of the model's lease for `ttl` microseconds, or None while another owner has it."""
+        with write_transaction(self.engine) as connection:
+            return take_lease(connection, self.run, model, owner, ttl)
+
+    def renew_lease(self, model: str, token: int, ttl: int) -> bool:
+        """Move the lease's expiry to `ttl` from now; False if it was taken over."""
+        with write_transaction(self.engine) as connection:
+            statement = _renew_statement(connection.dialect.name)
+            return update_lease(connection, statement, self.run, model, token, ttl=ttl)
+
+    def release_lease(self, model: str, token: int) -> bool:
+        """Give the lease back, others may claim it at once; False if it was taken over."""
+        return self.renew_lease(model, token, 0)
+
+
+def take_lease(connection: Connection, run: str, model: str, owner: str, ttl: int) -> int | None:
+    """Claim a lease within a transaction that does more."""
     mine = {"of_run": run, "of_model": model, "of_owner": owner, "ttl": ttl}
     claimed = connection.execute(_claim_statement(connection.dialect.name), mine).scalar()
     return None if claimed is None else int(claimed)
-
-
-def renew_lease(connection: Connection, run: str, model: str, token: int, ttl: int) -> bool:
-    """Move the expiry to `ttl` from now; with 0 others may claim at once. False: another has taken over."""
-    return _is_mine(connection, _renew_statement(connection.dialect.name), run, model, token, ttl=ttl)
-
-
-def require_lease(connection: Connection, run: str, model: str, token: int) -> None:
-    """Hold the lease's row until the end of the transaction.
-
-    Raises
-    ------
-    LeaseLost
-        if the token is no longer the lease's. An expired lease that nobody took over is still held.
-    """
-    if not _is_mine(connection, _HELD, run, model, token):
-        raise LeaseLost(f'model "{model}" of run "{run}": token {token} was taken over by another process')
 
 
 @lru_cache
@@ -58,12 +57,4 @@ def _claim_statement(dialect: str) -> ReturningInsert[int]:
 
 @lru_cache
 def _renew_statement(dialect: str) -> Update:
-    return _MINE.values(expires_at=clock_of(dialect) + _TTL)
-
-
-def _is_mine(
-    connection: Connection, statement: Update, run: str, model: str, token: int, **more: int
-) -> bool:
-    """Run an update of the lease; whether it is there."""
-    key = {"of_run": run, "of_model": model, "of_token": token}
-    return connection.execute(statement, key | more).rowcount == 1
+    return OWN_LEASE.values(expires_at=clock_of(dialect) + _TTL)

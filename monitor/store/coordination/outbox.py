@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, select, update
 
 from monitor.alerts.alert_messages import Notice
 from monitor.core.clock import DAY
@@ -12,6 +12,7 @@ from monitor.core.text import content_hash
 from monitor.specs.stored_rows import WaitingNotice
 from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import database_now, insert_missing
+from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import outbox
 
@@ -52,11 +53,8 @@ def write_notices(connection: Connection, run: str, model: str, notices: Sequenc
 
 
 @dataclass(frozen=True, slots=True)
-class SqlOutbox:
-    """Outbox of a run. Safe to use from several threads and processes; every call is one transaction."""
-
-    engine: Engine = field(repr=False)
-    run: str
+class OutboxRepository(Repository):
+    """A run's notices on their way. Times to wait are microseconds by the database's clock."""
 
     def read_waiting_notices(self, channel: str) -> list[WaitingNotice]:
         """What a channel has not taken yet, oldest first."""

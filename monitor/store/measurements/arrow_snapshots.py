@@ -49,7 +49,7 @@ def read_snapshot_table(
     ends
         bounds (after, up to) of the windows' ends.
     as_of
-        None: all revisions; else as in `snapshots.history`.
+        None: all revisions; else as in `read_snapshot_rows`.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _combine_ranks(first: Ints, second: Ints) -> Ints:
 
 
 def _is_newest(keys: Ints, as_of: Ints, nowcast: Bools, settled: Bools) -> Bools:
-    """Whether a row is the newest revision of its key: as `snapshots.history` has it."""
+    """Whether a row is the newest revision of its key: as `read_snapshot_rows` has it."""
     key = pa.array(keys).dictionary_encode().indices.to_numpy().astype(np.int64)
     group = 2 * key + nowcast
     latest = np.full(group.max(initial=0) + 2, np.iinfo(np.int64).min)

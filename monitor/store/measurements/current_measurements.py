@@ -1,6 +1,7 @@
 """The latest measurements: what exposition, `monitor show` and a restart read."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -10,7 +11,25 @@ from sqlalchemy import Connection, Select, bindparam, delete, select
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.store.measurements.measurement_columns import AT_ONCE, columns_of, row_of, values_of
 from monitor.store.measurements.series_rows import number_series, write_current
+from monitor.store.repository import Repository
+from monitor.store.store_connections import read_transaction
 from monitor.store.tables import current, current_rows, series
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentRepository(Repository):
+    """Current measurements of a run; a cycle's commit replaces them."""
+
+    def read_current(
+        self, model: str | None = None, measures: Collection[str] | None = None
+    ) -> list[tuple[str, int, MeasurementRow]]:
+        """(model, as of, row) of one model or of all, of some measures or of all, in the order of the key."""
+        named = None if measures is None else sorted(measures)
+        given = {"run": self.run, "model": model, "measures": named}
+        asked = {name: value for name, value in given.items() if value is not None}
+        with read_transaction(self.engine) as connection:
+            parts = connection.execute(_current_query(tuple(asked)), asked).partitions(AT_ONCE)
+            return [(row[0], row[1], row_of(row[2:])) for row in chain.from_iterable(parts)]
 
 
 def replace_current(
@@ -26,16 +45,6 @@ def replace_current(
         number_series(connection, values)
         connection.execute(old)
         write_current(connection, values)
-
-
-def read_current(
-    connection: Connection, run: str, model: str | None, measures: Collection[str] | None
-) -> list[tuple[str, int, MeasurementRow]]:
-    """(model, as of, row) of one model or of all, of some measures or of all, in the order of the key."""
-    given = {"run": run, "model": model, "measures": None if measures is None else sorted(measures)}
-    asked = {name: value for name, value in given.items() if value is not None}
-    parts = connection.execute(_current_query(tuple(asked)), asked).partitions(AT_ONCE)
-    return [(row[0], row[1], row_of(row[2:])) for row in chain.from_iterable(parts)]
 
 
 @lru_cache(maxsize=4)

@@ -189,7 +189,7 @@ class SparkReader:
         """What a cluster's error says of it or of the statement."""
         error_text, names = str(error), {kind.__name__ for kind in type(error).__mro__}
         if _OURS.text in error_text:
-            return SourceError(f"{self._shown}: {text.rpartition(_OURS.text)[2].splitlines()[0]}")
+            return SourceError(f"{self._shown}: {error_text.rpartition(_OURS.text)[2].splitlines()[0]}")
         if _NO_MODULE.text in error_text:
             return SourceError(
                 f"{self._shown}: the workers' Python lacks monitor, or what it needs: "
@@ -197,8 +197,8 @@ class SparkReader:
             )
         if names & _REFUSED:
             part = next(iter(getattr(error, "__notes__", ())), "a query")
-            return SourceError(f"{self._shown} refuses {part}: {_first_line(text)}")
-        return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(_first_line(text))}")
+            return SourceError(f"{self._shown} refuses {part}: {_first_line(error_text)}")
+        return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(_first_line(error_text))}")
 
 
 def _require_pyspark() -> None:
