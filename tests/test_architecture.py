@@ -188,7 +188,7 @@ def test_caches_are_changed_in_their_own_file_alone() -> None:
 ENGINES = re.compile(
     r"\b(sqlite|postgres(ql)?|mysql|mariadb|duckdb|chdb|clickhouse(db)?|spark)\b", re.IGNORECASE
 )
-ASKS_THE_ENGINE = {"sources", "pipeline", "app", "setup", "advice"}
+ASKS_THE_ENGINE = {"sources", "pipeline", "app", "setup", "advice", "look"}
 
 
 def code_strings(tree: ast.Module) -> Iterator[ast.Constant]:

@@ -105,9 +105,10 @@ def as_object(path: Path, checked: CheckResult) -> dict[str, Any]:
 def explained_lines(model: CheckedModel) -> Iterator[str]:
     """Lines on what a model costs, and each of its statements with its plan."""
     yield f'model "{model.name}"'
-    newest = "" if model.newest is None else f", the newest of {to_iso(model.newest)}"
-    labels = "" if model.labels is None else f"; {model.labels} labels"
-    yield f"  rows: {model.rows} predictions{newest}{labels}"
+    found = model.inspection
+    newest = "" if found.findings.newest is None else f", the newest of {to_iso(found.findings.newest)}"
+    labels = "" if found.labels is None else f"; {found.labels} labels"
+    yield f"  rows: {found.rows} predictions{newest}{labels}"
     yield from _read_lines(model)
     held = ", ".join(f"{name} {count:,}" for name, count in model.series.by_group.items() if count)
     yield f"  series: about {model.series.total:,} of max_series {model.max_series:,} ({held})"
@@ -180,14 +181,15 @@ def _say_result(path: Path, checked: CheckResult, models: int, now: int, *, expl
 
 def _note_lines(model: CheckedModel, now: int) -> Iterator[str]:
     """What was found by itself, how labels are counted, what will be watched and when it can be judged."""
-    if model.oldest is not None and model.newest is not None:
-        yield _log_line(model, model.oldest, model.newest, now)
+    findings = model.inspection.findings
+    if findings.oldest is not None and findings.newest is not None:
+        yield _log_line(model, findings.oldest, findings.newest, now)
     if model.find_features:
         numeric, categorical = (", ".join(names) or "none" for names in (model.numeric, model.categorical))
         yield f"numeric features: {numeric}; categorical: {categorical}"
     if model.label_counting is not None:
         yield str(model.label_counting)
-    yield from forecast_lines(model.watching, model.oldest, model.newest)
+    yield from forecast_lines(model.watching, findings.oldest, findings.newest)
     yield from model.accepted
     rows = "rows not known" if model.reads is None else f"about {_daily_rows_text(model.reads)}"
     most = f"max_series = {model.max_series:,} at most"
@@ -197,9 +199,10 @@ def _note_lines(model: CheckedModel, now: int) -> Iterator[str]:
 def _log_line(model: CheckedModel, oldest: int, newest: int, now: int) -> str:
     """Since when there are rows, and what lives those days again of which one is judged."""
     rows = f"log: rows from {to_iso(oldest)[:10]} to {to_iso(newest)[:10]}"
-    if model.misdated is not None and model.misdated.n:
-        rows += f", and {model.misdated} dated years off, which no window counts"
-    elif model.has_older:
+    misdated = model.inspection.findings.misdated
+    if misdated is not None and misdated.n:
+        rows += f", and {misdated} dated years off, which no window counts"
+    elif model.inspection.findings.has_older:
         rows += ", and older ones before a pause of half a year or more"
     start = floor_to(oldest, DAY) + (1 + FEWEST_DAYS) * DAY
     end = min(floor_to(newest, DAY) + DAY, floor_to(now, DAY))
@@ -217,16 +220,17 @@ def _daily_rows_text(reads: ExpectedReads) -> str:
 
 def _plain_model(model: CheckedModel) -> dict[str, Any]:
     reads, labels = model.reads, model.label_counting
+    found, findings = model.inspection, model.inspection.findings
     return {
         "model": model.name,
         "numeric": list(model.numeric),
         "categorical": list(model.categorical),
-        "rows": None if model.rows is None else model.rows.n,
-        "rows_are_more": model.rows is not None and model.rows.more,
-        "labels": None if model.labels is None else model.labels.n,
-        "oldest": iso_or_none(model.oldest),
-        "newest": iso_or_none(model.newest),
-        "misdated": None if model.misdated is None else model.misdated.n,
+        "rows": None if found.rows is None else found.rows.n,
+        "rows_are_more": found.rows is not None and found.rows.more,
+        "labels": None if found.labels is None else found.labels.n,
+        "oldest": iso_or_none(findings.oldest),
+        "newest": iso_or_none(findings.newest),
+        "misdated": None if findings.misdated is None else findings.misdated.n,
         "series": dict(model.series.by_group),
         "max_series": model.max_series,
         "rows_per_hour": None if reads is None else reads.per_hour,

@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from monitor.core.clock import format_duration, to_iso
 from monitor.pipeline.audit import WRONG
 from monitor.pipeline.restored_state import counts_whole
-from monitor.sources.indexes import missing_id_index
-from monitor.sources.sql.relations import survey_relation
-from monitor.sources.sql.scan import has_own_table
-from monitor.sources.sql.statements import ReadSession
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import HistoryEvent
@@ -34,39 +30,23 @@ class LabelCounting:
         return "; ".join([f"{whole}. Why: {self.whole_because}", *self.remedies])
 
 
-def label_counting(model: ModelSpec, source: SqlSource, warnings: Sequence[str] = ()) -> LabelCounting | None:
+def label_counting(
+    model: ModelSpec, source: SqlSource, remedies: Sequence[str], warnings: Sequence[str] = ()
+) -> LabelCounting | None:
     """How the labels of a model are counted, by a look at its source; None: it has none.
 
     Parameters
     ----------
+    remedies
+        indexes on ids that are missing, each as what to do.
     warnings
         what is said besides: remedies that stand there are not told again.
     """
     if model.labels is None:
         return None
     because = source.counts_labels_whole(model)
-    remedies = (
-        source.read_with_retries(lambda session: _index_remedies(session, source, model)) if because else ()
-    )
-    untold = tuple(remedy for remedy in remedies if not any(remedy in text for text in warnings))
-    return LabelCounting(1 + model.overlap / model.every, because, untold)
-
-
-def _index_remedies(session: ReadSession, source: SqlSource, model: ModelSpec) -> tuple[str, ...]:
-    """Indexes on ids that are missing, however few rows there are."""
-    predictions, labels = model.predictions, model.labels
-    if labels is None or not has_own_table(labels):
-        return ()
-    engine = source.reader.engine
-    survey, here = (
-        survey_relation(session, engine, predictions, "p"),
-        survey_relation(session, engine, labels, "l"),
-    )
-    missing = (
-        missing_id_index(session, here, labels, survey, predictions),
-        missing_id_index(session, survey, predictions, here, labels),
-    )
-    return tuple(remedy for remedy in missing if remedy is not None)
+    untold = (remedy for remedy in remedies if because and not any(remedy in text for text in warnings))
+    return LabelCounting(1 + model.overlap / model.every, because, tuple(untold))
 
 
 def wrong_differences(model: ModelSpec, events: Iterable[HistoryEvent]) -> list[str]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from monitor.core.clock import HOUR, format_duration
 from monitor.core.errors import SourceError
 from monitor.core.text import MOST_BYTES, readable_text
+from monitor.look.table_look import ENOUGH
 from monitor.measures.value_words import approximate_text as rounded
 from monitor.measures.value_words import factor_of, in_other_units
 from monitor.records.column_values import parse_numbers, parse_texts
@@ -16,7 +17,6 @@ from monitor.records.winning_rows import MOST_VERSIONS, parse_role_times
 from monitor.specs.model_spec import ModelSpec
 
 _MANY = 0.05  # share of values that are no numbers from which on a feature may be none
-_ENOUGH = 50  # values of a feature, from which on it is compared
 _NEARLY_ALL = 0.9
 _HOURS = 12  # of events, from which on loads can be told from a stream
 _ROOM = 2 * HOUR  # for a slow night
@@ -49,7 +49,7 @@ def far_off(rows: pa.Table, reference: pa.Table, model: ModelSpec) -> Iterator[s
         now, then = (
             each.values[each.finite] for each in (parse_numbers(rows[role]), parse_numbers(reference[role]))
         )
-        if min(len(now), len(then)) < _ENOUGH:
+        if min(len(now), len(then)) < ENOUGH:
             continue
         beyond = float(np.mean((now < then.min()) | (now > then.max())))
         median, usual = float(np.median(now)), float(np.median(then))

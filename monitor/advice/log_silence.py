@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from monitor.advice.row_samples import are_there, is_sortable
 from monitor.alerts.alert_rules import LimitBase
 from monitor.core.clock import DAY, HOUR, SECOND, format_duration, to_iso
 from monitor.core.errors import SourceError
 from monitor.core.text import duration_text
-from monitor.sources.sql.relations import survey_relation
+from monitor.look.row_samples import are_there
+from monitor.look.table_look import ModelLook
 from monitor.sources.sql.statements import ReadSession
-from monitor.sources.sql.time_columns import make_comparable_time
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec
 
@@ -18,7 +17,7 @@ _DAYS = 28
 _SLOT = 8 * HOUR
 
 
-def silence_warnings(model: ModelSpec, source: SqlSource, newest: int | None) -> Iterator[str]:
+def silence_warnings(look: ModelLook, source: SqlSource, newest: int | None) -> Iterator[str]:
     """Warn of rules on the log's age that would have fired though it went on as ever.
 
     Parameters
@@ -26,12 +25,12 @@ def silence_warnings(model: ModelSpec, source: SqlSource, newest: int | None) ->
     newest
         event time.
     """
-    limits = _silence_limits(model)
+    limits = _silence_limits(look.model)
     if newest is None or not limits:
         return
     try:
         with source.reader.open_session() as session:
-            silent = longest_silence(session, source, model, newest) * _SLOT
+            silent = longest_silence(session, look, newest) * _SLOT
     except SourceError:
         return  # said of the table already
     for name, limit in limits.items():
@@ -64,24 +63,20 @@ def _silence_limits(model: ModelSpec) -> dict[str, int]:
     }
 
 
-def longest_silence(session: ReadSession, source: SqlSource, model: ModelSpec, newest: int) -> int:
+def longest_silence(session: ReadSession, look: ModelLook, newest: int) -> int:
     """Most slots of 8 hours in a row without a record, between some that have any; 0 where no index tells.
 
     Cost: one row of each slot of 28 days, in one statement.
     """
-    survey = survey_relation(session, source.reader.engine, model.predictions, "p")
-    event, logged = (
-        make_comparable_time(session, survey, column, role, model.reading)
-        for role in ("event_time", "logged_at")
-        if (column := model.predictions.column_of(role) or model.predictions.column_of("event_time"))
-    )
-    if not is_sortable(session, survey, logged):
+    event = look.times["event_time"]
+    logged = look.times.get("logged_at", event)
+    if not logged.sortable:
         return 0
-    near = event.range_condition(newest - _DAYS * DAY - model.reading.horizon, newest + DAY)
+    near = event.time.range_condition(newest - _DAYS * DAY - look.model.reading.horizon, newest + DAY)
     slots = [
-        f"({near}) AND ({logged.range_condition(newest - at - _SLOT, newest - at)})"
+        f"({near}) AND ({logged.time.range_condition(newest - at - _SLOT, newest - at)})"
         for at in range(0, _DAYS * DAY, _SLOT)
     ]
-    held = are_there(session, survey, slots)
+    held = are_there(session, look.predictions.survey, slots)
     runs = [(there, len(list(same))) for there, same in groupby([True, *held])]
     return max((length for there, length in runs[:-1] if not there), default=0)

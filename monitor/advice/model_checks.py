@@ -1,6 +1,6 @@
 """What `monitor check` looks at beyond the file: the store, the tables, the references, what it will cost."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +13,7 @@ from monitor.advice.log_habits import far_off
 from monitor.advice.log_silence import silence_warnings, stopped_warnings
 from monitor.advice.output_findings import selective_label_words
 from monitor.advice.query_plans import ExplainedQuery, explain_model
-from monitor.advice.row_findings import serving_warnings
-from monitor.advice.row_samples import count_traffic, label_traffic, sample_records
+from monitor.advice.row_findings import RowFindings, serving_warnings
 from monitor.advice.store import check_store
 from monitor.advice.table_inspection import TableInspection, inspect_model
 from monitor.advice.watch_forecast import WatchForecast, forecast_watch
@@ -23,6 +22,8 @@ from monitor.alerts.model_standing import accepted_of
 from monitor.config.fault_words import quote_names
 from monitor.core.clock import DAY, HOUR, LAST, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable
+from monitor.look.row_samples import count_recent_rows, sample_records
+from monitor.look.table_look import ModelLook, look_at_predictions
 from monitor.measures.classification.discrimination import roc_auc
 from monitor.measures.measure_options import LABEL
 from monitor.measures.measurement_comparison import REFERENCE
@@ -32,9 +33,7 @@ from monitor.records.reading import ReadingOptions
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
 from monitor.sentences.known_measurements import few_names
 from monitor.sources import PushedSource, SqlSource, open_source
-from monitor.sources.indexes import RowCount
 from monitor.sources.reference_loading import load_reference
-from monitor.sources.sql.relations import survey_relation
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.reference_choice import NO_SEGMENTS, choose_reference, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
@@ -70,12 +69,7 @@ class CheckedModel:
     numeric: tuple[str, ...]
     categorical: tuple[str, ...]
     find_features: bool  # the features were found by themselves
-    rows: RowCount | None
-    labels: RowCount | None
-    newest: int | None
-    oldest: int | None
-    has_older: bool  # before the oldest event lie others, and a pause of half a year
-    misdated: RowCount | None  # rows whose event times are far off; None: not known
+    inspection: TableInspection  # rows, labels, and what some of them tell
     series: ExpectedSeries
     max_series: int
     watching: WatchForecast  # what will be watched of it
@@ -137,14 +131,13 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
 
 def unserved_warnings(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
     """Warn of a configured value of rows that serve that does not occur, as far as can be read."""
-    engine = source.reader.engine
     try:
         with source.reader.open_session() as session:
-            title = survey_relation(session, engine, model.predictions, "p").title
-            sample = sample_records(session, engine, model, now)
+            look = look_at_predictions(session, source.reader.engine, model)
+            sample = sample_records(session, look, now)
     except SourceError:
         return ()
-    return tuple(serving_warnings(sample, model.reading, title))
+    return tuple(serving_warnings(sample, model.reading, look.predictions.survey.title))
 
 
 def _of_source(name: str, models: Sequence[ModelSpec], error: SourceError) -> CheckFinding:
@@ -184,12 +177,13 @@ def _check_sound_model(
         counting, of_reference = reference.counting, list(_of_reference(model, reference, inspection))
         then = None if list(of_versions(model)) else reference.labels
     resolved = replace(model, reading=counting.reading)
-    series = expected_series(model, counting, _measured_strata(counting, inspection), then)
+    series = expected_series(model, counting, _measured_strata(counting, inspection.findings.strata), then)
     warnings = [*inspection.warnings, *of_reference, *_to_come(model, inspection.reference, now)]
-    if inspection.records is not None and inspection.reference is not None:
-        warnings += far_off(inspection.records, inspection.reference[0], resolved)
-    warnings += silence_warnings(model, source, inspection.newest)
-    warnings += stopped_warnings(model, inspection.newest, now)
+    findings, look = inspection.findings, inspection.look
+    if findings.records is not None and inspection.reference is not None:
+        warnings += far_off(findings.records, inspection.reference[0], resolved)
+    warnings += [] if look is None else silence_warnings(look, source, findings.newest)
+    warnings += stopped_warnings(model, findings.newest, now)
     for _, version in of_versions(resolved):
         warnings += _to_come(version, load_reference(version, source, base), now)
     odd, accepted = _of_store(settings, model, base)
@@ -200,35 +194,31 @@ def _check_sound_model(
         if (reason := source.labels_read(model)) is not None:
             warnings.append(f'engine = "sql": {reason}')
     warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
-    oldest, newest = inspection.oldest, inspection.newest
+    oldest, newest = findings.oldest, findings.newest
     reach = None if oldest is None or newest is None else newest - oldest
+    labelling = label_counting(model, source, inspection.index_remedies, warnings)
     checked = CheckedModel(
         name=model.name,
         numeric=counting.reading.numeric,
         categorical=counting.reading.categorical,
         find_features=model.find_features,
-        rows=inspection.rows,
-        labels=inspection.labels,
-        newest=newest,
-        oldest=oldest,
-        has_older=inspection.has_older,
-        misdated=inspection.misdated,
+        inspection=inspection,
         series=series,
         max_series=model.max_series,
-        watching=forecast_watch(resolved, inspection.settling, reach),
-        label_counting=(counted := label_counting(model, source, warnings)),
-        reads=_expected_reads(model, source, inspection, counted),
+        watching=forecast_watch(resolved, findings.settling, reach),
+        label_counting=labelling,
+        reads=None if look is None else _expected_reads(look, source, findings, labelling),
         accepted=tuple(accepted),
     )
     if explain:
-        as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
+        as_of = floor_to(min(now, (newest or now) + model.every), model.every)
         checked = replace(checked, queries=tuple(explain_model(resolved, source, counting, as_of)))
     return replace(inspection, warnings=tuple(warnings)), checked
 
 
 def _of_reference(model: ModelSpec, reference: Reference, inspection: TableInspection) -> Iterator[str]:
     """Warn of a reference without labels where rules need them, and of one that the model was fitted on."""
-    counting, joined = reference.counting, inspection.joined
+    counting, joined = reference.counting, inspection.findings.joined
     if model.labels is None or inspection.reference is None:
         return
     if "label" not in inspection.reference[0].column_names:
@@ -260,11 +250,12 @@ def _of_reference(model: ModelSpec, reference: Reference, inspection: TableInspe
 
 def _is_selective(model: ModelSpec, inspection: TableInspection) -> bool:
     """Whether labels come for some predictions only: among these alone scores rank worse than among all."""
-    reading, alike = model.reading, inspection.alike or inspection.records
+    reading, findings = model.reading, inspection.findings
+    alike = findings.alike or findings.records
     return (
         bool(reading.only_for)
         or alike is None
-        or selective_label_words(alike, inspection.joined, reading) is not None
+        or selective_label_words(alike, findings.joined, reading) is not None
     )
 
 
@@ -278,16 +269,16 @@ def _to_come(model: ModelSpec, loaded: tuple[pa.Table, ReadingOptions] | None, n
     return [warning] if warning else []
 
 
-def _measured_strata(counting: Counting, inspection: TableInspection) -> list[Stratum]:
+def _measured_strata(counting: Counting, found: Mapping[str, Sequence[str]]) -> list[Stratum]:
     """Strata that will be measured, as far as some rows tell."""
-    versions = inspection.strata.get("version", ())
+    versions = found.get("version", ())
     names = [*versions[:_MOST_VERSIONS], *([OTHER] if len(versions) > _MOST_VERSIONS else [])]
     strata = [Stratum(version=name) for name in names]
     arms = counting.reading.arms
     if arms is not None:
         known = [arms.control, arms.treatment]
         strata += [segment_of(arms.column, value) for value in known]
-        strata += [rest_of(arms.column)] if set(inspection.strata.get("arm", ())).difference(known) else []
+        strata += [rest_of(arms.column)] if set(found.get("arm", ())).difference(known) else []
     for column, values in counting.segments:
         strata += [*(segment_of(column, value) for value in values), rest_of(column)]
     return strata
@@ -305,26 +296,25 @@ def _too_many(model: ModelSpec, series: ExpectedSeries) -> list[str]:
 
 
 def _expected_reads(
-    model: ModelSpec, source: SqlSource, inspection: TableInspection, labelling: LabelCounting | None
+    look: ModelLook, source: SqlSource, findings: RowFindings, labelling: LabelCounting | None
 ) -> ExpectedReads | None:
     """Expected reads, by the traffic of the last week; of the last hour, where that is too much to count."""
-    newest, reader = inspection.newest, source.reader
+    newest = findings.newest
     if newest is None:
         return None
     counted: list[float] = []
-    count: Callable[..., RowCount | None]
-    for count in (count_traffic, label_traffic):
-        with reader.open_session() as session:
-            rows, span = count(session, reader.engine, model, newest, _RECENT), _RECENT
+    for role in ("event_time", "reported_at"):
+        with source.reader.open_session() as session:
+            rows, span = count_recent_rows(session, look, role, newest, _RECENT), _RECENT
             if rows is not None and rows.more:
-                rows, span = count(session, reader.engine, model, newest, HOUR), HOUR
+                rows, span = count_recent_rows(session, look, role, newest, HOUR), HOUR
         counted.append(0.0 if rows is None else rows.n * HOUR / span)
-    per_hour, labels = counted[0], counted[1] * (1.0 - inspection.misdated_labels)
+    per_hour, labels = counted[0], counted[1] * (1.0 - findings.misdated_labels)
     if per_hour == 0:
         return None
     labelled = min(1.0, labels / per_hour) if labels else 1.0
     whole = labelling is not None and bool(labelling.whole_because)
-    return expected_reads(model, per_hour, labelled, inspection.delays, inspection.settling, whole=whole)
+    return expected_reads(look.model, per_hour, labelled, findings.delays, findings.settling, whole=whole)
 
 
 def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[str], list[str]]:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.advice.output_findings import flip_of, toml_text
-from monitor.advice.row_findings import ENOUGH, NAMED_FROM
 from monitor.core.text import double_quoted
+from monitor.look.table_look import ENOUGH, NAMED_FROM
 from monitor.measures.statistics.two_samples import rank_correlation
 from monitor.records.column_values import CategoryValues, parse_categories, parse_numbers
 from monitor.records.reading import ModelTask, ReadingOptions

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.advice.row_findings import ENOUGH, MOSTLY, NAMED_FROM, RowFindings, counts_of, value_share_words
+from monitor.advice.row_findings import MOSTLY, RowFindings, value_share_words
 from monitor.core.array_types import Ints
 from monitor.core.text import double_quoted
+from monitor.look.table_look import ENOUGH, NAMED_FROM, counts_of
 from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.statistics.two_samples import fisher_exact, mann_whitney_less
 from monitor.records.column_values import CategoryValues, parse_categories

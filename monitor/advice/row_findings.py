@@ -10,11 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.advice.log_habits import feature_warnings, load_warnings, name_warnings
-from monitor.advice.row_samples import LOOKED_AT, RowSample
 from monitor.alerts.default_rules import MISDATED_SHARE
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, format_duration, to_iso
 from monitor.core.errors import SourceError
+from monitor.look.row_samples import RowSample
+from monitor.look.table_look import ENOUGH, LOOKED_AT, NAMED_FROM, counts_of
 from monitor.records.column_values import (
     CategoryValues,
     NumberValues,
@@ -30,10 +31,8 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.specs.read_ranges import OLDEST_LOG
 
-ENOUGH = 50  # values of a class, or delays, from which on something is said of them
 _FEW = 0.005  # share that is worth a word
 _LISTED = 6
-NAMED_FROM = 10  # rows that hold a value before it is named
 MOSTLY = 0.95  # of scores: of more out of range the range is wrong; few percentages lie within [0, 1]
 
 
@@ -428,13 +427,6 @@ def _negative_delay_findings(delays: Ints, about: str) -> Iterator[str]:
             f"{about} {early:.1%} were reported before their prediction was made: are reported_at and "
             "event_time the right columns, and in one time zone?"
         )
-
-
-def counts_of(values: CategoryValues) -> dict[str, int]:
-    """Levels that occur, the most frequent first."""
-    counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
-    order = np.argsort(-counts, kind="stable")
-    return {values.levels[at]: int(counts[at]) for at in order if counts[at]}
 
 
 def value_share_words(counted: Mapping[str, int]) -> str:

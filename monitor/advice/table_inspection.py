@@ -21,19 +21,18 @@ from monitor.advice.row_findings import (
     newest_event,
     well_dated,
 )
-from monitor.advice.row_samples import (
-    LOOKED_AT,
+from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.look.row_samples import (
     RowSample,
     count_far_off,
-    log_start,
+    find_log_span,
     odd_times,
     sample_alike,
     sample_labels,
     sample_records,
     sample_times,
 )
-from monitor.core.array_types import Ints
-from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.look.table_look import LOOKED_AT, ModelLook, TableLook, TimeLook, look_at_time
 from monitor.records.column_values import parse_numbers
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sources.indexes import (
@@ -49,13 +48,11 @@ from monitor.sources.sql.relations import SurveyedRelation, survey_relation
 from monitor.sources.sql.scan import feature_column, has_own_table, of_challenger, wanted_outcome
 from monitor.sources.sql.sql_names import suggest_name
 from monitor.sources.sql.statements import OutputColumn, ReadSession, Statement, WantedKind
-from monitor.sources.sql.time_columns import make_comparable_time
-from monitor.sources.sql.time_ranges import ComparableTime, TimeShape
+from monitor.sources.sql.time_ranges import TimeShape
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.read_ranges import OLDEST_LOG
 
-_SAMPLE = 1_000
 _Asked: TypeAlias = tuple[OutputColumn, WantedKind]
 _COST = {
     "event_time": "each cycle reads",
@@ -70,34 +67,25 @@ class TableInspection:
 
     faults: tuple[str, ...] = ()  # why the model cannot be read, each a sentence
     warnings: tuple[str, ...] = ()  # what is read otherwise than may be meant
-    # database types of the prediction table's columns.
-    columns: Mapping[str, str] = field(default_factory=dict)
-    # rows, labels: of the tables, counted up to a million; None where one cannot be read, or there is none.
-    rows: RowCount | None = None
-    labels: RowCount | None = None
-    # newest, oldest, has_older: newest and oldest event time, neither in the future nor before 1970; None:
-    # not known. Whether older ones lie before a pause of half a year.
-    newest: int | None = None
-    oldest: int | None = None
-    has_older: bool = False
-    # misdated, misdated_labels: predictions whose event times are far off, None: not known; share of the
-    # labels looked at that are theirs.
-    misdated: RowCount | None = None
-    misdated_labels: float = 0.0
-    # versions and arms that occur, by role.
-    strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # delays, settling: microseconds: delays of some labels, ascending; the age at which most are in, None if
-    # not known.
-    delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    settling: int | None = None
+    look: ModelLook | None = None  # its tables; None: that of the predictions cannot be read
+    findings: RowFindings = field(default_factory=RowFindings)  # what some rows tell
+    # indexes on ids that are missing, however few rows there are, each as what to do.
+    index_remedies: tuple[str, ...] = ()
     # the reference's table, and the reading with the features that it settles.
     reference: tuple[pa.Table, ReadingOptions] | None = None
-    # records, joined, first, alike: predictions that were looked at; labels that have a prediction, with its
-    # outputs: the newest, and of two classes the oldest; predictions that were made when the newest were.
-    records: pa.Table | None = None
-    joined: pa.Table | None = None
-    first: pa.Table | None = None
-    alike: pa.Table | None = None
+
+    @property
+    def rows(self) -> RowCount | None:
+        """Predictions, counted up to a million; None where they cannot be read."""
+        return None if self.look is None else self.look.predictions.rows
+
+    @property
+    def labels(self) -> RowCount | None:
+        """Labels; None where they have no table of their own, or cannot be read."""
+        look = self.look
+        if look is None or look.labels is None or look.labels is look.predictions:
+            return None
+        return look.labels.rows
 
 
 @dataclass(slots=True)
@@ -106,12 +94,21 @@ class _ModelInspection:
 
     model: ModelSpec
     source: SqlSource
+    tables: Mapping[str, TableLook]  # that were looked at before, by alias
     findings: RowFindings = field(default_factory=RowFindings)
-    predictions: SurveyedRelation | None = None
-    labels: SurveyedRelation | None = None
-    rows: RowCount | None = None
-    label_rows: RowCount | None = None
+    predictions: TableLook | None = None
+    labels: TableLook | None = None
+    times: dict[str, TimeLook] = field(default_factory=dict)
+    finds_by_id: bool = False
+    index_remedies: tuple[str, ...] = ()
     reference: tuple[pa.Table, ReadingOptions] | None = None
+
+    @property
+    def look(self) -> ModelLook | None:
+        """What is known of the tables."""
+        if self.predictions is None:
+            return None
+        return ModelLook(self.model, self.predictions, self.labels, self.times, self.finds_by_id)
 
     def run_step(self, step: Callable[[ReadSession], None], notes: list[str] | None = None) -> None:
         """Take a step in a session of its own; note what it refuses, and go on.
@@ -131,33 +128,61 @@ class _ModelInspection:
         except SourceError as error:
             (self.findings.faults if notes is None else notes).append(str(error))
 
+    def survey(self, session: ReadSession, relation: Relation, alias: str) -> SurveyedRelation:
+        """Columns of a table."""
+        known = self.tables.get(alias)
+        return (
+            survey_relation(session, self.source.reader.engine, relation, alias)
+            if known is None
+            else known.survey
+        )
 
-def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int) -> TableInspection:
+    def count(self, session: ReadSession, relation: Relation, survey: SurveyedRelation) -> TableLook:
+        """A table with its rows; a word on one without any."""
+        known = self.tables.get(survey.alias)
+        table = known or TableLook(relation, survey, count_rows(session, survey.item))
+        if table.rows.n == 0:
+            holds = f"has no row where {relation.where}" if relation.where else "is empty"
+            self.findings.warnings.append(f"{survey.title} {holds}")
+        return table
+
+
+def inspect_model(
+    model: ModelSpec,
+    source: SqlSource,
+    base_dir: Path,
+    now: int,
+    tables: Mapping[str, TableLook] | None = None,
+) -> TableInspection:
     """Every fault of a model's tables and reference at once.
 
     Parameters
     ----------
     now
         event times after it lie in the future.
+    tables
+        looks at them by alias, `p` of the predictions and `l` of the labels; None: there was none before.
 
     Raises
     ------
     SourceUnavailable
         if the database does not answer.
     """
-    looking = _ModelInspection(model, source)
+    looking = _ModelInspection(model, source, tables or {})
     findings = looking.findings
     looking.run_step(lambda session: _inspect_predictions(session, looking))
     looking.run_step(lambda session: _inspect_labels(session, looking))
-    if findings.faults:
-        looking.run_step(lambda session: _times_sample(session, looking, now), findings.warnings)
-    else:
-        looking.run_step(lambda session: _records_sample(session, looking, now), findings.warnings)
-        looking.run_step(lambda session: _labels_sample(session, looking, now), findings.warnings)
-        if looking.predictions is not None:
-            of_labels = None if looking.labels is None else looking.labels.title
-            look_at_outputs(findings, model.reading, looking.predictions.title, of_labels)
-            about = f"{looking.predictions.title}: in the rows looked at"
+    look = looking.look
+    if look is not None and "event_time" in look.times:
+        if findings.faults:
+            looking.run_step(lambda session: _times_sample(session, look, findings, now), findings.warnings)
+        else:
+            looking.run_step(lambda session: _records_sample(session, look, findings, now), findings.warnings)
+            looking.run_step(lambda session: _labels_sample(session, look, findings, now), findings.warnings)
+            of_labels = None if look.labels is None else look.labels.survey.title
+            title = look.predictions.survey.title
+            look_at_outputs(findings, model.reading, title, of_labels)
+            about = f"{title}: in the rows looked at"
             findings.warnings += output_features(findings.records, model.reading, about)
     _inspect_reference(looking, base_dir)
     return TableInspection(
@@ -165,29 +190,17 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         warnings=tuple(
             dict.fromkeys(warning for warning in findings.warnings if warning not in findings.faults)
         ),
-        columns={} if looking.predictions is None else looking.predictions.types,
-        rows=looking.rows,
-        labels=looking.label_rows,
-        newest=findings.newest,
-        oldest=findings.oldest,
-        has_older=findings.has_older,
-        misdated=findings.misdated,
-        misdated_labels=findings.misdated_labels,
-        strata=findings.strata,
-        delays=findings.delays,
-        settling=findings.settling,
+        look=look,
+        findings=findings,
+        index_remedies=looking.index_remedies,
         reference=looking.reference,
-        records=findings.records,
-        joined=findings.joined,
-        first=findings.first,
-        alike=findings.alike,
     )
 
 
 def _inspect_predictions(session: ReadSession, looking: _ModelInspection) -> None:
-    model, findings = looking.model, looking.findings
+    model = looking.model
     reading, relation = model.reading, model.predictions
-    survey = looking.predictions = survey_relation(session, looking.source.reader.engine, relation, "p")
+    survey = looking.survey(session, relation, "p")
     wanted_kinds = {role: WantedKind.TEXT for role, _ in relation.id_columns}
     wanted_kinds |= {"event_time": WantedKind.TIME, "logged_at": WantedKind.TIME, "version": WantedKind.TEXT}
     wanted_kinds |= {
@@ -203,15 +216,13 @@ def _inspect_predictions(session: ReadSession, looking: _ModelInspection) -> Non
         columns["serving"] = reading.serving.column
     outputs = _output_columns(survey, columns, wanted_kinds, looking)
     outputs += _feature_columns(survey, looking)
-    looking.rows = count_rows(session, survey.item)
-    if looking.rows.n == 0:
-        findings.warnings.append(_empty_words(survey, relation))
-    _inspect_times(session, survey, relation, looking, looking.rows)
+    table = looking.predictions = looking.count(session, relation, survey)
+    _inspect_times(session, table, relation, looking)
     _inspect_values(session, survey, outputs, looking)
 
 
 def _inspect_labels(session: ReadSession, looking: _ModelInspection) -> None:
-    relation, findings, reading = looking.model.labels, looking.findings, looking.model.reading
+    relation, reading = looking.model.labels, looking.model.reading
     if relation is None:
         return
     wanted_kinds = {
@@ -219,52 +230,51 @@ def _inspect_labels(session: ReadSession, looking: _ModelInspection) -> None:
         "reported_at": WantedKind.TIME,
         "revision": WantedKind.NUMBER,
     }
-    survey = looking.predictions
-    if has_own_table(relation):
+    own = has_own_table(relation)
+    if own:
         wanted_kinds |= {role: WantedKind.TEXT for role, _ in relation.id_columns}
-        survey = survey_relation(session, looking.source.reader.engine, relation, "l")
-    if survey is None:
+        survey = looking.survey(session, relation, "l")
+    elif looking.predictions is not None:
+        survey = looking.predictions.survey
+    else:
         return
-    looking.labels = survey
     outputs = _output_columns(survey, dict(relation.columns), wanted_kinds, looking)
-    own = survey is not looking.predictions
-    rows = looking.label_rows = count_rows(session, survey.item) if own else None
-    if rows is not None and rows.n == 0:
-        findings.warnings.append(_empty_words(survey, relation))
-    _inspect_times(session, survey, relation, looking, rows or RowCount(0))
+    table = looking.count(session, relation, survey) if own else looking.predictions
+    if table is None:
+        return
+    looking.labels = table
+    _inspect_times(session, table, relation, looking)
     _inspect_values(session, survey, outputs, looking)
     if own and looking.predictions is not None:
-        _inspect_ids(session, looking, looking.predictions, survey, relation)
-
-
-def _empty_words(survey: SurveyedRelation, relation: Relation) -> str:
-    return f"{survey.title} {f'has no row where {relation.where}' if relation.where else 'is empty'}"
+        _inspect_ids(session, looking, looking.predictions, table, relation)
 
 
 def _inspect_ids(
     session: ReadSession,
     looking: _ModelInspection,
-    predictions: SurveyedRelation,
-    labels: SurveyedRelation,
+    predictions: TableLook,
+    labels: TableLook,
     relation: Relation,
 ) -> None:
     """Labels are joined to the predictions of changed panes, predictions to new labels: both by id."""
-    own = looking.model.predictions
+    own, remedies = looking.model.predictions, list[str | None]()
     sides = (
-        (labels, relation, predictions, own, looking.label_rows, "joining labels reads"),
-        (predictions, own, labels, relation, looking.rows, "finding the predictions of new labels reads"),
+        (labels, relation, predictions, own, "joining labels reads"),
+        (predictions, own, labels, relation, "finding the predictions of new labels reads"),
     )
-    for survey, mine, other, theirs, rows, cost in sides:
-        if rows is None or rows.n < MANY:
-            continue
-        remedy = missing_id_index(session, survey, mine, other, theirs)
-        if remedy is not None:
+    for table, mine, other, theirs, cost in sides:
+        remedy = missing_id_index(session, table.survey, mine, other.survey, theirs)
+        remedies.append(remedy)
+        if remedy is not None and table.rows.n >= MANY:
             name = ", ".join(f'"{column}"' for _, column in mine.id_columns)
-            looking.findings.warnings.append(_no_index(survey, f"{name} (id)", cost, rows, remedy))
+            looking.findings.warnings.append(_no_index(table, f"{name} (id)", cost, table.rows, remedy))
+    has_index = predictions.survey.engine.has_indexes and remedies[-1] is None
+    looking.finds_by_id = has_index or not predictions.rows.more
+    looking.index_remedies = tuple(remedy for remedy in remedies if remedy is not None)
 
 
-def _no_index(survey: SurveyedRelation, name: str, cost: str, rows: RowCount, remedy: str) -> str:
-    return f"{survey.title}: no index on {name} is used: {cost} all {rows} rows; {remedy}"
+def _no_index(table: TableLook, name: str, cost: str, rows: RowCount, remedy: str) -> str:
+    return f"{table.survey.title}: no index on {name} is used: {cost} all {rows} rows; {remedy}"
 
 
 def _output_columns(
@@ -306,31 +316,29 @@ def _feature_columns(survey: SurveyedRelation, looking: _ModelInspection) -> lis
 
 
 def _inspect_times(
-    session: ReadSession,
-    survey: SurveyedRelation,
-    relation: Relation,
-    looking: _ModelInspection,
-    rows: RowCount,
+    session: ReadSession, table: TableLook, relation: Relation, looking: _ModelInspection
 ) -> None:
     for role in ("event_time", "logged_at", "reported_at"):
-        column = relation.column_of(role)
+        column, survey = relation.column_of(role), table.survey
+        rows = 0 if role == "reported_at" and table is looking.predictions else table.rows.n
         if column is None or column not in survey.types:
             continue
         name, findings = f'"{column}" ({role})', looking.findings
         try:
-            time = make_comparable_time(session, survey, column, role, looking.model.reading)
+            time = look_at_time(session, table, column, role, looking.model.reading)
         except SourceError as error:
             findings.faults.append(str(error))
             continue
-        if time.shape is TimeShape.UNKNOWN:
+        looking.times[role] = time
+        if time.time.shape is TimeShape.UNKNOWN:
             findings.warnings.append(
                 f"{survey.title}: {name} holds no time that is understood: every row is read"
                 f"{_unit_hint(role, looking)}"
             )
-        elif time.shape is TimeShape.NOTHING and rows.n:
+        elif time.time.shape is TimeShape.NOTHING and rows:
             findings.warnings.append(f"{survey.title}: {name} has no value in any row")
-        elif rows.n >= MANY:
-            findings.warnings += _time_index(session, survey, relation, (column, role), time, rows)
+        elif rows >= MANY:
+            findings.warnings += _time_index(session, table, relation, role, time)
 
 
 def _unit_hint(role: str, looking: _ModelInspection) -> str:
@@ -342,21 +350,15 @@ def _unit_hint(role: str, looking: _ModelInspection) -> str:
 
 
 def _time_index(
-    session: ReadSession,
-    survey: SurveyedRelation,
-    relation: Relation,
-    named: tuple[str, str],
-    time: ComparableTime,
-    rows: RowCount,
+    session: ReadSession, table: TableLook, relation: Relation, role: str, time: TimeLook
 ) -> Iterator[str]:
-    column, role = named
-    part = rows_of_partition(session, survey, relation, column)
+    part = rows_of_partition(session, table.survey, relation, time.column)
     if part is not None and part.n < MANY:
         return
-    remedy = missing_time_index(session, survey, relation, column, time, leading=part is None)
+    remedy = missing_time_index(session, table.survey, relation, time.column, time.time, leading=part is None)
     if remedy is not None:
         cost = _COST[role] if part is None else f"{_COST[role]} whole partitions, the largest with"
-        yield _no_index(survey, f'"{column}" ({role})', cost, part or rows, remedy)
+        yield _no_index(table, f'"{time.column}" ({role})', cost, part or table.rows, remedy)
 
 
 def _inspect_values(
@@ -366,7 +368,7 @@ def _inspect_values(
     output_columns = tuple(output for output, want in outputs if want is WantedKind.NUMBER)
     if not output_columns:
         return
-    table = session.read_table(Statement(output_columns, f"FROM {survey.item} LIMIT {_SAMPLE}"))
+    table = session.read_table(Statement(output_columns, f"FROM {survey.item} LIMIT {LOOKED_AT}"))
     for output in output_columns:
         values = parse_numbers(table[output.name])
         there = int(np.sum(~values.missing))
@@ -381,61 +383,57 @@ def _inspect_values(
             )
 
 
-def _records_sample(session: ReadSession, looking: _ModelInspection, now: int) -> None:
-    engine, survey = looking.source.reader.engine, looking.predictions
-    if survey is not None:
-        sample = sample_records(session, engine, looking.model, now)
-        _expected_times(session, looking, sample, now)
-        look_at_records(sample, looking.model, now, survey.title, looking.findings)
-        odd = odd_times(session, engine, looking.model, "event_time", now) if sample.newest else None
-        look_at_odd_times(sample, odd, looking.model, survey.title, looking.findings)
+def _records_sample(session: ReadSession, look: ModelLook, findings: RowFindings, now: int) -> None:
+    sample, title = sample_records(session, look, now), look.predictions.survey.title
+    _expected_times(session, look, findings, sample, now)
+    look_at_records(sample, look.model, now, title, findings)
+    odd = odd_times(session, look, "event_time", now) if sample.newest else None
+    look_at_odd_times(sample, odd, look.model, title, findings)
 
 
-def _expected_times(session: ReadSession, looking: _ModelInspection, sample: RowSample, now: int) -> None:
+def _expected_times(
+    session: ReadSession, look: ModelLook, findings: RowFindings, sample: RowSample, now: int
+) -> None:
     """Since when there are rows, up to when there may be some, and how many lie outside of that."""
-    engine, findings, model = looking.source.reader.engine, looking.findings, looking.model
+    model, table = look.model, look.predictions
     newest = newest_event(sample, model.reading, now)
-    start = None if newest is None else log_start(session, engine, model, newest)
-    if start is not None:
-        findings.oldest, findings.has_older = start.oldest, start.has_older
-    first = OLDEST_LOG if start is None else start.oldest
+    span = None if newest is None else find_log_span(session, table, look.times["event_time"], now, newest)
+    if span is not None:
+        findings.oldest, findings.has_older = span.oldest, span.has_older
+    first = OLDEST_LOG if span is None else span.oldest
     findings.expected = (first, now + model.reading.horizon)
     ever = (min(first, OLDEST_LOG), now + model.reading.horizon)
-    findings.misdated = count_far_off(session, engine, model, ever)
-    if findings.misdated is not None and looking.rows is not None and looking.predictions is not None:
-        title = looking.predictions.title
-        warning = misdated_warning(findings.misdated, looking.rows, model, title, ever)
+    findings.misdated = count_far_off(session, look, ever)
+    if findings.misdated is not None:
+        warning = misdated_warning(findings.misdated, table.rows, model, table.survey.title, ever)
         findings.warnings += [warning] if warning else []
 
 
-def _times_sample(session: ReadSession, looking: _ModelInspection, now: int) -> None:
+def _times_sample(session: ReadSession, look: ModelLook, findings: RowFindings, now: int) -> None:
     """Whatever else is wrong: event times that nobody understands are a fault of their own."""
-    survey, engine = looking.predictions, looking.source.reader.engine
-    if survey is not None and (sample := sample_times(session, engine, looking.model, now)) is not None:
-        look_at_times(sample, looking.model, now, survey.title, looking.findings)
+    sample = sample_times(session, look, now)
+    look_at_times(sample, look.model, now, look.predictions.survey.title, findings)
 
 
-def _labels_sample(session: ReadSession, looking: _ModelInspection, now: int) -> None:
-    if looking.labels is None or (looking.rows is not None and looking.rows.n == 0):
+def _labels_sample(session: ReadSession, look: ModelLook, findings: RowFindings, now: int) -> None:
+    if look.labels is None or look.predictions.rows.n == 0:
         return
-    engine = looking.source.reader.engine
-    sample = sample_labels(session, engine, looking.model, now)
+    model, title, sample = look.model, look.labels.survey.title, sample_labels(session, look, now)
     if sample is None:
-        looking.findings.warnings.append(
-            f"{looking.labels.title}: delays and stale labels were not looked at: without an index on the "
+        findings.warnings.append(
+            f"{title}: delays and stale labels were not looked at: without an index on the "
             "predictions' id that would read them all"
         )
-    else:
-        look_at_labels(sample, looking.model, looking.labels.title, looking.findings)
-        if sample.newest and sample.n == LOOKED_AT and looking.model.reading.task is ModelTask.BINARY:
-            first = sample_labels(session, engine, looking.model, now, oldest=True)
-            if first is not None:
-                rows = well_dated(first.rows, looking.model.reading, looking.findings)
-                looking.findings.first = joined_of(rows)
-        looking.findings.alike = sample_alike(session, engine, looking.model, looking.findings.joined)
-        dated = sample.newest and "reported_at" in sample.rows.column_names
-        odd = odd_times(session, engine, looking.model, "reported_at", now) if dated else None
-        look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.findings)
+        return
+    look_at_labels(sample, model, title, findings)
+    if sample.newest and sample.n == LOOKED_AT and model.reading.task is ModelTask.BINARY:
+        first = sample_labels(session, look, now, oldest=True)
+        if first is not None:
+            findings.first = joined_of(well_dated(first.rows, model.reading, findings))
+    findings.alike = sample_alike(session, look, findings.joined)
+    dated = sample.newest and "reported_at" in sample.rows.column_names
+    odd = odd_times(session, look, "reported_at", now) if dated else None
+    look_at_odd_times(sample, odd, model, title, findings)
 
 
 def _inspect_reference(looking: _ModelInspection, base_dir: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from monitor.look.table_look import ColumnLook, TableLook
 from monitor.setup.column_names import clearest_name, name_rank, rank_or_last
 from monitor.setup.composite_id import are_unique, guess_key
 from monitor.setup.output_guesses import (
@@ -15,13 +16,12 @@ from monitor.setup.output_guesses import (
     guess_version,
 )
 from monitor.setup.role_guess import MOST_CLASSES, GuessedRoles, RoleGuess, content_words, type_words
-from monitor.setup.table_survey import SurveyedColumn, TableSurvey
 from monitor.sources.sql.statements import has_equality
 
 Matches = Callable[[str, str], tuple[int, int] | None]
 
 
-def guess_roles(predictions: TableSurvey, labels: TableSurvey | None, matches: Matches) -> GuessedRoles:
+def guess_roles(predictions: TableLook, labels: TableLook | None, matches: Matches) -> GuessedRoles:
     """Guess the role of every column.
 
     Parameters
@@ -57,7 +57,7 @@ def guess_roles(predictions: TableSurvey, labels: TableSurvey | None, matches: M
 
 
 def _guess_ids(
-    predictions: TableSurvey, labels: TableSurvey, matches: Matches
+    predictions: TableLook, labels: TableLook, matches: Matches
 ) -> tuple[dict[str, RoleGuess], dict[str, RoleGuess]]:
     """The pair of columns whose values meet; among equals the clearest names."""
     ours, theirs = _id_candidates(predictions), _id_candidates(labels)
@@ -80,7 +80,7 @@ def _guess_ids(
     return {"id": best[3]}, {"id": best[4]}
 
 
-def _own_id(predictions: TableSurvey) -> dict[str, RoleGuess]:
+def _own_id(predictions: TableLook) -> dict[str, RoleGuess]:
     candidates = _id_candidates(predictions)
     if not candidates:
         return {}
@@ -88,7 +88,7 @@ def _own_id(predictions: TableSurvey) -> dict[str, RoleGuess]:
     return {"id": RoleGuess(own.name, f"{type_words(own)}, {_uniqueness_words(own, predictions)}")}
 
 
-def _id_candidates(survey: TableSurvey) -> list[SurveyedColumn]:
+def _id_candidates(survey: TableLook) -> list[ColumnLook]:
     """Columns that may be ids: the unique ones and those named so, the clearest first."""
     may_be = [
         column
@@ -102,13 +102,13 @@ def _id_candidates(survey: TableSurvey) -> list[SurveyedColumn]:
     return sorted(may_be, key=lambda column: (not column.unique, rank_or_last("id", column.name)))
 
 
-def _uniqueness_words(column: SurveyedColumn, survey: TableSurvey) -> str:
+def _uniqueness_words(column: ColumnLook, survey: TableLook) -> str:
     if column.unique:
         return f"unique in {survey.looked:,} rows"
     return f"NOT unique: {column.distinct:,} values in {survey.looked:,} rows; only the first of each counts"
 
 
-def _id_and_version(survey: TableSurvey, roles: GuessedRoles) -> None:
+def _id_and_version(survey: TableLook, roles: GuessedRoles) -> None:
     """An id that two versions share is no fault: records are known by both."""
     own, version = roles.predictions.get("id"), roles.predictions.get("version")
     if own is None or version is None or survey.find_column(own.column).unique:
@@ -118,7 +118,7 @@ def _id_and_version(survey: TableSurvey, roles: GuessedRoles) -> None:
         roles.predictions["id"] = RoleGuess(own.column, why)
 
 
-def _event_times(survey: TableSurvey, role_guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+def _event_times(survey: TableLook, role_guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     """Event time and `logged_at`: by name; where names do not tell, the earlier one is the event."""
     times = _time_columns(survey, role_guesses, "event_time")
     if not times:
@@ -148,13 +148,13 @@ def _event_times(survey: TableSurvey, role_guesses: Mapping[str, RoleGuess]) -> 
     return guesses
 
 
-def _label_times(survey: TableSurvey, guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+def _label_times(survey: TableLook, guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     times = _time_columns(survey, guesses, "reported_at")
     name = clearest_name("reported_at", times) or next(iter(times), None)
     return {} if name is None else {"reported_at": _time_guess(survey, name, times[name])}
 
 
-def _time_columns(survey: TableSurvey, guesses: Mapping[str, RoleGuess], role: str) -> dict[str, str | None]:
+def _time_columns(survey: TableLook, guesses: Mapping[str, RoleGuess], role: str) -> dict[str, str | None]:
     """Columns of times with the unit of their epochs; whole numbers only where the name says so too."""
     used_names = {guess.column for guess in guesses.values()}
     units: dict[str, str | None] = {}
@@ -170,7 +170,7 @@ def _time_columns(survey: TableSurvey, guesses: Mapping[str, RoleGuess], role: s
     return units
 
 
-def _time_guess(survey: TableSurvey, name: str, unit: str | None, more: str = "") -> RoleGuess:
+def _time_guess(survey: TableLook, name: str, unit: str | None, more: str = "") -> RoleGuess:
     column = survey.find_column(name)
     how = (
         f"whole numbers that are times in {unit}"
@@ -182,7 +182,7 @@ def _time_guess(survey: TableSurvey, name: str, unit: str | None, more: str = ""
 
 
 def _guess_label(
-    survey: TableSurvey, role_guesses: Mapping[str, RoleGuess], predicted: Sequence[str]
+    survey: TableLook, role_guesses: Mapping[str, RoleGuess], predicted: Sequence[str]
 ) -> dict[str, RoleGuess]:
     """The truth: by its name, by that of a prediction of it, as the only column left or of few values."""
     used_names = {guess.column for guess in role_guesses.values()}
@@ -225,7 +225,7 @@ def _is_prediction_of(name: str, columns: Sequence[str]) -> bool:
     return any(column.lower() in near for column in columns)
 
 
-def _truth_beside(survey: TableSurvey, guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
+def _truth_beside(survey: TableLook, guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     """A label in the prediction table: only where its name says so clearly."""
     used_names = {guess.column for guess in guesses.values()}
     named = [
@@ -253,7 +253,7 @@ def _truth_beside(survey: TableSurvey, guesses: Mapping[str, RoleGuess]) -> dict
 
 
 def _guess_task(
-    label: SurveyedColumn | None, predictions: TableSurvey, guesses: Mapping[str, RoleGuess]
+    label: ColumnLook | None, predictions: TableLook, guesses: Mapping[str, RoleGuess]
 ) -> tuple[str, str]:
     if label is None:
         used_names = {guess.column for guess in guesses.values()}
@@ -267,7 +267,7 @@ def _guess_task(
     return _by_values(label, "label")
 
 
-def _by_values(column: SurveyedColumn, what: str) -> tuple[str, str]:
+def _by_values(column: ColumnLook, what: str) -> tuple[str, str]:
     if column.distinct <= 2:
         return "binary", f"{what} {column.name} holds {content_words(column)}"
     if column.numbers is not None and (not column.whole or column.distinct > MOST_CLASSES):
@@ -280,14 +280,12 @@ def _by_values(column: SurveyedColumn, what: str) -> tuple[str, str]:
     return "multiclass", f"{what} {column.name} holds {content_words(column)}"
 
 
-def _median_time(column: SurveyedColumn, unit: str | None) -> float:
+def _median_time(column: ColumnLook, unit: str | None) -> float:
     times = column.parse_moments(unit)
     return float(np.median(times.us[times.known])) if times is not None and times.known.any() else np.inf
 
 
-def _share_at_least(
-    column: SurveyedColumn, unit: str | None, first: SurveyedColumn, first_unit: str | None
-) -> float:
+def _share_at_least(column: ColumnLook, unit: str | None, first: ColumnLook, first_unit: str | None) -> float:
     mine, other = column.parse_moments(unit), first.parse_moments(first_unit)
     if mine is None or other is None:
         return 0.0

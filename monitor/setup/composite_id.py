@@ -7,15 +7,15 @@ from itertools import combinations
 import pyarrow as pa
 
 from monitor.core.clock import DAY
+from monitor.look.table_look import ColumnLook, TableLook
 from monitor.setup.column_names import name_rank, rank_or_last
 from monitor.setup.role_guess import GuessedRoles, RoleGuess, type_words
-from monitor.setup.table_survey import SurveyedColumn, TableSurvey
 from monitor.sources.sql.statements import has_equality
 
 _MOST = 6  # columns of which pairs and triples are tried
 
 
-def guess_key(predictions: TableSurvey, labels: TableSurvey | None, roles: GuessedRoles) -> None:
+def guess_key(predictions: TableLook, labels: TableLook | None, roles: GuessedRoles) -> None:
     """Take a pair or triple of columns as the id, where no column is one, not even for each version."""
     if "id" in roles.predictions:
         guesses = [roles.predictions[role] for role in ("id", "version") if role in roles.predictions]
@@ -37,7 +37,7 @@ def guess_key(predictions: TableSurvey, labels: TableSurvey | None, roles: Guess
             return
 
 
-def are_unique(columns: Sequence[SurveyedColumn]) -> bool:
+def are_unique(columns: Sequence[ColumnLook]) -> bool:
     """No combination of values is there twice."""
     names = [str(at) for at in range(len(columns))]
     rows = pa.table([column.texts for column in columns], names)
@@ -45,7 +45,7 @@ def are_unique(columns: Sequence[SurveyedColumn]) -> bool:
     return 0 < int(rows.num_rows) == int(groups.num_rows)
 
 
-def _id_candidates(predictions: TableSurvey, shared: Sequence[str] | None) -> Iterator[tuple[str, ...]]:
+def _id_candidates(predictions: TableLook, shared: Sequence[str] | None) -> Iterator[tuple[str, ...]]:
     """Declared key first; then pairs and triples, ids first."""
     if len(predictions.key) > 1 and (shared is None or set(predictions.key) <= set(shared)):
         yield predictions.key
@@ -55,7 +55,7 @@ def _id_candidates(predictions: TableSurvey, shared: Sequence[str] | None) -> It
         yield from combinations(ordered, size)
 
 
-def _may_be_part(column: SurveyedColumn, shared: Sequence[str] | None) -> bool:
+def _may_be_part(column: ColumnLook, shared: Sequence[str] | None) -> bool:
     """Whether a column may be a part of a key: both tables have it; without labels, by its name."""
     named = name_rank("id", column.name) is not None or name_rank("part", column.name) is not None
     return (
@@ -69,7 +69,7 @@ def _may_be_part(column: SurveyedColumn, shared: Sequence[str] | None) -> bool:
     )
 
 
-def _has_time_of_day(column: SurveyedColumn) -> bool:
+def _has_time_of_day(column: ColumnLook) -> bool:
     """Whether times are moments: a repeated row has another one, so they name nothing."""
     times = column.parse_moments(None)
     return times is None or bool((times.us[times.known] % DAY != 0).any())

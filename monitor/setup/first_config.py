@@ -14,24 +14,28 @@ import numpy as np
 from monitor.advice.label_counting import LabelCounting, label_counting
 from monitor.advice.log_habits import far_off
 from monitor.advice.log_silence import silence_warnings
-from monitor.advice.row_findings import ENOUGH, needed_horizon
+from monitor.advice.row_findings import needed_horizon
 from monitor.advice.table_inspection import TableInspection, inspect_model
 from monitor.config.config_loading import settings_of
 from monitor.config.secret_filling import PlaceFilling
+from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, floor_to, format_duration
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.text import double_quoted, unquote_table
+from monitor.look.id_matches import found_ids, labelled_values
+from monitor.look.row_samples import find_log_span
+from monitor.look.table_look import ENOUGH, TableLook, look_at_columns, time_of_column
 from monitor.setup.column_roles import guess_roles
 from monitor.setup.config_text import ConfigDraft, config_text, missing_roles
 from monitor.setup.learnt_outputs import with_outputs, with_prediction
 from monitor.setup.nested_columns import holds_json, json_values_query
 from monitor.setup.output_guesses import number_columns
 from monitor.setup.role_guess import GuessedRoles, RoleGuess
-from monitor.setup.table_survey import TableSurvey, found_ids, labelled_values, span_of, survey_table
 from monitor.show.terminal_words import counted_noun, say_line, say_lines
 from monitor.sources import SqlSource, open_source
 from monitor.sources.reference_loading import reference_file
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
+from monitor.specs.protocols import Range
 from monitor.specs.urls import is_secret, resolve_url
 
 _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*:)(.*)(@)", re.DOTALL)
@@ -157,23 +161,32 @@ def first_config(
     source = open_source(SourceSpec(name=name_of_source, url=filled))
     try:
         of_labels = None if labels is None else Relation(table=labels, where=labels_where)
-        draft = _draft_config(source, Relation(table=predictions), of_labels, name, name_of_source, written)
+        first = look_at_columns(source, Relation(table=predictions), "p", now)
+        second = None if of_labels is None else look_at_columns(source, of_labels, "l", now)
+        draft = _draft_config(source, first, second, now, name, name_of_source, written)
         if reference is not None:
             draft = _with_file(draft, reference, directory)
-        missing, first = missing_roles(draft.roles), draft.roles
+        missing, guessed = missing_roles(draft.roles), draft.roles
         if missing:
             return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
-        checked, model = _check_draft(draft, source, {**environ, **secrets}, now, directory)
-        learnt = with_outputs(draft.roles, checked, model.reading)
-        draft = replace(draft, roles=learnt, horizon=_longer_horizon(checked, model))
-        if draft.horizon is not None or learnt != first:
-            checked, model = _check_draft(draft, source, {**environ, **secrets}, now, directory)
-        labelling = None if checked.faults else label_counting(model, source, checked.warnings)
+        tables = {"p": first} if second is None else {"p": first, "l": second}
+        filled_places = {**environ, **secrets}
+        checked, model = _check_draft(draft, source, tables, filled_places, now, directory)
+        learnt = with_outputs(draft.roles, checked.findings, model.reading)
+        draft = replace(draft, roles=learnt, horizon=_longer_horizon(checked.findings.delays, model))
+        if draft.horizon is not None or learnt != guessed:
+            checked, model = _check_draft(draft, source, tables, filled_places, now, directory)
+        labelling = (
+            None
+            if checked.faults
+            else label_counting(model, source, checked.index_remedies, checked.warnings)
+        )
     finally:
         source.close()
     warnings = [*_without_labels(draft), *checked.warnings]
-    if checked.records is not None and checked.reference is not None and reference is not None:
-        warnings += far_off(checked.records, checked.reference[0], model)
+    records = checked.findings.records
+    if records is not None and checked.reference is not None and reference is not None:
+        warnings += far_off(records, checked.reference[0], model)
     return FirstConfig(config_text(draft), (), checked.faults, tuple(warnings), tuple(secrets), labelling)
 
 
@@ -190,11 +203,16 @@ def _without_labels(draft: ConfigDraft) -> list[str]:
 
 
 def _draft_config(
-    source: SqlSource, log: Relation, of_labels: Relation | None, name: str | None, of: str, url: str
+    source: SqlSource,
+    first: TableLook,
+    second: TableLook | None,
+    now: int,
+    name: str | None,
+    of: str,
+    url: str,
 ) -> ConfigDraft:
-    predictions = str(log.table)
-    first = survey_table(source, log)
-    second = None if of_labels is None else survey_table(source, of_labels)
+    predictions = str(first.relation.table)
+    of_labels = None if second is None else second.relation
     roles = guess_roles(
         first,
         second,
@@ -218,7 +236,7 @@ def _draft_config(
             if table is not None
         ),
         naive=naive,
-        reference=_reference_range(source, first, roles),
+        reference=_reference_range(source, first, roles, now),
         refused=first.refused,
         nested=tuple(column.name for column in nested),
         taken_out=json_values_query(source.reader.engine, predictions, nested),
@@ -228,7 +246,7 @@ def _draft_config(
 
 
 def _with_prediction(
-    source: SqlSource, first: TableSurvey, second: TableSurvey | None, roles: GuessedRoles
+    source: SqlSource, first: TableLook, second: TableLook | None, roles: GuessedRoles
 ) -> GuessedRoles:
     """The column that goes with the label, where no name tells which one is the prediction."""
     label, (own, their) = (
@@ -254,56 +272,75 @@ def _with_file(draft: ConfigDraft, file: Path, directory: Path) -> ConfigDraft:
     return replace(draft, roles=roles, file=os.path.relpath(file, directory))
 
 
-def _reference_range(source: SqlSource, log: TableSurvey, roles: GuessedRoles) -> tuple[int, int] | None:
+def _reference_range(
+    source: SqlSource, log: TableLook, roles: GuessedRoles, now: int
+) -> tuple[int, int] | None:
     """Whole days from the log's first on: few enough rows to read at once, at most half of the log."""
     guess = roles.predictions.get("event_time")
     if guess is None:
         return None
-    column = log.find_column(guess.column)
-    span = span_of(source, log, column, guess.unit)
+    span = _log_span(source, log, guess, now)
     if span is None or span[1] - span[0] < 2 * _ENOUGH * DAY:
         return None
-    days = int(span[1] - span[0]) // DAY
+    days = (span[1] - span[0]) // DAY
     a_day = max(_per_day(log, guess, span), 0.01)
     wanted = max(_REFERENCE_DAYS, int(_REFERENCE_ENOUGH / a_day))
     length = min(wanted, days // 2, int(_REFERENCE_ROWS / a_day))
-    start = floor_to(int(span[0]) + DAY - 1, DAY)
+    start = floor_to(span[0] + DAY - 1, DAY)
     return (start, start + length * DAY) if length >= 1 else None
 
 
-def _per_day(log: TableSurvey, guess: RoleGuess, span: np.ndarray) -> float:
+def _log_span(source: SqlSource, log: TableLook, guess: RoleGuess, now: int) -> Range | None:
+    """First and last event time; of the rows looked at, where finding those of all would read all."""
+    column = log.find_column(guess.column)
+    with source.reader.open_session() as session:
+        event = time_of_column(session, log, column)
+        if event is not None and event.sortable:
+            span = find_log_span(session, log, event, now)
+            return None if span is None else (span.oldest, span.newest)
+    times = column.parse_moments(guess.unit)
+    moments = np.zeros(0, np.int64) if times is None else times.us[times.known]
+    return (int(moments.min()), int(moments.max())) if len(moments) else None
+
+
+def _per_day(log: TableLook, guess: RoleGuess, span: Range) -> float:
     """Rows a day: of the whole log, or, where it was not counted to its end, of the rows looked at."""
     times = log.find_column(guess.column).parse_moments(guess.unit)
     if not log.rows.more or times is None or not times.known.any():
-        return log.rows.n * DAY / float(span[1] - span[0])
+        return log.rows.n * DAY / (span[1] - span[0])
     moments = times.us[times.known]
     return len(moments) * DAY / max(float(moments.max() - moments.min()), 1.0)
 
 
 def _check_draft(
-    draft: ConfigDraft, source: SqlSource, environ: Mapping[str, str], now: int, base: Path
+    draft: ConfigDraft,
+    source: SqlSource,
+    tables: Mapping[str, TableLook],
+    environ: Mapping[str, str],
+    now: int,
+    base: Path,
 ) -> tuple[TableInspection, ModelSpec]:
     """Read the text as `check` would, and look at the tables by it."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "config.toml"
         path.write_text(config_text(draft), encoding="utf-8")
         (model,) = settings_of(path, environ).models
-        inspection = inspect_model(model, source, base, now)
-        silent = silence_warnings(model, source, inspection.newest)
-        return replace(inspection, warnings=(*inspection.warnings, *silent)), model
+        found = inspect_model(model, source, base, now, tables)
+        silent = () if found.look is None else silence_warnings(found.look, source, found.findings.newest)
+        return replace(found, warnings=(*found.warnings, *silent)), model
 
 
-def _longer_horizon(checked: TableInspection, model: ModelSpec) -> tuple[str, str] | None:
+def _longer_horizon(delays: Ints, model: ModelSpec) -> tuple[str, str] | None:
     """A longer horizon than the default, where labels come late: it should be several times their delay."""
-    if len(checked.delays) < ENOUGH:
+    if len(delays) < ENOUGH:
         return None
-    age = max(0, int(np.quantile(checked.delays, model.settled_share, method="inverted_cdf")))
+    age = max(0, int(np.quantile(delays, model.settled_share, method="inverted_cdf")))
     wanted = needed_horizon(model, 2 * age)
     days = int(wanted.removesuffix("d"))
     if days * DAY <= model.reading.horizon:
         return None
     longest = format_duration(max(window.length for window in model.windows))
-    share = f"{model.settled_share:.0%} of {len(checked.delays):,} labels"
+    share = f"{model.settled_share:.0%} of {len(delays):,} labels"
     return wanted, f"the longest window, {longest}, and twice the {age / DAY:.1f}d in which {share} came"
 
 

@@ -17,21 +17,20 @@ from monitor.advice.output_findings import (
     selective_label_words,
     surely_apart,
 )
-from monitor.advice.row_findings import ENOUGH
-from monitor.advice.table_inspection import TableInspection
+from monitor.advice.row_findings import RowFindings
+from monitor.look.table_look import ENOUGH, TableLook
 from monitor.measures.statistics.intervals import normal_quantile
 from monitor.measures.statistics.two_samples import rank_correlation
 from monitor.records.column_values import parse_numbers
 from monitor.records.reading import ReadingOptions
 from monitor.setup.role_guess import GuessedRoles, RoleGuess, type_words
-from monitor.setup.table_survey import TableSurvey
 
 _ALIKE = 0.5  # rank correlation with the label from which on a column may be the prediction
 _NEARLY = 1 - 1e-9  # Fisher's transformation of 1 is infinite
 _NAMED = 3  # columns of which none is clearly the prediction
 
 
-def with_prediction(roles: GuessedRoles, survey: TableSurvey, rows: pa.Table) -> GuessedRoles:
+def with_prediction(roles: GuessedRoles, survey: TableLook, rows: pa.Table) -> GuessedRoles:
     """The predicted number: the column that goes with the label surely more than any other does.
 
     It is nearer to the label than the label's median is: what has other units may be a feature. What is the
@@ -74,20 +73,19 @@ def _lower_bound(correlation: float, n: int) -> float:
     return math.tanh(math.atanh(within) - normal_quantile(SURELY) * math.sqrt(1.06 / (n - 3)))
 
 
-def with_outputs(roles: GuessedRoles, inspection: TableInspection, reading: ReadingOptions) -> GuessedRoles:
+def with_outputs(roles: GuessedRoles, findings: RowFindings, reading: ReadingOptions) -> GuessedRoles:
     """What was guessed, with what predictions and labels tell together.
 
     Parameters
     ----------
-    inspection, reading
+    findings, reading
         what was seen by the first guess, and how that was read.
     """
-    records, joined = inspection.alike or inspection.records, inspection.joined
+    records, joined = findings.alike or findings.records, findings.joined
     if records is None or roles.task == "regression":
         return roles
-    told = (
-        inspection.first if surely_apart(inspection.first, reading) else joined
-    )  # a drift turns the newest round
+    # A drift turns the newest round.
+    told = findings.first if surely_apart(findings.first, reading) else joined
     ranked, sure = _by_ranks(roles, told, reading)
     if "prediction" in roles.predictions:
         roles = _in_words(ranked, records, told, reading, sure=sure)
@@ -95,7 +93,7 @@ def with_outputs(roles: GuessedRoles, inspection: TableInspection, reading: Read
         roles = ranked
     if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
         selective = selective_label_words(records, joined, reading)
-        if selective is not None and is_old(inspection.delays, inspection.oldest, inspection.newest):
+        if selective is not None and is_old(findings.delays, findings.oldest, findings.newest):
             roles = replace(roles, only_for=(selective.words, str(selective)))
     return roles
 

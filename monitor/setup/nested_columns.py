@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from monitor.setup.table_survey import SurveyedColumn
+from monitor.look.table_look import ColumnLook
 from monitor.sources.engines.engine import Engine
 
 _TYPES = ("json", "jsonb")
@@ -13,7 +13,7 @@ _LOOKED_AT = 100  # texts
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-def json_values_query(engine: Engine, table: str, nested: Sequence[SurveyedColumn]) -> str:
+def json_values_query(engine: Engine, table: str, nested: Sequence[ColumnLook]) -> str:
     """SELECT that takes the values out of columns that hold JSON, under their own names."""
 
     def name(part: str) -> str:
@@ -46,7 +46,7 @@ def keys_in(texts: Sequence[str | None]) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def holds_json(column: SurveyedColumn) -> bool:
+def holds_json(column: ColumnLook) -> bool:
     """Whether a column is of JSON, or its first texts are objects: not every database has a type for them."""
     looked = [text for text in column.texts.to_pylist() if text is not None][:_LOOKED_AT]
     return column.type in _TYPES or (

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from monitor.advice.output_findings import round_range
+from monitor.look.table_look import ColumnLook, TableLook
 from monitor.measures.statistics.two_samples import mann_whitney_less
 from monitor.records.column_values import parse_numbers
 from monitor.records.reading import canonical_name
@@ -19,7 +20,6 @@ from monitor.setup.role_guess import (
     lies_within,
     type_words,
 )
-from monitor.setup.table_survey import SurveyedColumn, TableSurvey
 
 _POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default", "churn", "churned", "late")
 _SERVING = ("shadow", "live", "champion", "challenger", "canary")
@@ -30,7 +30,7 @@ _FEW_VERSIONS = 5  # among rows that were looked at
 _CONTROL = ("control", "ctrl", "holdout", "placebo", "c", "a")
 
 
-def guess_version(survey: TableSurvey, roles: GuessedRoles) -> None:
+def guess_version(survey: TableLook, roles: GuessedRoles) -> None:
     """The column of the model's version."""
     name = clearest_name(
         "version", [each.name for each in _unused_columns(survey, roles) if each.distinct <= 100]
@@ -46,7 +46,7 @@ def guess_version(survey: TableSurvey, roles: GuessedRoles) -> None:
         )
 
 
-def _in_long_runs(column: SurveyedColumn) -> bool:
+def _in_long_runs(column: ColumnLook) -> bool:
     """Whether a text names few things, one after the other: as versions do, and features do not."""
     if column.is_time or not 1 < column.distinct <= _FEW_VERSIONS:
         return False
@@ -54,7 +54,7 @@ def _in_long_runs(column: SurveyedColumn) -> bool:
     return changes < 2 * column.distinct
 
 
-def guess_classes(label: SurveyedColumn | None, roles: GuessedRoles) -> None:
+def guess_classes(label: ColumnLook | None, roles: GuessedRoles) -> None:
     """Classes, and which is the positive one."""
     if roles.task == "regression" or label is None:
         return
@@ -72,7 +72,7 @@ def guess_classes(label: SurveyedColumn | None, roles: GuessedRoles) -> None:
     roles.why_classes = "by its name" if len(named) == 1 else "a guess: it is the rarer one"
 
 
-def guess_outputs(survey: TableSurvey, label: SurveyedColumn | None, roles: GuessedRoles) -> None:
+def guess_outputs(survey: TableLook, label: ColumnLook | None, roles: GuessedRoles) -> None:
     """Score, probabilities, prediction."""
     left = _unused_columns(survey, roles)
     if roles.task == "multiclass":
@@ -83,7 +83,7 @@ def guess_outputs(survey: TableSurvey, label: SurveyedColumn | None, roles: Gues
     _guess_prediction(survey, left, label, roles)
 
 
-def _guess_score(left: Sequence[SurveyedColumn], roles: GuessedRoles) -> None:
+def _guess_score(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
     numbers = [each for each in left if each.numbers is not None and each.distinct > 2 and each.unit is None]
     name = clearest_name("score", [each.name for each in numbers])
     shares = [each.name for each in numbers if not each.whole and lies_within(each, 0.0, 1.0)]
@@ -99,7 +99,7 @@ def _guess_score(left: Sequence[SurveyedColumn], roles: GuessedRoles) -> None:
 
 
 def _guess_prediction(
-    survey: TableSurvey, left: Sequence[SurveyedColumn], label: SurveyedColumn | None, roles: GuessedRoles
+    survey: TableLook, left: Sequence[ColumnLook], label: ColumnLook | None, roles: GuessedRoles
 ) -> None:
     if roles.task == "regression":
         candidates = [each for each in left if each.numbers is not None]
@@ -127,7 +127,7 @@ def _guess_prediction(
         )
 
 
-def _told_apart(survey: TableSurvey, column: SurveyedColumn, roles: GuessedRoles) -> float:
+def _told_apart(survey: TableLook, column: ColumnLook, roles: GuessedRoles) -> float:
     """Share of pairs of its values that scores, if there are any, order alike: 0 and 1 may be a feature.
 
     1 only where no score lies between those of another value.
@@ -143,7 +143,7 @@ def _told_apart(survey: TableSurvey, column: SurveyedColumn, roles: GuessedRoles
     return min(shares, default=0.0)
 
 
-def _in_other_words(left: Sequence[SurveyedColumn], roles: GuessedRoles) -> None:
+def _in_other_words(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
     """A column that is named as predictions are and holds other words than the labels, as many as classes."""
     few = [each for each in left if each.there and each.distinct == max(len(roles.classes), 2)]
     name = clearest_name("prediction", [each.name for each in few])
@@ -153,7 +153,7 @@ def _in_other_words(left: Sequence[SurveyedColumn], roles: GuessedRoles) -> None
         roles.predictions["prediction"] = RoleGuess(name, why)
 
 
-def _guess_probabilities(left: Sequence[SurveyedColumn], roles: GuessedRoles) -> None:
+def _guess_probabilities(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
     """One column for each class, named by it behind or before a common part."""
     shares = {column.name.lower(): column.name for column in left if lies_within(column, 0.0, 1.0)}
     for common in {
@@ -165,7 +165,7 @@ def _guess_probabilities(left: Sequence[SurveyedColumn], roles: GuessedRoles) ->
             return
 
 
-def guess_arm(survey: TableSurvey, roles: GuessedRoles) -> None:
+def guess_arm(survey: TableLook, roles: GuessedRoles) -> None:
     """The column of control and treatment: one of two values, one of them named as a control is."""
     for column in _unused_columns(survey, roles):
         if name_rank("arm", column.name) is None or column.distinct != 2:
@@ -180,7 +180,7 @@ def guess_arm(survey: TableSurvey, roles: GuessedRoles) -> None:
             return
 
 
-def guess_serving(survey: TableSurvey, roles: GuessedRoles) -> None:
+def guess_serving(survey: TableLook, roles: GuessedRoles) -> None:
     """A column that may tell rows that serve from shadow rows."""
     name = clearest_name(
         "serving", [each.name for each in _unused_columns(survey, roles) if 2 <= each.distinct <= _FEW]
@@ -190,7 +190,7 @@ def guess_serving(survey: TableSurvey, roles: GuessedRoles) -> None:
         roles.serving = RoleGuess(name, content_words(column)), tuple(column.levels)
 
 
-def guess_features(survey: TableSurvey, roles: GuessedRoles) -> None:
+def guess_features(survey: TableLook, roles: GuessedRoles) -> None:
     """What is left and looks like features."""
     ids = {
         column.name
@@ -210,7 +210,7 @@ def guess_features(survey: TableSurvey, roles: GuessedRoles) -> None:
     roles.categorical = tuple(column.name for column in left if column.kind == "categorical")
 
 
-def number_columns(survey: TableSurvey, roles: GuessedRoles) -> list[str]:
+def number_columns(survey: TableLook, roles: GuessedRoles) -> list[str]:
     """Columns of numbers without a role: one of them may be the predicted number."""
     return [
         each.name
@@ -219,14 +219,14 @@ def number_columns(survey: TableSurvey, roles: GuessedRoles) -> list[str]:
     ]
 
 
-def _is_output(column: SurveyedColumn) -> bool:
+def _is_output(column: ColumnLook) -> bool:
     """Whether a column's name is that of an output: of another model, perhaps."""
     return column.numbers is not None and (
         rank_or_last("score", column.name) < 2 or name_rank("prediction", column.name) is not None
     )
 
 
-def _unused_columns(survey: TableSurvey, roles: GuessedRoles) -> list[SurveyedColumn]:
+def _unused_columns(survey: TableLook, roles: GuessedRoles) -> list[ColumnLook]:
     guesses = [*roles.predictions.values(), *(() if roles.own_table else roles.labels.values())]
     used = {name for guess in guesses for name in guess.columns} | set(roles.probabilities.values())
     if roles.serving is not None and _tells_shadow(*roles.serving):
@@ -241,7 +241,7 @@ def _tells_shadow(guess: RoleGuess, levels: Sequence[str]) -> bool:
     )
 
 
-def _is_epoch(column: SurveyedColumn) -> bool:
+def _is_epoch(column: ColumnLook) -> bool:
     return column.unit is not None and (
         name_rank("event_time", column.name) is not None or name_rank("logged_at", column.name) is not None
     )

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from monitor.setup.table_survey import SurveyedColumn
+from monitor.look.table_look import NAMED_FROM, ColumnLook
 
 MOST_CLASSES = 50
-NAMED_FROM = 10  # rows that hold a value before it is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +58,12 @@ class GuessedRoles:
     like_label: tuple[tuple[str, float], ...] = ()
 
 
-def type_words(column: SurveyedColumn) -> str:
+def type_words(column: ColumnLook) -> str:
     """The database's type of a column."""
     return column.type or "no declared type"
 
 
-def content_words(column: SurveyedColumn) -> str:
+def content_words(column: ColumnLook) -> str:
     """What a column holds, in a few words: its levels, or its ends."""
     if column.numbers is not None and column.distinct > 8:
         low, high = column_range(column)
@@ -75,13 +74,13 @@ def content_words(column: SurveyedColumn) -> str:
     return ", ".join([*parts, f"{others} {'other' if named else 'rare'} values"] if others else parts)
 
 
-def column_range(column: SurveyedColumn) -> tuple[float, float]:
+def column_range(column: ColumnLook) -> tuple[float, float]:
     """Smallest and largest number looked at."""
     values = column.numbers
     return (0.0, 0.0) if values is None else (float(values.min()), float(values.max()))
 
 
-def lies_within(column: SurveyedColumn, low: float, high: float) -> bool:
+def lies_within(column: ColumnLook, low: float, high: float) -> bool:
     """All values are numbers of a range."""
     values = column.numbers
     return values is not None and bool((values >= low).all() and (values <= high).all())

@@ -106,7 +106,7 @@ def test_the_age_at_which_windows_settle_is_told_by_the_delays_that_are_counted(
 
     found = look(database, tmp_path, model=model, labels=labels_of(200, 8 * DAY), id=list(range(200)))
 
-    assert found.settling == 8 * DAY
+    assert found.findings.settling == 8 * DAY
     assert found.warnings == ()
 
 
@@ -249,7 +249,7 @@ def test_arms_that_never_occur_are_told(database: Database, tmp_path: Path) -> N
         f'table "predictions": of the 100 newest rows none has {key} in "group"; it holds "test" 100.0%'
         for key in ('control_value "control"', 'treatment_value "treatment"')
     )
-    assert found.strata["arm"] == ("test",)
+    assert found.findings.strata["arm"] == ("test",)
 
 
 @pytest.mark.parametrize("engine", ["postgres-adbc", "sqlite-adbc"])
@@ -307,7 +307,7 @@ def test_labels_in_the_prediction_table_tell_of_delays_too(database: Database, t
 
     found = inspect_model(model_of(labels=labels), database.source(), tmp_path, AS_OF)
 
-    assert found.settling == 3 * DAY
+    assert found.findings.settling == 3 * DAY
     assert [warning.partition(" labels ")[2][:24] for warning in found.warnings] == [
         'none is of the class "0"'
     ]

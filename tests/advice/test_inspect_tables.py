@@ -24,7 +24,8 @@ def test_sound_tables_have_no_faults(database: Database, tmp_path: Path) -> None
     found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
     assert (found.faults, found.warnings, found.rows) == ((), (), RowCount(100))
-    assert list(found.columns) == list(COLUMNS)
+    assert found.look is not None
+    assert list(found.look.predictions.survey.types) == list(COLUMNS)
 
 
 def test_every_missing_column_is_named_at_once(database: Database, tmp_path: Path) -> None:

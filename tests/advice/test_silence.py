@@ -10,6 +10,7 @@ from source_databases import Database
 from monitor.advice.log_silence import silence_warnings, stopped_warnings
 from monitor.alerts.alert_rules import BreachCondition, Rule, RuleLimit
 from monitor.core.clock import DAY, HOUR
+from monitor.look.table_look import look_at_predictions
 from monitor.specs.model_spec import ModelSpec
 
 STOPPED = Rule(
@@ -25,7 +26,15 @@ def warnings(database: Database, moments: list[int], model: ModelSpec = MODEL, l
     """Of a log with rows of these event times, logged so much later."""
     event, logged = ([iso(at + by) for at in moments] for by in (0, late))
     database.create("predictions", COLUMNS, rows_of(len(moments), event_time=event, logged_at=logged))
-    return list(silence_warnings(model, database.source(), max(moments)))
+    return silences(database, max(moments), model)
+
+
+def silences(database: Database, newest: int, model: ModelSpec = MODEL) -> list[str]:
+    """What is said of the log that is there."""
+    source = database.source()
+    with source.reader.open_session() as session:
+        look = look_at_predictions(session, source.reader.engine, model)
+    return list(silence_warnings(look, source, newest))
 
 
 @pytest.mark.parametrize("model", [MODEL, EVENTS], ids=["logged", "events"])
@@ -47,7 +56,7 @@ def test_what_was_before_the_log_began_or_long_ago_is_no_silence(database: Datab
     young = [START + day * DAY for day in (*range(5), *range(20, DAYS))]
 
     assert warnings(database, young) == []
-    assert list(silence_warnings(MODEL, database.source(), START + 3 * DAY)) == []
+    assert silences(database, START + 3 * DAY) == []
 
 
 def test_a_rule_that_bears_it_is_not_spoken_of(database: Database) -> None:
@@ -57,7 +66,7 @@ def test_a_rule_that_bears_it_is_not_spoken_of(database: Database) -> None:
     weekly = [START + day * DAY for day in range(0, DAYS, 7)]
 
     assert warnings(database, weekly, patient) == []
-    assert len(list(silence_warnings(MODEL, database.source(), max(weekly)))) == 1
+    assert len(silences(database, max(weekly))) == 1
 
 
 def test_a_log_that_has_stopped_is_warned_of_and_one_of_the_past_is_not() -> None:

@@ -49,8 +49,8 @@ monitor.cli.main()
 OF_THE_DAEMON = {"apscheduler", "starlette", "uvicorn"}
 OF_CYCLES = {
     "adbc_driver_manager", "numpy", "pyarrow", "scipy", "structlog",
-    "monitor.advice", "monitor.measures.evaluate", "monitor.pipeline", "monitor.records.counting",
-    "monitor.sources",
+    "monitor.advice", "monitor.look", "monitor.measures.evaluate", "monitor.pipeline",
+    "monitor.records.counting", "monitor.sources",
 }  # fmt: skip
 LIBRARIES = {"numpy", "pyarrow", "pydantic", "sqlalchemy"}
 

@@ -14,11 +14,11 @@ from source_databases import Database
 from monitor.advice.table_inspection import inspect_model
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError
+from monitor.look.table_look import look_at_columns
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.reference import reference_of
-from monitor.setup.table_survey import survey_table
 from monitor.sources import SqlSource
 from monitor.specs.model_spec import ModelSpec, Relation
 
@@ -137,7 +137,7 @@ def test_a_table_with_columns_that_no_index_compares_is_looked_at(
     columns = COLUMNS | {"id": "bigint PRIMARY KEY" if indexed else "bigint", "odd": kind}
     postgres_database.create("predictions", {"odd_one": kind} | columns)
 
-    found = survey_table(postgres_database.source(), Relation(table="predictions"))
+    found = look_at_columns(postgres_database.source(), Relation(table="predictions"), "p", START)
 
     assert found.find_column("id").indexed is indexed
     assert [one.name for one in found.columns if one.indexed] == ["id"] * indexed
