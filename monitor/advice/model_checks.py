@@ -20,7 +20,6 @@ from monitor.advice.table_inspection import TableInspection, inspect_model
 from monitor.advice.watch_forecast import WatchForecast, forecast_watch
 from monitor.alerts.alert_rules import ACCEPTED, standing_accepted
 from monitor.alerts.model_standing import accepted_of
-from monitor.config.fault_words import quote_names
 from monitor.core.clock import DAY, HOUR, LAST, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable
 from monitor.measures.classification.discrimination import roc_auc
@@ -35,6 +34,7 @@ from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.indexes import RowCount
 from monitor.sources.reference_loading import load_reference
 from monitor.sources.sql.relations import survey_relation
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.reference_choice import NO_SEGMENTS, choose_reference, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
@@ -116,7 +116,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
     for name in dict.fromkeys(model.source for model in settings.models):
         own = [model for model in settings.models if model.source == name]
         try:
-            source = open_source(settings.find_source(name), store_url=settings.store_url)
+            source = open_source(settings.find_source(name), store_url=settings.store.url)
         except SourceError as error:
             faults.append(_of_source(name, own, error))
             continue
@@ -332,9 +332,9 @@ def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[st
     warnings: list[str] = []
     sentences: list[str] = []
     with suppress(MonitorError):  # said of the store, or of the reference, already
-        if not is_newest(settings.store_url):
+        if not is_newest(settings.store.url):
             return warnings, sentences
-        with closing(open_store(settings.store_url, LIVE)) as store:
+        with closing(open_store(settings.store.url, LIVE)) as store:
             events, seen = store.read_events(model.name), store.read_state(model.name).as_of or 0
             warnings += wrong_differences(model, events)
             decisions = [one.acceptance for one in events if one.kind == ACCEPTED]

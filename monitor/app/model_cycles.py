@@ -9,12 +9,12 @@ from enum import Enum
 import structlog
 
 from monitor.app.application import App
-from monitor.config.fault_words import quote_names
 from monitor.core.clock import ticks_between, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, error_line
 from monitor.pipeline.changes.dirty_panes import find_changes
 from monitor.pipeline.cycle import CycleTick, run_cycle
 from monitor.pipeline.pane_counting import CycleStopped
+from monitor.specs.fault_words import quote_names
 from monitor.specs.protocols import CycleReport, Lease
 from monitor.specs.stored_rows import REPLAYED, HistoryEvent
 from monitor.store import LIVE

@@ -8,12 +8,12 @@ from dataclasses import replace
 from monitor.app.alert_decisions import Decision
 from monitor.app.application import App, lease_owner_words
 from monitor.app.run_lock import ExclusiveRun
-from monitor.config.fault_words import quote_names
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, StoreError
 from monitor.pipeline.cycle import CycleTick, run_cycle
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.pane import PaneHalf
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import CycleReport
 from monitor.specs.reference_choice import reference_key

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.config.fault_words import quote_names
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, floor_to
 from monitor.core.errors import ConfigurationError, SourceError
@@ -37,6 +36,7 @@ from monitor.sentences.time_words import THE_FRAME
 from monitor.sources.reference_loading import from_columns, normalize_column
 from monitor.sources.sql.scan import feature_column, of_challenger, wanted_outcome
 from monitor.sources.sql.statements import WantedKind
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import PaneFacts
 from monitor.states.counters import Counters

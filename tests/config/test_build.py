@@ -25,7 +25,7 @@ revision = "rev"
 def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
     settings = file.settings(SOURCE + model())
 
-    assert settings.store_url == f"sqlite:///{file.path.parent / 'monitor.db'}"
+    assert settings.store.url == f"sqlite:///{file.path.parent / 'monitor.db'}"
     assert settings.http == HttpSpec(host="127.0.0.1", port=9839)
     assert settings.log == LogSpec(format="console", level="info")
     url = f"sqlite:///{file.path.parent / 'flights.db'}"

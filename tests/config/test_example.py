@@ -109,7 +109,7 @@ def test_the_example_is_valid_as_it_stands() -> None:
     settings = settings_of(EXAMPLE, {})
 
     assert [spec.name for spec in settings.models] == ["late"]
-    assert settings.store_url == f"sqlite:///{EXAMPLE.parent / 'monitor.db'}"
+    assert settings.store.url == f"sqlite:///{EXAMPLE.parent / 'monitor.db'}"
 
 
 def test_the_example_without_its_optional_tables_is_valid(tmp_path: Path) -> None:
