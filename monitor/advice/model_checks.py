@@ -214,14 +214,14 @@ def _check_sound_model(
         has_older=inspection.has_older,
         misdated=inspection.misdated,
         series=series,
-        max_series=model.max_series,
+        max_series=model.keys.max_series,
         watching=forecast_watch(resolved, inspection.settling, reach),
         label_counting=(counted := label_counting(model, source, warnings)),
         reads=_expected_reads(model, source, inspection, counted),
         accepted=tuple(accepted),
     )
     if explain:
-        as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
+        as_of = floor_to(min(now, (inspection.newest or now) + model.keys.every), model.keys.every)
         checked = replace(checked, queries=tuple(explain_model(resolved, source, counting, as_of)))
     return replace(inspection, warnings=tuple(warnings)), checked
 
@@ -248,7 +248,7 @@ def _of_reference(model: ModelSpec, reference: Reference, inspection: TableInspe
     if joined is None or not joined.num_rows or not counting.scored or _is_selective(model, inspection):
         return
     log = counted_on(joined.select([name for name in _OUTPUTS if name in joined.column_names]), counting)
-    then, now = (roc_auc(counting.score_table(each.labels), model.level) for each in (reference, log))
+    then, now = (roc_auc(counting.score_table(each.labels), model.keys.level) for each in (reference, log))
     if then.interval is None or now.interval is None or then.interval.lower - now.interval.upper < _FITTED:
         return
     yield (
@@ -294,11 +294,11 @@ def _measured_strata(counting: Counting, inspection: TableInspection) -> list[St
 
 
 def _too_many(model: ModelSpec, series: ExpectedSeries) -> list[str]:
-    if series.total <= model.max_series:
+    if series.total <= model.keys.max_series:
         return []
     held = ", ".join(f"{name} {count:,}" for name, count in series.by_group.items() if count)
     text = (
-        f"about {series.total:,} series ({held}), more than max_series = {model.max_series:,}: "
+        f"about {series.total:,} series ({held}), more than max_series = {model.keys.max_series:,}: "
         "features are given up first, then strata, then bounds; fewer windows, segments or features help"
     )
     return [text]

@@ -261,7 +261,7 @@ def _model_facts(
         model=spec.name,
         now=now,
         as_of=as_of,
-        every=spec.every,
+        every=spec.keys.every,
         window=main_window([window.name for window in spec.windows]),
         main=main_measure(spec.reading.task, scored=spec.reading.has_score),
         labels=spec.labels is not None,

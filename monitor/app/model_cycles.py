@@ -127,7 +127,7 @@ class DueTicks:
         configured = self.app.find_configured(name)
         if configured is None:
             return []
-        done, every = self.app.store.read_state(name).as_of, configured[0].every
+        done, every = self.app.store.read_state(name).as_of, configured[0].keys.every
         if done is None or done == as_of == self.again.get(name):
             return [as_of]
         first = as_of - max(self.app.settings.daemon.catch_up, every)
@@ -184,7 +184,7 @@ def replay_model(
     done = app.store.read_state(name).as_of
     moments = [
         moment
-        for moment in ticks_between(start, end, every or app.find_spec(name).every)
+        for moment in ticks_between(start, end, every or app.find_spec(name).keys.every)
         if done is None or moment > done
     ]
     if moments and [event.at for event in app.store.read_events(name, REPLAYED)[-1:]] != moments[-1:]:

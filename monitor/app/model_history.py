@@ -43,7 +43,7 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
     try:
         if due:
             events = [
-                HistoryEvent(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly))
+                HistoryEvent(model=spec.name, at=at, kind="renamed", subject=str(spec.keys.formerly))
                 for spec in due
             ]
             app.store.rename_histories(
@@ -65,12 +65,12 @@ def renamed_models(app: App, settings: Settings) -> list[ModelSpec]:
     MonitorError
         if a model has a history under both of its names in one run.
     """
-    due = [spec for spec in settings.models if spec.formerly and app.store.list_runs(spec.formerly)]
+    due = [spec for spec in settings.models if spec.keys.formerly and app.store.list_runs(spec.keys.formerly)]
     for spec in due:
-        both = sorted({*app.store.list_runs(str(spec.formerly))} & {*app.store.list_runs(spec.name)})
+        both = sorted({*app.store.list_runs(str(spec.keys.formerly))} & {*app.store.list_runs(spec.name)})
         if both:
             raise MonitorError(
-                f'model "{spec.name}": it has a history of its own beside that of "{spec.formerly}" in '
+                f'model "{spec.name}": it has a history of its own beside that of "{spec.keys.formerly}" in '
                 f"{quote_names(both)}: take formerly away, or forget one of them by monitor forget --model "
                 "NAME"
             )
@@ -79,8 +79,8 @@ def renamed_models(app: App, settings: Settings) -> list[ModelSpec]:
 
 def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
     """Keys of the kept references under the new name: what a reference is made of names its model."""
-    old = reference_key(replace(spec, name=str(spec.formerly)))
-    kept = app.store.reference_keys(str(spec.formerly))
+    old = reference_key(spec.with_keys(name=spec.keys.formerly))
+    kept = app.store.reference_keys(str(spec.keys.formerly))
     return {key: reference_key(spec) + key[len(old) :] for key in kept if key.startswith(old)}
 
 
@@ -112,7 +112,7 @@ def recount_panes(app: App, name: str, start: int, end: int, decision: Decision)
         app.store.append_events([decision.history_event(name, "recounted", detail=detail)])
         waiting = [WaitingPane(start=pane, part=PaneHalf.RECORDS, since=state.as_of) for pane in starts]
         app.store.note_waiting(name, state, waiting, token=lease.token)
-        whole = replace(model, spec=replace(model.spec, recount_rows=_ALL_ROWS))
+        whole = replace(model, spec=model.spec.with_reading(recount_rows=_ALL_ROWS))
         report, _ = run_cycle(whole, caches, CycleTick(state.as_of, lease))
         app.forget_caches(name)
     return len(starts), report

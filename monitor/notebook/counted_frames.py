@@ -294,7 +294,7 @@ def _panes_of_frame(spec: ModelSpec, records: pa.Table, known: Ints) -> tuple[in
     """
     if not len(known):
         raise SourceError("predictions: there is no row" + (" with a time" if records.num_rows else ""))
-    if spec.dependence == "day":
+    if spec.keys.dependence == "day":
         starts = np.unique(known // spec.reading.pane) * spec.reading.pane
         return int(starts[0]), spec.reading.pane, starts
     first = floor_to(int(known.min()), DAY)

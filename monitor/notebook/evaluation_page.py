@@ -338,7 +338,7 @@ class _FrameData:
                 model=spec.name,
                 now=self.frames.end,
                 as_of=self.frames.end,
-                every=spec.every,
+                every=spec.keys.every,
                 window=self.frames.window.name,
                 main=MAIN[spec.reading.task],
                 labels=spec.labels is not None,

@@ -297,13 +297,13 @@ def _longer_horizon(checked: TableInspection, model: ModelSpec) -> tuple[str, st
     """A longer horizon than the default, where labels come late: it should be several times their delay."""
     if len(checked.delays) < ENOUGH:
         return None
-    age = max(0, int(np.quantile(checked.delays, model.settled_share, method="inverted_cdf")))
+    age = max(0, int(np.quantile(checked.delays, model.keys.settled_share, method="inverted_cdf")))
     wanted = needed_horizon(model, 2 * age)
     days = int(wanted.removesuffix("d"))
     if days * DAY <= model.reading.horizon:
         return None
     longest = format_duration(max(window.length for window in model.windows))
-    share = f"{model.settled_share:.0%} of {len(checked.delays):,} labels"
+    share = f"{model.keys.settled_share:.0%} of {len(checked.delays):,} labels"
     return wanted, f"the longest window, {longest}, and twice the {age / DAY:.1f}d in which {share} came"
 
 

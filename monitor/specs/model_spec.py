@@ -116,12 +116,23 @@ class ModelSpec:
         return () if self.budget is None else self.budget.unusual_days
 
     @property
+    def append_only(self) -> bool | None:
+        """Whether rows of labels are only ever added; None: it is not said."""
+        return None if self.keys.labels is None else self.keys.labels.append_only
+
+    @property
+    def control_share(self) -> float | None:
+        """Planned share of the control arm in both arms; None: it is not compared."""
+        return None if self.keys.control is None else self.keys.control.control_share
+
+    @property
     def detect(self) -> float | None:
         """Size of the differences between the arms that matter; None: they are not tested."""
         control = self.keys.control
-        if control is None or control.detect is not None or self.reading.task is ModelTask.REGRESSION:
-            return control and control.detect
-        return _DETECT
+        if control is None:
+            return None
+        of_rates = self.reading.task is not ModelTask.REGRESSION
+        return _DETECT if control.detect is None and of_rates else control.detect
 
     @property
     def options(self) -> MeasureOptions:
@@ -138,3 +149,7 @@ class ModelSpec:
     def with_keys(self, **changes: object) -> "ModelSpec":
         """The same model with other values of keys, as the program holds them."""
         return replace(self, keys=self.keys.model_copy(update=changes))
+
+    def with_reading(self, **changes: object) -> "ModelSpec":
+        """The same model with other values of the keys of `[models.reading]`."""
+        return self.with_keys(reading=self.keys.reading.model_copy(update=changes))

@@ -146,7 +146,7 @@ class Control(Table):
     arm_column: Text
     control_value: Class
     treatment_value: Class
-    control_share: Share | None = None  # None: that of the arms is not compared
+    control_share: Share | None = None
     since: Moment | None = None  # None: from the oldest pane that is counted
     detect: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
@@ -158,7 +158,7 @@ class ChallengerTable(Table):
     prediction: Text | None = None
     threshold: float | None = None
     version: Text | None = None
-    since: Moment | None = None
+    since: Moment | None = None  # as that of the arms
 
 
 class Profit(Table):

@@ -88,11 +88,11 @@ def test_what_is_commented_out_is_the_default_or_says_that_it_is_an_example(
     read: Any = Configuration.model_validate(tomllib.loads(uncommented()))
     for step in path:
         read = read[step] if isinstance(read, dict) else getattr(read, step)
-        read = read[0] if isinstance(read, list) else read
+        read = read[0] if isinstance(read, list | tuple) else read
     aliases = {info.alias: name for name, info in getattr(type(read), "model_fields", {}).items()}
 
     if "# example" in text:
-        assert info.default in (None, [], {})
+        assert info.default in (None, (), {})
     else:
         assert getattr(read, aliases.get(key, key)) == info.default
 

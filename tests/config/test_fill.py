@@ -13,7 +13,7 @@ STORE = '[store]\nurl = "{url}"\n'
 
 
 def stored_at(file: File, url: str, environ: dict[str, str]) -> str:
-    return file.settings(STORE.format(url=url) + SOURCE + model(), environ).store_url
+    return file.settings(STORE.format(url=url) + SOURCE + model(), environ).store.url
 
 
 def test_a_place_is_filled_from_the_environment(file: File) -> None:

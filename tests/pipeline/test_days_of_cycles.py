@@ -24,7 +24,7 @@ from monitor.notify.webhook import Webhook
 from monitor.pipeline.sequential.judge_days import WatchedPart, read_watched_parts
 from monitor.records.reading import ModelTask
 from monitor.sentences.change_words import change_sentence
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.specs.protocols import CycleCommit
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.coordination.outbox import SqlOutbox
@@ -51,7 +51,7 @@ OPTIONS: dict[str, Any] = {
     "rules": RULES,
     "windows": WINDOWS,
     "every": EVERY,
-    "budget": BudgetSpec(),
+    "budget": BudgetTable(),
     "families": frozenset(),
     "resamples": 1,
     "reading": replace(READING, segments=("shop",)),
