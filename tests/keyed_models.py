@@ -3,8 +3,10 @@
 from dataclasses import fields, replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.model_table import LabelsTable, ModelTable, Predictions, ReferenceTable, Table
+from monitor.specs.model_table import LabelsTable, ModelTable, Predictions, ReferenceTable
 
 _LABELS, _REFERENCE = LabelsTable(label="label"), ReferenceTable.model_validate({})
 _PREDICTIONS = Predictions(table="predictions", id="id", event_time="event_time")
@@ -27,7 +29,7 @@ def with_changes(spec: ModelSpec, **changes: Any) -> ModelSpec:
 def _nested(keys: ModelTable, changes: dict[str, Any]) -> dict[str, Any]:
     """Changes of the table's own keys; those of the tables in it are put into them."""
     labels, reference = keys.labels or _LABELS, keys.reference or _REFERENCE
-    inner: dict[str, Table] = {"reading": keys.reading, "labels": labels, "reference": reference}
+    inner: dict[str, BaseModel] = {"reading": keys.reading, "labels": labels, "reference": reference}
     update: dict[str, Any] = {}
     for name, value in changes.items():
         if name in ModelTable.model_fields:

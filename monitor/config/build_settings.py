@@ -1,4 +1,4 @@
-"""From the configuration to plain specifications: the only place that knows both."""
+"""From the configuration to specifications: what keys of a model say together is worked out once."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -136,7 +136,7 @@ def _build_reading(
         only_for=only_for_of(model),
         serving=None
         if serving is None
-        else records.ServingRule(column=serving.column, values=serving.values),
+        else records.ServingRule(column=serving.column, values=tuple(serving.values)),
         challenger=_build_challenger(model),
         labelled=model.labels is not None,
         zone=zone,

@@ -36,7 +36,7 @@ def words_of(model: ModelTable) -> dict[str, str]:
 
 def only_for_of(model: ModelTable) -> tuple[str, ...]:
     """Predictions that labels come for, by what their words mean, each once; empty: all."""
-    words, given = words_of(model), () if model.labels is None else model.labels.only_for or ()
+    words, given = words_of(model), [] if model.labels is None else model.labels.only_for or []
     return tuple(sorted({words.get(name, name) for name in given}, key=str.encode))
 
 

@@ -29,10 +29,10 @@ from monitor.specs.value_types import (
     Name,
     PageName,
     Positive,
+    Proportion,
     Range,
     Row,
     SeverityName,
-    Share,
     TableName,
     Text,
     Threshold,
@@ -51,21 +51,19 @@ FamilyName: TypeAlias = Literal[
 ]
 
 
-class Table(BaseModel):
-    """A table of keys."""
+class WindowTable(BaseModel):
+    """A window: a duration or calendar unit, and the step at which its ends fall."""
 
     model_config = STRICT
-
-
-class WindowTable(Table):
-    """A window: a duration or calendar unit, and the step at which its ends fall."""
 
     length: Length
     step: Positive | None = None
 
 
-class Predictions(Table):
+class Predictions(BaseModel):
     """The prediction log."""
+
+    model_config = STRICT
 
     table: TableName | None = None
     query: Text | None = None
@@ -84,8 +82,10 @@ class Predictions(Table):
     version: Text | None = None
 
 
-class LabelsTable(Table):
+class LabelsTable(BaseModel):
     """The ground truth."""
+
+    model_config = STRICT
 
     table: TableName | None = None
     query: Text | None = None
@@ -96,11 +96,13 @@ class LabelsTable(Table):
     reported_at_unit: OtherUnit | None = None
     revision: Text | None = None
     append_only: bool | None = None  # None: told by the revision, or the table's key
-    only_for: Annotated[Row[Class], Field(min_length=1)] | None = None
+    only_for: Annotated[list[Class], Field(min_length=1)] | None = None
 
 
-class ClassesTable(Table):
+class ClassesTable(BaseModel):
     """Values of the label and of the prediction."""
+
+    model_config = STRICT
 
     positive: Class = "1"
     negative: Class = "0"
@@ -108,8 +110,10 @@ class ClassesTable(Table):
     names: Words = {}
 
 
-class VersionReference(Table):
+class VersionReference(BaseModel):
     """What a version's distributions are compared with."""
+
+    model_config = STRICT
 
     file: Text | None = None
     table: TableName | None = None
@@ -125,34 +129,42 @@ class ReferenceTable(VersionReference):
     season: Literal["week", "year"] | None = None
 
 
-class ServingTable(Table):
+class ServingTable(BaseModel):
     """Which rows serve; the others are shadow rows."""
 
+    model_config = STRICT
+
     column: Text
-    values: Annotated[Row[Class], Field(min_length=1)]
+    values: Annotated[list[Class], Field(min_length=1)]
 
 
-class FeaturesTable(Table):
+class FeaturesTable(BaseModel):
     """Columns of the prediction table that the model was fed with."""
+
+    model_config = STRICT
 
     numeric: Row[Text] = ()
     categorical: Row[Text] = ()
     exclude: Row[Text] = ()
 
 
-class Control(Table):
+class Control(BaseModel):
     """Control and treatment group."""
+
+    model_config = STRICT
 
     arm_column: Text
     control_value: Class
     treatment_value: Class
-    control_share: Share | None = None
+    control_share: Proportion | None = None
     since: Moment | None = None  # None: from the oldest pane that is counted
     detect: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-class ChallengerTable(Table):
+class ChallengerTable(BaseModel):
     """Another model that predicts the same records."""
+
+    model_config = STRICT
 
     score: Text | None = None
     prediction: Text | None = None
@@ -161,14 +173,18 @@ class ChallengerTable(Table):
     since: Moment | None = None  # as that of the arms
 
 
-class Profit(Table):
+class Profit(BaseModel):
     """Amount by actual and predicted class."""
+
+    model_config = STRICT
 
     matrix: Matrix
 
 
-class BudgetTable(Table):
+class BudgetTable(BaseModel):
     """How many false alerts the model may cost."""
+
+    model_config = STRICT
 
     # in 30 days, over all that is watched of the model.
     false_alerts: Annotated[float, Field(gt=0, le=30)] = 1.0
@@ -179,8 +195,10 @@ class BudgetTable(Table):
     unusual_days: Row[Days] = ()
 
 
-class ReadingTable(Table):
+class ReadingTable(BaseModel):
     """How the tables are read again."""
+
+    model_config = STRICT
 
     overlap: Duration = 15 * MINUTE
     tolerance: Duration = _READING.tolerance
@@ -190,8 +208,10 @@ class ReadingTable(Table):
     revise_every: Positive = DAY
 
 
-class AlertTable(Table):
+class AlertTable(BaseModel):
     """A rule: when a measurement is worth an alert."""
+
+    model_config = STRICT
 
     name: PageName
     measure: Text
@@ -218,8 +238,10 @@ class AlertTable(Table):
     annotations: dict[Label, str] = {}
 
 
-class ModelTable(Table):
+class ModelTable(BaseModel):
     """A monitored model."""
+
+    model_config = STRICT
 
     name: PageName
     formerly: Name | None = None  # name that its history had, if it was renamed
@@ -237,7 +259,7 @@ class ModelTable(Table):
     horizon: Positive = _READING.horizon
     settled_share: Annotated[float, Field(gt=0, le=1)] = 0.95
     settle_after: Duration | None = None  # age at which a window settles; None: learnt from the delays
-    level: Share = LEVEL
+    level: Proportion = LEVEL
     # method of the intervals of accuracy, recall and the other rates of classes.
     rate_interval: RateMethod = RATE_METHOD
     # "none": records are independent; "day": those of one day may depend on one another.
@@ -246,7 +268,7 @@ class ModelTable(Table):
     # versions, segments and arms have bootstrap intervals too; else those of closed forms alone.
     resample_segments: bool = False
     # of the records, of the highest scores, that precision and recall are told of.
-    top_shares: Row[Share] = TOPS
+    top_shares: Row[Proportion] = TOPS
     measures: Row[FamilyName] | None = None
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = _READING.scale
     # what windows are compared with beside the reference: "previous", or trailing spans, "28d".

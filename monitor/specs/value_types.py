@@ -245,7 +245,7 @@ _AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Count: TypeAlias = Annotated[int, Field(gt=0)]
-Share: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
+Proportion: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
 _T = TypeVar("_T")
 Row: TypeAlias = Annotated[tuple[_T, ...], Field(strict=False)]  # a list in the file
 SeverityName: TypeAlias = Literal["critical", "warning", "info"]
