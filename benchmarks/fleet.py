@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import data
@@ -153,7 +152,7 @@ def scraped(directory: Path) -> dict[str, object]:
     page = Exposition([spec], SelfMetrics("0", 0.0))
     page.publish_model(spec.name, as_of, rows)
     names = [f"other-{at:04}" for at in range(-(-SERIES // _series(page.render_page()[0])))]
-    page = Exposition([replace(spec, name=one) for one in names], SelfMetrics("0", 0.0))
+    page = Exposition([spec.with_keys(name=one) for one in names], SelfMetrics("0", 0.0))
     for one in names:
         page.publish_model(one, as_of, rows)
         page.observe_cycle(CycleReport(model=one, as_of=as_of), at=0.0)

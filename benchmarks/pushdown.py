@@ -21,6 +21,7 @@ from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
 from monitor.sources import open_source
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
+from monitor.specs.model_table import ModelTable, Predictions
 
 START, DAYS = from_iso("2026-01-01"), 8
 READING = ReadingOptions(
@@ -65,7 +66,9 @@ def measure(url: str, rows: int, features: int) -> None:
     named = {"score": sample["score"], "label": pa.array(["0", "1"] * 10_000)}
     counting = reference_of(pa.table(named | {f"feature:{x}": sample[x] for x in names}), reading).counting
     relation = Relation(table="predictions", columns=ROLES)
-    model = ModelSpec(name="m", source="s", reading=reading, predictions=relation, labels=None)
+    columns = Predictions(table="predictions", id="id", event_time="event_time")
+    keys = ModelTable(name="m", source="s", task="binary", predictions=columns)
+    model = ModelSpec(keys=keys, reading=reading, predictions=relation)
     for pane, width in (("hour", HOUR), ("day", DAY)):
         wide = replace(counting, reading=replace(reading, pane=width))
         found = {}

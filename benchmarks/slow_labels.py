@@ -152,7 +152,7 @@ def _lived(directory: Path, case: Case) -> Read:
     config = config.replace("{settling}", str(case.spread * 95 // 100 // HOUR))
     (directory / "config.toml").write_text(config, encoding="utf-8")
     settings = settings_of(directory / "config.toml", {})
-    migrate_store(settings.store_url)
+    migrate_store(settings.store.url)
     read, first, last = Read(case), START + HOUR, START + HOUR + case.spread + SLACK
     shown = set(range(first, last + 1, max(HOUR, case.spread // STEPS // HOUR * HOUR)))
     with open_application(settings, directory) as app:

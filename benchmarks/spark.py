@@ -31,6 +31,7 @@ from monitor.records.reference import reference_of
 from monitor.sources import open_source
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
+from monitor.specs.model_table import ModelTable, Predictions
 
 START, DAYS = from_iso("2026-01-01"), 30
 AS_OF = START + 60 * DAY
@@ -129,8 +130,12 @@ def model(directory: Path) -> ModelSpec:
     own = ("id", "event_time", "logged_at", "score", "prediction")
     theirs = ("id", "label", "reported_at")
     return ModelSpec(
-        name="generated",
-        source="files",
+        keys=ModelTable(
+            name="generated",
+            source="files",
+            task="binary",
+            predictions=Predictions(table="predictions", id="id", event_time="event_time"),
+        ),
         reading=READING,
         predictions=Relation(
             table=str(directory / "predictions"), columns=tuple((role, ROLES[role]) for role in own)

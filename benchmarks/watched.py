@@ -77,5 +77,5 @@ def configure(directory: Path, source: str, *models: str, head: str = "") -> Pat
 def opened(config: Path) -> App:
     """The monitor on a configuration, its store migrated."""
     settings = settings_of(config, {})
-    migrate_store(settings.store_url)
-    return App(settings, config.parent, open_store(settings.store_url, "live"))
+    migrate_store(settings.store.url)
+    return App(settings, config.parent, open_store(settings.store.url, "live"))

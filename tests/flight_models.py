@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from keyed_models import model_keys
 
 from monitor.core.clock import HOUR, from_iso, to_datetime
 from monitor.records.count_records import count_records
@@ -64,7 +65,7 @@ def model_of(
     labels: Relation | None = LABELS,
 ) -> ModelSpec:
     """A binary model on the tables `predictions` and `labels`."""
-    return ModelSpec(name="late", source="source", reading=reading, predictions=predictions, labels=labels)
+    return ModelSpec(keys=model_keys("late"), reading=reading, predictions=predictions, labels=labels)
 
 
 def grouped(reading: ReadingOptions = READING) -> ReadingOptions:

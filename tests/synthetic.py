@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from keyed_models import model_keys, with_changes
 from memory import MemorySource
 
 from monitor.app.application import App
@@ -21,7 +22,7 @@ from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import Reference, counting_without_reference, reference_of
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 from monitor.specs.protocols import CycleReport, Source
-from monitor.specs.settings import HttpSpec, LogSpec, Settings
+from monitor.specs.settings import HttpSpec, LogSpec, Settings, StoreSpec
 from monitor.store.sql_store import SqlStore
 from monitor.store.tables import METADATA, VIEWS
 from monitor.windows.window_ends import window_of
@@ -134,15 +135,11 @@ def reference_rows(n: int = 600) -> pa.Table:
 
 
 SPEC = ModelSpec(
-    name="late",
-    source="memory",
+    keys=model_keys("late", "memory", every=DAY, ready_after=0, resamples=0),
     reading=READING,
     predictions=Relation(table="predictions", columns=(("logged_at", "logged_at"),)),
     labels=Relation(table="labels", columns=(("reported_at", "reported_at"),)),
     windows=(window_of("1d", HOUR), window_of("7d", HOUR)),
-    every=DAY,
-    ready_after=0,
-    resamples=0,
 )
 
 
@@ -183,7 +180,9 @@ class _MemoryApp(App):
         spec, store = monitored.model.spec, monitored.model.store
         assert isinstance(store, SqlStore)
         source = SourceSpec(name=spec.source, url="sqlite://")  # never opened: the log is in memory
-        settings = Settings(store_url="", http=HttpSpec(), log=LogSpec(), sources=(source,), models=(spec,))
+        settings = Settings(
+            store=StoreSpec(url=""), http=HttpSpec(), log=LogSpec(), sources=(source,), models=(spec,)
+        )
         super().__init__(settings, Path(), store)
         self._monitored = monitored
 
@@ -208,7 +207,7 @@ def monitored_of(
         made = reference_of(reference_rows() if table is None else table, reading)
     counting = made.counting if made else counting_without_reference(reading)
     model = CycleModel(
-        spec=replace(SPEC, reading=counting.reading, **options),
+        spec=with_changes(SPEC, reading=counting.reading, **options),
         counting=counting,
         reference=made,
         source=source,

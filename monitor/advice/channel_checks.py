@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from monitor.config.fault_words import quote_names
 from monitor.core.errors import NotificationError
 from monitor.notify.channels import open_channel, service_behind
+from monitor.specs.fault_words import quote_names
 from monitor.specs.settings import ChannelSpec, Settings
 
 

@@ -127,7 +127,7 @@ def _of_rules(settings: Settings) -> Iterator[CheckFinding]:
 
 def _of_passwords(settings: Settings) -> Iterator[str]:
     """Warnings of passwords that messages may show."""
-    urls = {"store": settings.store_url} | {
+    urls = {"store": settings.store.url} | {
         f"sources.{source.name}": source.url for source in settings.sources
     }
     for key, url in urls.items():

@@ -86,7 +86,7 @@ def expected_reads(
     """
     pane = model.reading.pane
     logged = model.predictions.column_of("logged_at") is not None
-    touched = -(-(model.every if logged else model.lookback) // pane) + 1
+    touched = -(-(model.keys.every if logged else model.keys.reading.lookback) // pane) + 1
     per_cycle = per_hour * touched * pane / HOUR
     records = per_hour * pane / HOUR
     return ExpectedReads(
@@ -107,7 +107,7 @@ def _per_label(
     a_pane = max(1.0, records * labelled)
     counted_whole = max(1.0, records) / a_pane
     if not whole:
-        return 1 + model.overlap / model.every + (0 if settling is None else counted_whole)
+        return 1 + model.keys.reading.overlap / model.keys.every + (0 if settling is None else counted_whole)
     _, of_day = np.unique(delays // DAY, return_counts=True)
     at_least_one = 1 - (1 - of_day / len(delays)) ** a_pane
     return float(at_least_one.sum()) * counted_whole
@@ -146,7 +146,7 @@ def expected_series(
         *_of_tests(model, counting),
         *(_of_days(counting) if model.budget is not None else ()),
     ]
-    exposed = expose_model(replace(model, max_series=_MOST), 0, rows)
+    exposed = expose_model(model.with_keys(max_series=_MOST), 0, rows)
     counted = Counter(series.group for series in exposed.series)
     return ExpectedSeries({name: counted[group] for group, name in _GROUPS.items()})
 

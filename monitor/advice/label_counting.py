@@ -46,7 +46,7 @@ def label_counting(
         return None
     because = source.counts_labels_whole(model)
     untold = (remedy for remedy in remedies if because and not any(remedy in text for text in warnings))
-    return LabelCounting(1 + model.overlap / model.every, because, tuple(untold))
+    return LabelCounting(1 + model.keys.reading.overlap / model.keys.every, because, tuple(untold))
 
 
 def wrong_differences(model: ModelSpec, events: Iterable[HistoryEvent]) -> list[str]:
@@ -58,10 +58,11 @@ def wrong_differences(model: ModelSpec, events: Iterable[HistoryEvent]) -> list[
     detail, now = json.loads(newest.detail or "{}"), to_iso(newest.at)
     since = detail.get("oldest_pane", now)
     panes = f"panes: {detail.get('panes', '?')}, the oldest of {since}"
+    overlap = format_duration(model.keys.reading.overlap)
     text = (
         f"the audit of {now} found panes whose labels, added by difference, were wrong ({panes}): rows of "
         "the label table were changed or deleted, or became visible later than the overlap "
-        f"({format_duration(model.overlap)}). Labels are counted whole, once a day, until you decide: if "
+        f"({overlap}). Labels are counted whole, once a day, until you decide: if "
         "rows are changed or deleted, say append_only = false in [models.labels]; if they become visible "
         f"late, raise overlap in [models.reading]; then run monitor recount --model {model.name} "
         f"--from {since} --to {now}, which ends this"

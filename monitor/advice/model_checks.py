@@ -19,7 +19,6 @@ from monitor.advice.table_inspection import TableInspection, inspect_model
 from monitor.advice.watch_forecast import WatchForecast, forecast_watch
 from monitor.alerts.alert_rules import ACCEPTED, standing_accepted
 from monitor.alerts.model_standing import accepted_of
-from monitor.config.fault_words import quote_names
 from monitor.core.clock import DAY, HOUR, LAST, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable
 from monitor.look.row_samples import count_recent_rows, sample_records
@@ -34,6 +33,7 @@ from monitor.records.reference import Reference, counted_on, counting_without_re
 from monitor.sentences.known_measurements import few_names
 from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.reference_loading import load_reference
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.reference_choice import NO_SEGMENTS, choose_reference, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
@@ -110,7 +110,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
     for name in dict.fromkeys(model.source for model in settings.models):
         own = [model for model in settings.models if model.source == name]
         try:
-            source = open_source(settings.find_source(name), store_url=settings.store_url)
+            source = open_source(settings.find_source(name), store_url=settings.store.url)
         except SourceError as error:
             faults.append(_of_source(name, own, error))
             continue
@@ -204,14 +204,14 @@ def _check_sound_model(
         find_features=model.find_features,
         inspection=inspection,
         series=series,
-        max_series=model.max_series,
+        max_series=model.keys.max_series,
         watching=forecast_watch(resolved, findings.settling, reach),
         label_counting=labelling,
         reads=None if look is None else _expected_reads(look, source, findings, labelling),
         accepted=tuple(accepted),
     )
     if explain:
-        as_of = floor_to(min(now, (newest or now) + model.every), model.every)
+        as_of = floor_to(min(now, (newest or now) + model.keys.every), model.keys.every)
         checked = replace(checked, queries=tuple(explain_model(resolved, source, counting, as_of)))
     return replace(inspection, warnings=tuple(warnings)), checked
 
@@ -238,7 +238,7 @@ def _of_reference(model: ModelSpec, reference: Reference, inspection: TableInspe
     if joined is None or not joined.num_rows or not counting.scored or _is_selective(model, inspection):
         return
     log = counted_on(joined.select([name for name in _OUTPUTS if name in joined.column_names]), counting)
-    then, now = (roc_auc(counting.score_table(each.labels), model.level) for each in (reference, log))
+    then, now = (roc_auc(counting.score_table(each.labels), model.keys.level) for each in (reference, log))
     if then.interval is None or now.interval is None or then.interval.lower - now.interval.upper < _FITTED:
         return
     yield (
@@ -285,11 +285,11 @@ def _measured_strata(counting: Counting, found: Mapping[str, Sequence[str]]) -> 
 
 
 def _too_many(model: ModelSpec, series: ExpectedSeries) -> list[str]:
-    if series.total <= model.max_series:
+    if series.total <= model.keys.max_series:
         return []
     held = ", ".join(f"{name} {count:,}" for name, count in series.by_group.items() if count)
     text = (
-        f"about {series.total:,} series ({held}), more than max_series = {model.max_series:,}: "
+        f"about {series.total:,} series ({held}), more than max_series = {model.keys.max_series:,}: "
         "features are given up first, then strata, then bounds; fewer windows, segments or features help"
     )
     return [text]
@@ -322,9 +322,9 @@ def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[st
     warnings: list[str] = []
     sentences: list[str] = []
     with suppress(MonitorError):  # said of the store, or of the reference, already
-        if not is_newest(settings.store_url):
+        if not is_newest(settings.store.url):
             return warnings, sentences
-        with closing(open_store(settings.store_url, LIVE)) as store:
+        with closing(open_store(settings.store.url, LIVE)) as store:
             events, seen = (
                 store.events.read_events(model.name),
                 store.states.read_state(model.name).as_of or 0,

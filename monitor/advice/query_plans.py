@@ -141,7 +141,7 @@ def explain_model(
 
 def _of_cycle(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) -> Iterator[_SourceStep]:
     """Statements of a cycle; `whole`: its labels are never counted by difference."""
-    reading, since = counting.reading, as_of - model.every - model.overlap
+    reading, since = counting.reading, as_of - model.keys.every - model.keys.reading.overlap
     bounds = changed_records_range(model, reading, as_of, first=False)
     logged = model.predictions.column_of("logged_at") is not None
     first = floor_to(since, reading.pane) if logged else bounds[0]
@@ -171,7 +171,7 @@ def _of_cycle(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) 
         return list(planning.read_changed_labels(model, since=asked, as_of=as_of, bounds=reached))
 
     def relabelled(planning: SqlSource) -> object:
-        cursor = as_of - model.every
+        cursor = as_of - model.keys.every
         return list(planning.read_relabelled(model, since=since, cursor=cursor, as_of=as_of, bounds=reached))
 
     if whole:

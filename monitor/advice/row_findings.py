@@ -176,7 +176,7 @@ def look_at_labels(sample: RowSample, model: ModelSpec, title: str, findings: Ro
     findings.warnings += _negative_delay_findings(delays, about)
     kinds = np.zeros(len(delays), np.int64) if reading.task is ModelTask.REGRESSION else values.codes[dated]
     keep_mask = delays <= reading.horizon  # what comes later is not counted
-    findings.settling = settling_estimate(delays[keep_mask], kinds[keep_mask], model.settled_share)
+    findings.settling = settling_estimate(delays[keep_mask], kinds[keep_mask], model.keys.settled_share)
     findings.warnings += horizon_warnings(delays, model, about)
 
 
@@ -396,14 +396,14 @@ def _orphan_findings(there: np.ndarray, model: ModelSpec, about: str) -> Iterato
 def _days_alone(reported: ParsedTimes, model: ModelSpec, about: str) -> Iterator[str]:
     """Warn of reports that bear a date, no time of day: later ones of the day lie before the last search."""
     days, zone = np.unique(reported.us[reported.known]), ZoneInfo(model.reading.zone)
-    if len(days) < 2 or model.overlap >= DAY:
+    if len(days) < 2 or model.keys.reading.overlap >= DAY:
         return
     midnights = (datetime.fromtimestamp(day / SECOND, zone) for day in days.tolist())
     if all(moment.time() == time.min for moment in midnights):
         yield (
             f"{about} reported_at holds dates, no times of day: what is added later on the same day is found "
             f"by the audit alone, not by the next cycle; set overlap in [models.reading] to 1d or "
-            f"more: it is {format_duration(model.overlap)}"
+            f"more: it is {format_duration(model.keys.reading.overlap)}"
         )
 
 

@@ -26,11 +26,11 @@ class StoreFindings:
 def check_store(settings: Settings) -> StoreFindings:
     """Look at the store; nothing is made or upgraded."""
     try:
-        require_usable(settings.store_url)
-        integrity = require_sound(settings.store_url)
-        if not is_newest(settings.store_url):
+        require_usable(settings.store.url)
+        integrity = require_sound(settings.store.url)
+        if not is_newest(settings.store.url):
             return StoreFindings((), integrity.warnings, integrity.notes)
-        with closing(open_store(settings.store_url, LIVE)) as store:
+        with closing(open_store(settings.store.url, LIVE)) as store:
             faults = [_fault_of_model(store, model.name) for model in settings.models]
     except (StoreError, CodecError) as error:
         return StoreFindings((str(error),))

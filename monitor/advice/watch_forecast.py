@@ -57,7 +57,7 @@ def forecast_watch(
         the tables were looked at.
     """
     never = dict(never_judged(model))
-    after = model.settle_after if model.settle_after is not None else settling
+    after = model.keys.settle_after if model.keys.settle_after is not None else settling
     judged = [rule for rule in model.rules if rule.name not in never]
     later = {
         rule.name: when for rule in judged if (when := _first_judged_words(model, rule, after, reach or 0))
@@ -69,13 +69,13 @@ def forecast_watch(
         features=counted if looked or not model.find_features else "the features that the reference has",
         outputs=tuple(name for name, there in outputs.items() if there),
         windows=tuple(window.name for window in model.windows),
-        every=model.every,
+        every=model.keys.every,
         now=tuple(rule.name for rule in judged if rule.name not in later),
         later=tuple(later.items()),
         never=tuple(never.items()),
         shortest=min(((window.name, window.length) for window in model.windows), key=itemgetter(1)),
         settles_after=None if model.labels is None else after,
-        settling_given=model.settle_after is not None,
+        settling_given=model.keys.settle_after is not None,
         reference=model.reference is not None,
         segments=() if model.budget is None or model.reference is None else reading.segments,
         looked=looked,

@@ -17,7 +17,6 @@ from monitor.alerts.model_standing import ModelFacts, ModelStanding, judge_stand
 from monitor.alerts.rule_backtest import BacktestSummary, backtest_rules, newest_window_rows, summarize_rules
 from monitor.alerts.verdicts import rule_measures
 from monitor.app.kept_run import KeptRun
-from monitor.config.fault_words import did_you_mean
 from monitor.config.unjudgeable_rules import never_judged
 from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
@@ -25,6 +24,7 @@ from monitor.measures.catalogue.daily_measures import DAILY, EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, newest_revisions
 from monitor.show.alert_tables import AlertDecision, ShownAlert
 from monitor.show.budget_tables import BudgetStatus
+from monitor.specs.fault_words import did_you_mean
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, ChartedRows, HistoryEvent
 from monitor.store import LIVE
@@ -258,7 +258,7 @@ def _model_facts(
         model=spec.name,
         now=now,
         as_of=as_of,
-        every=spec.every,
+        every=spec.keys.every,
         window=main_window([window.name for window in spec.windows]),
         main=main_measure(spec.reading.task, scored=spec.reading.has_score),
         labels=spec.labels is not None,

@@ -206,7 +206,7 @@ class App(KeptRun):
                 spent = UNUSED if source is None else source.usage
                 if source is not None:
                     source.close()
-                source = open_source(spec, store_url=self.settings.store_url, spent=spent)
+                source = open_source(spec, store_url=self.settings.store.url, spent=spent)
                 self._sources[spec.name] = spec, source
             return source
 
@@ -239,8 +239,8 @@ class App(KeptRun):
             code=running_code(),
             at_once=source.at_once,
             audit_every=of_source.audit,
-            retention=self.settings.retention,
-            thin=self.settings.thin,
+            retention=self.settings.store.retention,
+            thin=self.settings.store.thin,
         )
 
     def _version_reference(
@@ -297,7 +297,7 @@ class App(KeptRun):
 @contextmanager
 def open_application(settings: Settings, base: Path, run: str = LIVE, *, keeps: bool = True) -> Iterator[App]:
     """An application on its store, closed at the end."""
-    app = App(settings, base, open_store(settings.store_url, run), keeps)
+    app = App(settings, base, open_store(settings.store.url, run), keeps)
     try:
         yield app
     finally:
@@ -307,7 +307,7 @@ def open_application(settings: Settings, base: Path, run: str = LIVE, *, keeps: 
 @contextmanager
 def open_application_readonly(settings: Settings, base: Path, run: str = LIVE) -> Iterator[App]:
     """An application that writes nothing, on a store that is there; closed at the end."""
-    app = App(settings, base, open_to_read(settings.store_url, run), keeps=False)
+    app = App(settings, base, open_to_read(settings.store.url, run), keeps=False)
     try:
         yield app
     finally:

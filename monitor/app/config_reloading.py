@@ -43,7 +43,7 @@ class ConfigReloader:
         before = self.app.settings
         try:
             settings = self.reread()
-            if before.store_url != settings.store_url:
+            if before.store.url != settings.store.url:
                 raise ConfigurationError(["store.url: another store takes a restart of the daemon"])  # noqa: TRY301
             renamed_models(self.app, settings)
             self._take_over(settings)

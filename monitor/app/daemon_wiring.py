@@ -88,7 +88,7 @@ def _make_service(
     stopping = threading.Event()
 
     def ticks(settings: Settings) -> dict[str, int]:
-        return {model.name: model.every for model in settings.models} if ticking else {}
+        return {model.name: model.keys.every for model in settings.models} if ticking else {}
 
     every = ticks(app.settings)
     own = SelfMetrics(VERSION, time.time(), partial(_source_usage, app), () if ticking else app.model_names())

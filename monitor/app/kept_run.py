@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from monitor.config.fault_words import did_you_mean, quote_names, suggest_word
 from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue import BY_NAME
@@ -13,6 +12,7 @@ from monitor.sentences.label_sentences import with_settling
 from monitor.sentences.reason_words import OF_THE_PAST
 from monitor.show.measurement_tables import ALIASES
 from monitor.show.plain_rows import Shown
+from monitor.specs.fault_words import did_you_mean, quote_names, suggest_word
 from monitor.specs.model_spec import ModelSpec, SourceSpec
 from monitor.specs.settings import Settings
 from monitor.store import LIVE
@@ -77,7 +77,7 @@ class KeptRun:
 @contextmanager
 def open_kept_run(settings: Settings, base: Path, run: str = LIVE) -> Iterator[KeptRun]:
     """What is kept of a run, closed at the end."""
-    kept_run = KeptRun(settings, base, open_to_read(settings.store_url, run))
+    kept_run = KeptRun(settings, base, open_to_read(settings.store.url, run))
     try:
         yield kept_run
     finally:

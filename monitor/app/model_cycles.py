@@ -9,12 +9,12 @@ from enum import Enum
 import structlog
 
 from monitor.app.application import App
-from monitor.config.fault_words import quote_names
 from monitor.core.clock import ticks_between, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, error_line
 from monitor.pipeline.changes.dirty_panes import find_changes
 from monitor.pipeline.cycle import CycleTick, run_cycle
 from monitor.pipeline.pane_counting import CycleStopped
+from monitor.specs.fault_words import quote_names
 from monitor.specs.protocols import CycleReport, Lease
 from monitor.specs.stored_rows import REPLAYED, HistoryEvent
 from monitor.store import LIVE
@@ -127,7 +127,7 @@ class DueTicks:
         configured = self.app.find_configured(name)
         if configured is None:
             return []
-        done, every = self.app.store.states.read_state(name).as_of, configured[0].every
+        done, every = self.app.store.states.read_state(name).as_of, configured[0].keys.every
         if done is None or done == as_of == self.again.get(name):
             return [as_of]
         first = as_of - max(self.app.settings.daemon.catch_up, every)
@@ -184,7 +184,7 @@ def replay_model(
     done = app.store.states.read_state(name).as_of
     moments = [
         moment
-        for moment in ticks_between(start, end, every or app.find_spec(name).every)
+        for moment in ticks_between(start, end, every or app.find_spec(name).keys.every)
         if done is None or moment > done
     ]
     if moments and [event.at for event in app.store.events.read_events(name, REPLAYED)[-1:]] != moments[-1:]:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from monitor.app.alert_decisions import Decision
 from monitor.app.application import App, lease_owner_words
 from monitor.app.run_lock import ExclusiveRun
-from monitor.config.fault_words import quote_names
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, StoreError
 from monitor.pipeline.cycle import CycleTick, run_cycle
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.pane import PaneHalf
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import CycleReport
 from monitor.specs.reference_choice import reference_key
@@ -43,7 +43,7 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
     try:
         if due:
             events = [
-                HistoryEvent(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly))
+                HistoryEvent(model=spec.name, at=at, kind="renamed", subject=str(spec.keys.formerly))
                 for spec in due
             ]
             app.store.histories.rename_histories(
@@ -65,14 +65,19 @@ def renamed_models(app: App, settings: Settings) -> list[ModelSpec]:
     MonitorError
         if a model has a history under both of its names in one run.
     """
-    due = [spec for spec in settings.models if spec.formerly and app.store.histories.list_runs(spec.formerly)]
+    due = [
+        spec
+        for spec in settings.models
+        if spec.keys.formerly and app.store.histories.list_runs(spec.keys.formerly)
+    ]
     for spec in due:
         both = sorted(
-            {*app.store.histories.list_runs(str(spec.formerly))} & {*app.store.histories.list_runs(spec.name)}
+            {*app.store.histories.list_runs(str(spec.keys.formerly))}
+            & {*app.store.histories.list_runs(spec.name)}
         )
         if both:
             raise MonitorError(
-                f'model "{spec.name}": it has a history of its own beside that of "{spec.formerly}" in '
+                f'model "{spec.name}": it has a history of its own beside that of "{spec.keys.formerly}" in '
                 f"{quote_names(both)}: take formerly away, or forget one of them by monitor forget --model "
                 "NAME"
             )
@@ -81,8 +86,8 @@ def renamed_models(app: App, settings: Settings) -> list[ModelSpec]:
 
 def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
     """Keys of the kept references under the new name: what a reference is made of names its model."""
-    old = reference_key(replace(spec, name=str(spec.formerly)))
-    kept = app.store.references.list_reference_keys(str(spec.formerly))
+    old = reference_key(spec.with_keys(name=spec.keys.formerly))
+    kept = app.store.references.list_reference_keys(str(spec.keys.formerly))
     return {key: reference_key(spec) + key[len(old) :] for key in kept if key.startswith(old)}
 
 
@@ -114,7 +119,7 @@ def recount_panes(app: App, name: str, start: int, end: int, decision: Decision)
         app.store.events.append_events([decision.history_event(name, "recounted", detail=detail)])
         waiting = [WaitingPane(start=pane, part=PaneHalf.RECORDS, since=state.as_of) for pane in starts]
         app.store.panes.note_waiting(name, state, waiting, token=lease.token)
-        whole = replace(model, spec=replace(model.spec, recount_rows=_ALL_ROWS))
+        whole = replace(model, spec=model.spec.with_reading(recount_rows=_ALL_ROWS))
         report, _ = run_cycle(whole, caches, CycleTick(state.as_of, lease))
         app.forget_caches(name)
     return len(starts), report

@@ -53,7 +53,7 @@ def _odd_values(kept_run: KeptRun, shown_alert: ShownAlert, references: KeptRefe
     zone, first = zone_of_days(one.zone, one.pane), from_iso(change.first_day)
     span = next(day for day in days_from(first - DAY, zone) if number_of(day[0], zone) == first // DAY)
     try:
-        with closing(open_source(source, store_url=kept_run.settings.store_url)) as opened:
+        with closing(open_source(source, store_url=kept_run.settings.store.url)) as opened:
             table = opened.read_records(replace(spec, reading=one), [span])
     except SourceError:
         table = None

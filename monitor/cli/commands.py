@@ -168,7 +168,7 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
         if not dry_run:
             rename_models(app, now)
         for name in app.model_names(model):
-            moment = as_of if as_of is not None else floor_to(now, app.find_spec(name).every)
+            moment = as_of if as_of is not None else floor_to(now, app.find_spec(name).keys.every)
             news = NoticeScope.NEWS if run_name == LIVE else NoticeScope.NOTHING
             report = (
                 pending_report(app, name, moment) if dry_run else cycle_once(app, name, moment, notices=news)

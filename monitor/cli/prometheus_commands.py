@@ -7,11 +7,11 @@ import click
 
 from monitor.cli import command_options
 from monitor.cli.command_options import DurationType, exit_on_error, read_settings
-from monitor.config.fault_words import quote_names, quote_value
 from monitor.core.clock import format_duration
 from monitor.core.errors import MonitorError
 from monitor.exposition.forwarding import AlertForwarding
 from monitor.show.terminal_words import say_line, say_lines
+from monitor.specs.fault_words import quote_names, quote_value
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _DEFAULT = AlertForwarding()

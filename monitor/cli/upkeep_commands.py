@@ -76,5 +76,5 @@ def migrate(path: Path) -> None:
     from monitor.store.store_database import migrate_store
 
     settings = read_settings(path, outside=False)
-    migrate_store(settings.store_url)
-    say_line(f"{shown_url(settings.store_url)}: the tables are up to date")
+    migrate_store(settings.store.url)
+    say_line(f"{shown_url(settings.store.url)}: the tables are up to date")

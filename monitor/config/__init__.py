@@ -1,1 +1,1 @@
-"""The configuration file: its schema, reading it, and making plain specifications of it."""
+"""The configuration file: reading it, its faults, what a model's keys say together."""

@@ -1,4 +1,4 @@
-"""From the configuration to plain specifications: the only place that knows both."""
+"""From the configuration to specifications: what keys of a model say together is worked out once."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,23 +18,22 @@ from monitor.config.resolve_keys import (
     words_of,
 )
 from monitor.config.rule_tables import budget_of, rules_of
-from monitor.config.schema import (
-    Configuration,
+from monitor.config.schema import Configuration
+from monitor.core.text import content_hash
+from monitor.records import reading as records
+from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
+from monitor.specs.model_spec import ModelSpec, ReferenceSpec, Relation
+from monitor.specs.model_table import (
     LabelsTable,
     ModelTable,
     Predictions,
     ReferenceTable,
     VersionReference,
 )
-from monitor.core.text import content_hash
-from monitor.records import reading as records
-from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
-from monitor.specs.model_spec import ComparedSpec, ModelSpec, ReferenceSpec, Relation
 from monitor.specs.settings import Settings
 
 Hide: TypeAlias = Callable[[str], str]
 
-_DETECT = 0.01  # difference of rates
 _NAMED = frozenset({"numeric", "categorical"})  # an empty list names none
 
 
@@ -52,9 +51,7 @@ def build_settings(
     """
     sources = configuration.sources
     return Settings(
-        store_url=written.get(("store", "url"), configuration.store.url),
-        retention=configuration.store.retention,
-        thin=configuration.store.thin,
+        store=replace(configuration.store, url=written.get(("store", "url"), configuration.store.url)),
         http=configuration.http,
         log=configuration.log,
         daemon=configuration.daemon,
@@ -94,40 +91,19 @@ def _hide_values(value: Any, hide: Hide) -> Any:
 
 
 def _build_model(model: ModelTable, zone: str, hide: Hide) -> ModelSpec:
-    reread, features = model.reading, model.features
-    predictions = _predictions_relation(model)
+    features, predictions = model.features, _predictions_relation(model)
     labels = None if model.labels is None else _labels_relation(model.labels, model.predictions)
     return ModelSpec(
-        name=model.name,
-        formerly=model.formerly,
-        source=model.source,
+        keys=model,
         reading=_build_reading(model, zone, predictions, labels),
         predictions=predictions,
         labels=labels,
         reference=None if model.reference is None else _build_reference(model, model.reference),
         find_features=model.reference is not None and _NAMED.isdisjoint(features.model_fields_set),
-        exclude=tuple(features.exclude),
+        exclude=features.exclude,
         windows=windows_of(model),
-        every=model.every,
-        overlap=reread.overlap,
-        lookback=reread.lookback,
-        recount_rows=reread.recount_rows,
-        ready_after=reread.overlap if reread.ready_after is None else reread.ready_after,
-        revise_every=reread.revise_every,
-        settled_share=model.settled_share,
-        settle_after=model.settle_after,
         profit=_profit_amounts(model),
-        compared=_build_compared(model),
-        level=model.level,
-        rate_interval=model.rate_interval,
-        dependence=model.dependence,
-        resamples=model.resamples,
-        resample_segments=model.resample_segments,
-        top_shares=tuple(model.top_shares),
         families=families_of(model),
-        against=tuple(model.against),
-        max_series=model.max_series,
-        append_only=None if model.labels is None else model.labels.append_only,
         rules=rules_of(model),
         budget=budget_of(model),
         config=config_content(model, hide),
@@ -155,7 +131,7 @@ def _build_reading(
         else ComparedArms(
             column=control.arm_column, control=control.control_value, treatment=control.treatment_value
         ),
-        segments=tuple(model.segments),
+        segments=model.segments,
         words=_prediction_words(model),
         only_for=only_for_of(model),
         serving=None
@@ -191,20 +167,6 @@ def _build_challenger(model: ModelTable) -> records.ChallengerOutput | None:
     threshold = own if challenger.threshold is None else challenger.threshold
     return (
         None if threshold is None else records.ChallengerOutput(column=challenger.score, threshold=threshold)
-    )
-
-
-def _build_compared(model: ModelTable) -> ComparedSpec:
-    control = model.control
-    since = None if model.challenger is None else model.challenger.since
-    if control is None:
-        return ComparedSpec(challenger_since=since)
-    detect = _DETECT if control.detect is None and model.task != "regression" else control.detect
-    return ComparedSpec(
-        since=control.since,
-        control_share=control.control_share,
-        detect=detect,
-        challenger_since=since,
     )
 
 
@@ -270,7 +232,7 @@ def _build_reference(model: ModelTable, reference: ReferenceTable) -> ReferenceS
     own = tuple(
         (name, replace(_of_version(model, version), version=name)) for name, version in sorted(versions)
     )
-    return replace(_of_version(model, reference), versions=own, season=reference.season or "")
+    return replace(_of_version(model, reference), versions=own)
 
 
 def _of_version(model: ModelTable, reference: VersionReference) -> ReferenceSpec:

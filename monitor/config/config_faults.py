@@ -8,7 +8,6 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from monitor.alerts.default_rules import NAMES
-from monitor.config.fault_words import did_you_mean, quote_names, quote_value, suggest_word
 from monitor.config.file_places import (
     Loc,
     config_tables,
@@ -18,6 +17,7 @@ from monitor.config.file_places import (
     table_header,
     value_at,
 )
+from monitor.specs.fault_words import did_you_mean, quote_names, quote_value, suggest_word
 
 _RULES = {
     "string_type": "must be text",
@@ -29,6 +29,7 @@ _RULES = {
     "bool_type": "must be true or false",
     "finite_number": "must be a finite number",
     "list_type": "must be a list",
+    "tuple_type": "must be a list",
     "dict_type": "must be a table",
     "model_type": "must be a table",
     "too_short": "must have at least one entry",
@@ -100,7 +101,7 @@ def _fault_sentence(error: ErrorDetails, tree: Mapping[str, Any]) -> str:
             return f"unknown key{_key_hint(error['loc'])}"
         case "missing":
             return f"required, but missing{_own_rule(error['loc'], tree)}"
-        case "literal_error":
+        case "literal_error" | "enum":
             options = [word.strip("'") for word in re.split(", | or ", context["expected"])]
             return (
                 f"must be one of {quote_names(options)}: got "

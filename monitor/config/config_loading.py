@@ -5,23 +5,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from monitor.config.build_settings import build_settings
 from monitor.config.config_faults import ConfigFault, as_meant, structural_faults
-from monitor.config.fault_words import did_you_mean, quote_names, quote_value
 from monitor.config.file_places import Loc, place_origin, place_position, place_text, value_at
 from monitor.config.included_files import IncludedFiles, document_of, with_included
 from monitor.config.key_checks import CheckableModel, model_faults
-from monitor.config.schema import Configuration, ModelTable
+from monitor.config.schema import Configuration
 from monitor.config.secret_filling import PlaceFilling
 from monitor.core.errors import ConfigurationError
+from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_spec import ModelSpec
+from monitor.specs.model_table import ModelTable
 from monitor.specs.settings import Settings
 from monitor.specs.urls import resolve_url
 
 _MEMORY = "memory"  # name of a source that is none
 _OUTSIDE, _NOWHERE = ("sources", "notify"), "sqlite:///nowhere"
+
+
+class _UncheckedKeys(ModelTable):
+    """Keys of a model that are set one by one, each checked by itself."""
+
+    model_config = ConfigDict(frozen=False, validate_assignment=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class ExaminedFile:
         )
         return replace(
             settings,
-            store_url=resolve_url(settings.store_url, self.directory),
+            store=replace(settings.store, url=resolve_url(settings.store.url, self.directory)),
             sources=tuple(
                 replace(source, url=resolve_url(source.url, self.directory)) for source in settings.sources
             ),
@@ -176,7 +183,7 @@ def _make_checkable_model(at: int, table: Mapping[str, Any], failed: Sequence[Lo
     own = (loc[2:3] for loc in failed if loc[:2] == ("models", at))
     inherited = (loc[1:2] for loc in failed if loc[0] == "defaults")
     unsound = {key for keys in (*own, *inherited) for key in keys}
-    model = ModelTable.model_construct()
+    model = _UncheckedKeys.model_construct()
     for key, info in ModelTable.model_fields.items():
         if key not in meant:
             unsound |= {key} if info.is_required() else set()

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from monitor.config.fault_words import quote_value
 from monitor.config.schema import Configuration
-from monitor.config.value_types import SpecKeys
+from monitor.config.spec_tables import SpecKeys
+from monitor.specs.fault_words import quote_value
 
 Loc: TypeAlias = tuple[str | int, ...]
 Faults: TypeAlias = Iterator[tuple[Loc, str]]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from monitor.config.config_faults import ConfigFault
-from monitor.config.fault_words import did_you_mean, quote_names, quote_value
 from monitor.config.file_places import Loc
 from monitor.core.errors import ConfigurationError
+from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 
 _HELD = ("models", "sources")
 _DEEPEST = 32  # tables and lists within one another

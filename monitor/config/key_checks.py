@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from monitor.config.config_faults import ConfigFault
-from monitor.config.fault_words import did_you_mean, quote_names, quote_value
 from monitor.config.file_places import Faults, Loc
 from monitor.config.resolve_keys import classes_of, id_columns, probabilities_of
 from monitor.config.rule_tables import rule_faults
-from monitor.config.schema import LabelsTable, ModelTable, Predictions, WindowTable
 from monitor.config.slice_checks import (
     challenger_faults,
     only_for_faults,
@@ -21,6 +19,8 @@ from monitor.config.slice_checks import (
 )
 from monitor.core.clock import DAY, format_duration
 from monitor.records.reading import MOST_CLASSES
+from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
+from monitor.specs.model_table import LabelsTable, ModelTable, Predictions, WindowTable
 from monitor.windows.calendar_units import LONGEST, largest_pane
 from monitor.windows.window_ends import PREVIOUS, earlier_span_count, weeks_of, window_of
 

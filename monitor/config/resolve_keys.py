@@ -1,8 +1,8 @@
 """What a model's keys say together."""
 
-from monitor.config.schema import ModelTable
 from monitor.measures.catalogue.measure import DEFAULT_FAMILIES, MeasureFamily
 from monitor.records.reading import ModelTask
+from monitor.specs.model_table import ModelTable
 from monitor.windows.window_ends import Window, window_of
 
 UNBOUNDED = (float("-inf"), float("inf"))

@@ -12,10 +12,8 @@ from monitor.alerts.default_rules import (
     main_measure,
     main_window,
 )
-from monitor.config.fault_words import did_you_mean, quote_names, quote_value
 from monitor.config.file_places import Faults, Loc
 from monitor.config.resolve_keys import classes_of, families_of, probabilities_of, windows_of
-from monitor.config.schema import DEFAULT_RULE, AlertTable, BudgetTable, ModelTable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.catalogue.measure import ALWAYS, OF_SHIFT, WITH_REFERENCE, Measure, MeasureFamily
@@ -23,7 +21,8 @@ from monitor.measures.measure_options import LABEL
 from monitor.measures.measurement_comparison import OF_MEANS, REFERENCE, SEASON, is_comparable
 from monitor.measures.measurement_row import CUMULATIVE
 from monitor.records.reading import ModelTask
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
+from monitor.specs.model_table import DEFAULT_RULE, AlertTable, BudgetTable, ModelTable
 
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -53,13 +52,9 @@ def rules_of(model: ModelTable) -> tuple[Rule, ...]:
     return tuple(_add_model_texts(rule, routed, notes) for rule in rules)
 
 
-def budget_of(model: ModelTable) -> BudgetSpec | None:
+def budget_of(model: ModelTable) -> BudgetTable | None:
     """Budget of false alerts: stated, or the default one beside the default rules."""
-    table = BudgetTable() if model.budget is None and _wants_default_rules(model) else model.budget
-    if table is None:
-        return None
-    days = tuple((first, last) for first, last in table.unusual_days)
-    return BudgetSpec(false_alerts=table.false_alerts, smallest=table.smallest, unusual_days=days)
+    return BudgetTable() if model.budget is None and _wants_default_rules(model) else model.budget
 
 
 def _wants_default_rules(model: ModelTable) -> bool:

@@ -1,10 +1,10 @@
 """What a model's keys say together about its slices: segments, serving rows, references of versions."""
 
-from monitor.config.fault_words import did_you_mean, quote_names, quote_value
 from monitor.config.file_places import Faults, Loc
 from monitor.config.resolve_keys import classes_of, families_of, probabilities_of, words_of
-from monitor.config.schema import ChallengerTable, ModelTable, VersionReference
 from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
+from monitor.specs.model_table import ChallengerTable, ModelTable, VersionReference
 
 
 def segment_faults(model: ModelTable) -> Faults:

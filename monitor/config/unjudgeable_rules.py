@@ -49,9 +49,9 @@ def _lacks_evidence(model: ModelSpec, rule: Rule) -> str:
         return ""
     if model.labels is None:
         return "performance is judged by labels: give [models.labels]"
-    learned = model.settle_after is None
-    age = 0 if model.settle_after is None else -(-model.settle_after // DAY) * DAY
-    due = -(-(age + model.ready_after) // model.every) * model.every
+    learned = model.keys.settle_after is None
+    age = 0 if model.keys.settle_after is None else -(-model.keys.settle_after // DAY) * DAY
+    due = -(-(age + model.ready_after) // model.keys.every) * model.keys.every
     needed = due + DAY + (_LEARNED * DAY if learned else 0)
     if needed <= model.reading.horizon:
         return ""
@@ -117,7 +117,7 @@ def _lacks_arms(model: ModelSpec, rule: Rule) -> str:
         return "there are no arms: give [models.control]"
     if measure.needs_labels:
         return _lacks_outcomes(model, rule)
-    return "" if model.compared.control_share is not None else "give control.control_share, the planned one"
+    return "" if model.control_share is not None else "give control.control_share, the planned one"
 
 
 def _lacks_outcomes(model: ModelSpec, rule: Rule) -> str:
@@ -128,7 +128,7 @@ def _lacks_outcomes(model: ModelSpec, rule: Rule) -> str:
         return 'of several classes each is compared: give subject = "class:*"'
     if rule.subject and not several:
         return "there is one comparison of the arms: leave subject out"
-    if BY_NAME[rule.measure].cumulative and model.compared.detect is None:
+    if BY_NAME[rule.measure].cumulative and model.detect is None:
         return "give control.detect, the difference that matters"
     return ""
 

@@ -123,9 +123,9 @@ def owner_annotation(model: "ModelSpec") -> dict[str, str]:
 
 def stale_after(model: "ModelSpec") -> int:
     """For how long a model may be without a successful cycle: as `/healthz` has it."""
-    return 3 * model.every + MINUTE
+    return 3 * model.keys.every + MINUTE
 
 
 def unjudged_after(model: "ModelSpec") -> int:
     """For how long a rule that was judged before may have nothing but unknown verdicts."""
-    return max(DAY, 3 * model.every)
+    return max(DAY, 3 * model.keys.every)

@@ -128,9 +128,8 @@ def of_cycles(model: ModelSpec, how: AlertForwarding) -> Iterator[AlertingRule]:
     seen = format_duration(limit + how.last_word)
     succeeded = f"{how.family_selector(f'{PREFIX}last_success_timestamp_seconds', mine)}[{seen}]"
     age = f"time() - max by (job, model) (last_over_time({succeeded}))"
-    stale = (
-        f"{model.name}: no cycle has succeeded for three times its every ({format_duration(model.every)})."
-    )
+    every = format_duration(model.keys.every)
+    stale = f"{model.name}: no cycle has succeeded for three times its every ({every})."
     yield alert(STALE, stale, f"{age} > {limit // SECOND}", critical)
     never = f"{model.name}: no cycle has succeeded since it is to be watched."
     yield alert(NEVER_RAN, never, f"absent_over_time({succeeded})", critical, limit)

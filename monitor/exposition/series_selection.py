@@ -99,7 +99,7 @@ def expose_model(
     series += _of_reference(model.name, rows)
     series.sort(key=lambda exposed: (exposed.group, exposed.labels, exposed.family))
     whole = sum(exposed.group is SeriesGroup.WHOLE for exposed in series)  # is never given up
-    kept = series[: max(model.max_series, whole)]
+    kept = series[: max(model.keys.max_series, whole)]
     absent = Counter(str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None)
     alerted = expose_alerts(model.name, model.rules, alerts, rows, accepted)
     return ExposedModel(as_of, tuple(kept), tuple(sorted(absent.items())), len(series) - len(kept), alerted)

@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.config.fault_words import quote_names
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, floor_to
 from monitor.core.errors import ConfigurationError, SourceError
@@ -35,6 +34,7 @@ from monitor.sentences.time_words import THE_FRAME
 from monitor.sources.reference_loading import from_columns, normalize_column
 from monitor.sources.sql.scan import feature_column, of_challenger, wanted_outcome
 from monitor.sources.sql.statements import WantedKind
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.states.counters import Counters
 from monitor.states.grids import NAMED_FROM
@@ -291,7 +291,7 @@ def _panes_of_frame(spec: ModelSpec, records: pa.Table, known: Ints) -> tuple[in
     """
     if not len(known):
         raise SourceError("predictions: there is no row" + (" with a time" if records.num_rows else ""))
-    if spec.dependence == "day":
+    if spec.keys.dependence == "day":
         starts = np.unique(known // spec.reading.pane) * spec.reading.pane
         return int(starts[0]), spec.reading.pane, starts
     first = floor_to(int(known.min()), DAY)

@@ -12,7 +12,6 @@ from monitor.alerts.default_rules import MAIN
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.model_standing import ModelFacts
 from monitor.app.clocks import system_clock
-from monitor.config.fault_words import quote_names
 from monitor.core.array_types import Ints
 from monitor.core.change import Change
 from monitor.core.errors import AddressError, ConfigurationError
@@ -35,6 +34,7 @@ from monitor.sentences.performance_sentences import best_estimate
 from monitor.sentences.reason_words import reason_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.sources.sql.sql_names import suggest_name
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
 
@@ -338,7 +338,7 @@ class _FrameData:
                 model=spec.name,
                 now=self.frames.end,
                 as_of=self.frames.end,
-                every=spec.every,
+                every=spec.keys.every,
                 window=self.frames.window.name,
                 main=MAIN[spec.reading.task],
                 labels=spec.labels is not None,

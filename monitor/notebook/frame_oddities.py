@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from monitor.config.fault_words import quote_names
 from monitor.core.measurement import Measurement
 from monitor.core.text import number_text
 from monitor.measures.classification.confusion import UNSEEN
@@ -14,6 +13,7 @@ from monitor.notebook.model_keys import NO_TIME
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sentences.known_measurements import readable_name
 from monitor.show.terminal_words import counted_noun
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 
 _WINS = {"revision": "the highest revision", "reported_at": "the latest report"}

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from monitor.config.config_loading import model_of
-from monitor.config.fault_words import did_you_mean, quote_names
 from monitor.config.file_places import Loc
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measure_options import FEATURE
 from monitor.show.measurement_tables import ALIASES
+from monitor.specs.fault_words import did_you_mean, quote_names
 from monitor.specs.model_spec import ModelSpec
 
 Scalar: TypeAlias = str | int | float | bool

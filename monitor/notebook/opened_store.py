@@ -225,7 +225,7 @@ class OpenedStore:
 
 
 def _configured_url(file: Path) -> str:
-    return settings_of(file, os.environ, outside=False).store_url
+    return settings_of(file, os.environ, outside=False).store.url
 
 
 def _json_or_none(value: object) -> str | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import Alert, EndReason
 from monitor.alerts.model_standing import ModelFacts
-from monitor.config.fault_words import quote_names
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError
 from monitor.measures.measurement_comparison import REFERENCE
@@ -33,6 +32,7 @@ from monitor.sentences.known_measurements import (
 from monitor.sentences.reason_words import OF_THE_PAST
 from monitor.show.alert_tables import ShownAlert
 from monitor.show.plain_rows import as_json
+from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window, nominal_length

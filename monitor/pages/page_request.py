@@ -6,7 +6,6 @@ from typing import Protocol
 
 from monitor.alerts.alert_links import page_address
 from monitor.alerts.model_standing import ModelFacts
-from monitor.config.fault_words import did_you_mean, quote_names, quote_value
 from monitor.core.array_types import Ints
 from monitor.core.change import Change
 from monitor.core.clock import from_iso
@@ -16,6 +15,7 @@ from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.records.reference import Reference
 from monitor.show.alert_tables import ShownAlert
+from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
 from monitor.states.strata import Strata

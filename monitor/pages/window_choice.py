@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.config.fault_words import quote_value
 from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import AddressError
 from monitor.pages.fleet_page import main_of
 from monitor.pages.model_page import PageLink
 from monitor.pages.page_request import ModelPlace, PageData, PageRequest
 from monitor.pages.period_words import period_words
+from monitor.specs.fault_words import quote_value
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window

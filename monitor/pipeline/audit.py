@@ -159,7 +159,7 @@ def _misdated_figures(
         earlier = (row.measurement.value for row in before if row.measure == MISDATED)
         new = max(0, new - int(next(earlier, None) or 0))
         came = new + sum(rows for start, (rows, *_) in log.panes.items() if start >= since)
-    share = rate_measurement(min(new, came), came, model.spec.level, Reason.NO_RECORDS)
+    share = rate_measurement(min(new, came), came, model.spec.keys.level, Reason.NO_RECORDS)
     return {MISDATED: _count_figure(misdated_rows.misdated), MISDATED_RATE: share}
 
 
@@ -256,7 +256,7 @@ def _panes_in_turn(model: CycleModel, panes: ModelPanes, starts: list[int], as_o
     """All panes, or every k-th where their rows are k times the budget: another choice in each audit."""
     facts, pane = panes.facts_of(PaneHalf.LABELS), model.reading.pane
     rows = sum(facts[start].rows for start in starts)
-    turns = max(1, -(-rows // model.spec.recount_rows))
+    turns = max(1, -(-rows // model.spec.keys.reading.recount_rows))
     turn = as_of // max(1, model.audit_every) % turns
     return [start for start in starts if start // pane % turns == turn]
 

@@ -201,7 +201,7 @@ def _find_changes(cycle: _CycleInputs, state: ModelState) -> tuple[ChangedPanes,
 def _recount_budget(cycle: _CycleInputs, settling_age: int | None) -> RecountBudget:
     model = cycle.model
     return RecountBudget(
-        rows=model.spec.recount_rows,
+        rows=model.spec.keys.reading.recount_rows,
         pane=model.reading.pane,
         settling_age=settling_age,
         by_difference=cycle.by_difference,

@@ -99,6 +99,6 @@ class CycleModel(CountedModel):
         starts = [window.start_of(settled[window.name]) for window in spec.windows if window.name in settled]
         starts += [change.start for change in accepted]
         oldest = min(self.oldest_pane(as_of) - self.longest_window(), *starts, as_of)
-        names = (*spec.against, *filter(None, [spec.season]))
+        names = (*spec.keys.against, *filter(None, [spec.season]))
         against = (comparison_reach(window, name) for window in spec.windows for name in names)
         return oldest - max(against, default=0)

@@ -334,13 +334,13 @@ def _longer_horizon(delays: Ints, model: ModelSpec) -> tuple[str, str] | None:
     """A longer horizon than the default, where labels come late: it should be several times their delay."""
     if len(delays) < ENOUGH:
         return None
-    age = max(0, int(np.quantile(delays, model.settled_share, method="inverted_cdf")))
+    age = max(0, int(np.quantile(delays, model.keys.settled_share, method="inverted_cdf")))
     wanted = needed_horizon(model, 2 * age)
     days = int(wanted.removesuffix("d"))
     if days * DAY <= model.reading.horizon:
         return None
     longest = format_duration(max(window.length for window in model.windows))
-    share = f"{model.settled_share:.0%} of {len(delays):,} labels"
+    share = f"{model.keys.settled_share:.0%} of {len(delays):,} labels"
     return wanted, f"the longest window, {longest}, and twice the {age / DAY:.1f}d in which {share} came"
 
 

@@ -14,7 +14,7 @@ from monitor.sentences.known_measurements import readable_name
 from monitor.sentences.reason_words import reason_words
 from monitor.show.terminal_layout import align_columns
 from monitor.show.terminal_words import counted_noun, short_moment_text
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.model_table import BudgetTable
 
 MONTH = 30 * DAY
 _WITH_WHOLE = "told with the change of the whole"
@@ -25,7 +25,7 @@ class BudgetStatus:
     """A model's budget, and what is known of its days."""
 
     model: str
-    budget: BudgetSpec | None  # None: the model has none
+    budget: BudgetTable | None  # None: the model has none
     as_of: int | None  # of the last cycle, microseconds; None: none ran
     alerts: Sequence[Alert]  # that judged days, whatever became of them
     rows: Sequence[MeasurementRow]  # current ones of the judged days

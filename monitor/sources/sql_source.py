@@ -102,7 +102,7 @@ class SqlSource:
         """
         engine, first = self.reader.engine, min(cursor, as_of)
         most = self.slice_rows or retries.ROWS
-        recent = as_of - since <= 2 * max(model.every, DAY)
+        recent = as_of - since <= 2 * max(model.keys.every, DAY)
 
         def reported(piece: Range) -> Range:
             return (since, piece[1]) if piece[0] == first else piece
@@ -238,7 +238,7 @@ class SqlSource:
         labels = read_changed is change_statements.read_changed_labels
         most = self.slice_rows or retries.ROWS
         recent = wanted_changes.since is not None and wanted_changes.as_of - wanted_changes.since <= 2 * max(
-            model.every, DAY
+            model.keys.every, DAY
         )
         by_seen = (
             wanted_changes.since is not None

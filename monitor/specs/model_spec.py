@@ -1,33 +1,35 @@
-"""What is monitored: plain values, made of the configuration by `config.build`."""
+"""What is monitored: the keys of a model and what they say together, made by `config.build_settings`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from monitor.alerts.alert_rules import Rule
-from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.measurement import LEVEL, Dependence, RateMethod
+from monitor.core.clock import DAY, MINUTE
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, MeasureFamily
-from monitor.measures.measure_options import RATE_METHOD, RESAMPLES, TOPS, MeasureOptions
-from monitor.records.reading import ReadingOptions
+from monitor.measures.measure_options import MeasureOptions
+from monitor.records.reading import ModelTask, ReadingOptions
+from monitor.specs.model_table import BudgetTable, ModelTable
+from monitor.specs.value_types import Count, Positive, Url, Zone
 from monitor.windows.window_ends import Window
+
+_DETECT = 0.01  # difference of rates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
     """A database of the user."""
 
-    name: str = ""  # that of its table in the configuration; set once all tables are read
-    # SQLAlchemy URL, secrets filled in but for files, which are read for each connection: see `specs.urls`;
-    # never logged: see `specs.urls.shown`.
-    url: str = field(repr=False)
-    timezone: str = "UTC"  # IANA name of the zone of naive times
-    max_connections: int = 2
-    statement_timeout: int = MINUTE
-    audit: int = DAY  # microseconds between audits
-    batch_rows: int = 20_000
-    max_rows_per_second: int | None = None
+    name: str = ""  # that of its table in the configuration, no key; set once all tables are read
+    url: Url = field(repr=False)  # as `StoreSpec.url`
+    timezone: Zone = "UTC"  # IANA name of the zone of naive times
+    max_connections: Count = 2
+    statement_timeout: Positive = MINUTE
+    audit: Positive = DAY  # microseconds between audits
+    batch_rows: Count = 20_000
+    max_rows_per_second: Count | None = None
     # where panes are counted: "local", of rows brought here; "spark", by the workers of a cluster; "sql", by
     # the database.
-    engine: str = "local"
+    engine: Literal["local", "spark", "sql"] = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,125 +63,93 @@ class ReferenceSpec:
     version: str | None = None  # of the log only the rows of this version; None: those that serve
     # (version, its own reference), sorted; the others are compared with this one.
     versions: tuple[tuple[str, "ReferenceSpec"], ...] = ()
-    # "week" or "year": shift is compared with the same phase of earlier ones too; empty: it is not.
-    season: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedSpec:
-    """What is compared from a moment on, each record entering once."""
-
-    since: int | None = None  # microseconds; None: from the oldest pane that is counted
-    # planned share of the control arm in both arms; None: it is not compared.
-    control_share: float | None = None
-    # size of the differences between the arms that matter; None: they are not tested.
-    detect: float | None = None
-    challenger_since: int | None = None  # as `since`, of the challenger
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetSpec:
-    """How many false alerts a model may cost, and what is too small to be told."""
-
-    false_alerts: float = 1.0  # in 30 days, over all that is watched of the model
-    smallest: float = 0.1  # stability index below which a change is shown, not told
-    # (first, last) days as numbers of days since 1970-01-01 in the model's time zone: judged by nobody,
-    # learned from by nobody.
-    unusual_days: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """A model and all its options. Durations are microseconds.
+    """A model: the keys of its table, and what they say together. Durations are microseconds."""
 
-    Parameters
-    ----------
-    labels
-        None: no labels. Its `table` and `query` both None: the columns are in the prediction table.
-        Its column of role "id" is the name of the id in the labels.
-    features
-        None: found in the reference (`exclude` left out), see `reading` once it is resolved.
-    profit
-        ((actual, predicted, amount), …), classes as canonical text.
-    rate_interval
-        method of the intervals of accuracy, recall and the other rates of classes.
-    dependence
-        "none": records are independent; "day": those of one day may depend on one another.
-    resample_segments
-        versions, segments and arms have bootstrap intervals too; else those of closed forms alone.
-    top_shares
-        of the records, of the highest scores, that precision and recall are told of.
-    families
-        of measures that are wanted, of those that a model may leave out.
-    against
-        what windows are compared with beside the reference: "previous", or trailing spans, "28d".
-    append_only
-        rows of labels are only ever added; None: told by the revision, or the table's key.
-    formerly
-        name that its history had, if it was renamed.
-    rules
-        what its alerts are judged by.
-    budget
-        of false alerts, by which days are judged; None: the model states rules of its own, and no budget.
-    settle_after
-        age at which a window settles; None: learnt from the delays.
-    config, config_hash
-        what is configured of the model, as JSON without secrets, and its hash: for provenance.
-    """
-
-    name: str
-    source: str
-    reading: ReadingOptions
+    keys: ModelTable
+    reading: ReadingOptions  # without the features that are found in a reference, until it is resolved
     predictions: Relation
+    # None: no labels. Its `table` and `query` both None: the columns are in the prediction table. Its column
+    # of role "id" is the name of the id in the labels.
     labels: Relation | None = None
     reference: ReferenceSpec | None = None
-    find_features: bool = False
+    find_features: bool = False  # in the reference, `exclude` left out
     exclude: tuple[str, ...] = ()
     windows: tuple[Window, ...] = ()
-    every: int = HOUR
-    overlap: int = 15 * MINUTE
-    lookback: int = 2 * DAY
-    recount_rows: int = 2_000_000
-    ready_after: int = overlap
-    revise_every: int = DAY
-    settled_share: float = 0.95
-    settle_after: int | None = None
-    profit: tuple[tuple[str, str, float], ...] = ()
-    compared: ComparedSpec = ComparedSpec()
-    level: float = LEVEL
-    rate_interval: RateMethod = RATE_METHOD
-    dependence: Dependence = "none"
-    resamples: int = RESAMPLES
-    resample_segments: bool = False
-    top_shares: tuple[float, ...] = TOPS
-    families: frozenset[MeasureFamily] = OPTIONAL_FAMILIES
-    against: tuple[str, ...] = ()
-    max_series: int = 2_000
-    append_only: bool | None = None
-    formerly: str | None = None
-    rules: tuple[Rule, ...] = ()
-    budget: BudgetSpec | None = None
+    profit: tuple[tuple[str, str, float], ...] = ()  # (actual, predicted, amount), classes as canonical text
+    families: frozenset[MeasureFamily] = OPTIONAL_FAMILIES  # of those that a model may leave out
+    rules: tuple[Rule, ...] = ()  # what its alerts are judged by
+    # of false alerts, by which days are judged; None: the model states rules of its own, and no budget.
+    budget: BudgetTable | None = None
+    # what is configured of the model, as JSON without secrets, and its hash: for provenance.
     config: str = "{}"
     config_hash: str = ""
 
     @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.keys.name
+
+    @property
+    def source(self) -> str:
+        """Name of its source."""
+        return self.keys.source
+
+    @property
+    def ready_after(self) -> int:
+        """How long after its end a window is measured."""
+        reread = self.keys.reading
+        return reread.overlap if reread.ready_after is None else reread.ready_after
+
+    @property
     def season(self) -> str:
-        """Season that its shift is compared with too; empty: none is."""
-        return "" if self.reference is None else self.reference.season
+        """Season that its shift is compared with too, "week" or "year"; empty: none is."""
+        reference = self.keys.reference
+        return "" if reference is None else reference.season or ""
 
     @property
     def unusual_days(self) -> tuple[tuple[int, int], ...]:
-        """Days that nothing is learned from, as in `BudgetSpec`."""
+        """Days that nothing is learned from, as in the budget."""
         return () if self.budget is None else self.budget.unusual_days
+
+    @property
+    def append_only(self) -> bool | None:
+        """Whether rows of labels are only ever added; None: it is not said."""
+        return None if self.keys.labels is None else self.keys.labels.append_only
+
+    @property
+    def control_share(self) -> float | None:
+        """Planned share of the control arm in both arms; None: it is not compared."""
+        return None if self.keys.control is None else self.keys.control.control_share
+
+    @property
+    def detect(self) -> float | None:
+        """Size of the differences between the arms that matter; None: they are not tested."""
+        control = self.keys.control
+        if control is None:
+            return None
+        of_rates = self.reading.task is not ModelTask.REGRESSION
+        return _DETECT if control.detect is None and of_rates else control.detect
 
     @property
     def options(self) -> MeasureOptions:
         """Options of its measures, without a threshold chosen on the reference."""
         return MeasureOptions(
-            level=self.level,
-            resamples=self.resamples,
-            tops=self.top_shares,
+            level=self.keys.level,
+            resamples=self.keys.resamples,
+            tops=self.keys.top_shares,
             profit={(actual, predicted): amount for actual, predicted, amount in self.profit},
-            rate_interval=self.rate_interval,
+            rate_interval=self.keys.rate_interval,
             families=self.families,
         )
+
+    def with_keys(self, **changes: object) -> "ModelSpec":
+        """The same model with other values of keys, as the program holds them."""
+        return replace(self, keys=self.keys.model_copy(update=changes))
+
+    def with_reading(self, **changes: object) -> "ModelSpec":
+        """The same model with other values of the keys of `[models.reading]`."""
+        return self.with_keys(reading=self.keys.reading.model_copy(update=changes))

@@ -96,4 +96,4 @@ def _within_horizon(reading: ReadingOptions, as_of: int) -> Range:
 
 
 def _lookback_range(spec: ModelSpec, bounds: Range, as_of: int) -> Range:
-    return max(bounds[0], floor_to(as_of - spec.lookback, spec.reading.pane)), bounds[1]
+    return max(bounds[0], floor_to(as_of - spec.keys.reading.lookback, spec.reading.pane)), bounds[1]

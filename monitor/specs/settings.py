@@ -1,64 +1,86 @@
 """The whole configuration as plain values: what the outermost layers are wired from."""
 
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from monitor.alerts.alert_messages import Recipient
 from monitor.alerts.alert_rules import Severity
-from monitor.core.clock import DAY, MINUTE
+from monitor.core.clock import DAY, MINUTE, SECOND
 from monitor.specs import HOST, PORT
 from monitor.specs.model_spec import ModelSpec, SourceSpec
+from monitor.specs.value_types import (
+    ChannelUrl,
+    Duration,
+    LeastSeverity,
+    Name,
+    OutsideUrl,
+    Row,
+    StoreUrl,
+    Text,
+    TlsKey,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSpec:
+    """Our own database."""
+
+    # SQLAlchemy URL, secrets filled in but for files, which are read for each connection: see `specs.urls`;
+    # never logged: see `specs.urls.shown`.
+    url: StoreUrl = field(default="sqlite:///monitor.db", repr=False)
+    retention: Duration | None = None  # microseconds for which all kept revisions are kept; None: for ever
+    # of windows that overlap others of their kind, measures that nobody asks for are not kept.
+    thin: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSpec:
-    """Where the HTTP server listens; files of TLS and of secrets, relative to the configuration's."""
+    """Where the HTTP server listens, and whom it answers."""
 
-    host: str = HOST
-    port: int = PORT
-    tls_certificate: str | None = None
-    tls_key: str | None = None
-    secret_file: str | None = None
+    host: Text = HOST
+    port: Annotated[int, Field(strict=False, ge=0, le=65_535)] = PORT
+    # files of TLS and of secrets are relative to the configuration's.
+    tls_certificate: Text | None = None
+    tls_key: TlsKey = None
+    secret_file: Text | None = None
     # whether people are shown pages; None: where the host is loopback, or there is a secret.
     pages: bool | None = None
-    url: str | None = None  # address from outside, as behind a proxy; what links to pages begin with
+    url: OutsideUrl | None = None  # address from outside, as behind a proxy; what links to pages begin with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSpec:
-    """How the log is written: "console" or "json"; from which level on."""
+    """How the log is written."""
 
-    format: str = "console"
-    level: str = "info"
+    format: Literal["console", "json"] = "console"
+    level: Literal["debug", "info", "warning", "error"] = "info"  # from which on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonSpec:
-    """How the daemon makes up for missed ticks, and how long what it holds lasts unrenewed; microseconds."""
+    """How the daemon makes up for missed ticks, and shares its store."""
 
-    catch_up: int = DAY
-    lease_ttl: int = MINUTE
+    catch_up: Annotated[Duration, Field(ge=0)] = DAY
+    lease_ttl: Annotated[Duration, Field(ge=SECOND)] = MINUTE  # how long what it holds lasts unrenewed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSpec:
-    """Where people are told of alerts."""
+    """A channel that people are told of alerts by."""
 
-    name: str
-    url: str = field(repr=False)  # secrets filled in; never logged, stored or shown
-    models: tuple[str, ...] | None = None  # that it is told of; None: all
-    severity: Severity = Severity.WARNING  # the least one that it is told of
+    name: Name
+    url: ChannelUrl = field(repr=False)  # secrets filled in; never logged, stored or shown
+    models: Row[Text] | None = None  # that it is told of; None: all
+    severity: LeastSeverity = Severity.WARNING  # the least one that it is told of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that was configured."""
 
-    # SQLAlchemy URL of our own database, secrets filled in but for files, which are read for each connection:
-    # see `specs.urls`; never logged: see `specs.urls.shown`.
-    store_url: str = field(repr=False)
-    retention: int | None = None  # microseconds for which all kept revisions are kept; None: for ever
-    # of windows that overlap others of their kind, measures that nobody asks for are not kept.
-    thin: bool = True
+    store: StoreSpec
     http: HttpSpec
     log: LogSpec
     sources: tuple[SourceSpec, ...]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from keyed_models import model_keys
 from serving import Bench, Database, create_tables, labels, model, predictions
 
 from monitor.advice.expected_cost import expected_reads, expected_series
@@ -194,8 +195,7 @@ def test_the_series_that_check_tells_are_those_that_are_exposed(tmp_path: Path) 
 
 def test_rows_read_again_for_a_label_follow_the_way_in_which_it_is_counted() -> None:
     spec = ModelSpec(
-        name="m",
-        source="s",
+        keys=model_keys("m"),
         reading=ReadingOptions(task=ModelTask.BINARY, labelled=True, horizon=60 * DAY),
         predictions=Relation(table="p", columns=(("logged_at", "at"),)),
     )
@@ -224,8 +224,7 @@ def test_strata_have_series_of_their_own() -> None:
         task=ModelTask.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), labelled=True
     )
     spec = ModelSpec(
-        name="m",
-        source="s",
+        keys=model_keys("m"),
         reading=reading,
         predictions=Relation(table="p"),
         windows=(Window("1d", DAY, HOUR),),

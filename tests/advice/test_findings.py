@@ -19,6 +19,7 @@ from flight_models import (
     model_of,
     rows_of,
 )
+from keyed_models import with_changes
 from source_databases import Database
 
 from monitor.advice.log_habits import far_off
@@ -102,7 +103,8 @@ def test_labels_that_come_after_the_horizon_are_stale(database: Database, tmp_pa
 def test_the_age_at_which_windows_settle_is_told_by_the_delays_that_are_counted(
     database: Database, tmp_path: Path
 ) -> None:
-    model = replace(model_of(reading=replace(READING, horizon=12 * DAY)), windows=(WEEK,), settled_share=0.95)
+    model = replace(model_of(reading=replace(READING, horizon=12 * DAY)), windows=(WEEK,))
+    assert model.keys.settled_share == 0.95
 
     found = look(database, tmp_path, model=model, labels=labels_of(200, 8 * DAY), id=list(range(200)))
 
@@ -338,7 +340,7 @@ def test_a_nightly_load_wants_windows_that_wait_for_it(
     nights = [at // DAY * DAY + DAY + 4 * HOUR for at in events]
     rows = rows_of(96, event_time=[iso(at) for at in events], logged_at=[iso(at) for at in nights])
     database.create("predictions", COLUMNS, rows)
-    model = replace(model_of(labels=None), ready_after=ready)
+    model = with_changes(model_of(labels=None), ready_after=ready)
 
     found = inspect_model(model, database.source(), tmp_path, AS_OF)
 
@@ -433,7 +435,7 @@ def test_reports_that_bear_dates_alone_need_an_overlap_of_a_day(
     found = look(
         database,
         tmp_path,
-        model=replace(model_of(), overlap=overlap),
+        model=with_changes(model_of(), overlap=overlap),
         labels=labels_of(100, DAY, reported_at=reported),
     )
 

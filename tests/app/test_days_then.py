@@ -7,7 +7,7 @@ from monitor.app.alerts.past_judgements import with_days_then
 from monitor.core.clock import DAY
 from monitor.measures.catalogue.daily_measures import DAILY
 from monitor.measures.measurement_row import MeasurementRow
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.store.sql_store import SqlStore
 from monitor.windows.window_ends import window_of
 
@@ -29,7 +29,7 @@ def test_days_of_then_are_those_that_were_told_then(fresh_store: SqlStore) -> No
         fresh_store,
         reading=READING,
         windows=(window_of("1d", DAY),),
-        budget=BudgetSpec(),
+        budget=BudgetTable(),
         settle_after=3 * DAY,
         families=frozenset(),
         resamples=1,

@@ -9,7 +9,7 @@ from monitor.app.pages.charted_days import days_of_change
 from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.pages.page_request import ChartedDay
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.store.sql_store import SqlStore
 from monitor.windows.window_ends import window_of
 
@@ -24,7 +24,7 @@ def lived(store: SqlStore, zone: str) -> Monitored:
         store,
         reading=replace(READING, zone=zone),
         windows=(window_of("1d", HOUR),),
-        budget=BudgetSpec(),
+        budget=BudgetTable(),
         settle_after=AGE * DAY,
         families=frozenset(),
         resamples=1,

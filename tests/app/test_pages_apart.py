@@ -36,7 +36,7 @@ def test_pages_are_those_of_view_from_one_process_by_the_configuration_in_use_or
         assert apart.answer_page("/models/other", "", "").status == 404
 
         (spec,) = app.settings.models
-        app.settings = replace(app.settings, models=(spec, replace(spec, name="other")))
+        app.settings = replace(app.settings, models=(spec, spec.with_keys(name="other")))
         assert apart.answer_page("/models/other", "", "").status == 200
 
         for process in multiprocessing.active_children():

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 import serving
+from keyed_models import with_changes
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.model_cycles import cycle_once
@@ -94,7 +95,7 @@ def test_a_reference_is_known_by_what_it_is_made_of(bench: Bench) -> None:
     with bench.app() as app:
         spec = app.find_spec("late")
 
-    same = [replace(spec, level=0.9), replace(spec, reading=replace(spec.reading, zone="Europe/Vienna"))]
+    same = [with_changes(spec, level=0.9), replace(spec, reading=replace(spec.reading, zone="Europe/Vienna"))]
     other = [
         replace(spec, exclude=("amount",)),
         replace(spec, reading=replace(spec.reading, score_range=(0.0, 2.0))),

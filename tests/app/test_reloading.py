@@ -42,7 +42,7 @@ def app(bench: Bench) -> Iterator[App]:
 
 
 def ticks(settings: Settings) -> dict[str, int]:
-    return {one.name: one.every for one in settings.models}
+    return {one.name: one.keys.every for one in settings.models}
 
 
 def reload(app: App, bench: Bench) -> str:
@@ -91,7 +91,7 @@ def test_a_store_that_cannot_be_read_keeps_no_valid_configuration_from_use(bench
     page = reload(app, bench)
 
     assert successful(page)
-    assert app.find_spec("late").resamples == 30
+    assert app.find_spec("late").keys.resamples == 30
 
 
 def test_of_two_models_both_are_renamed_or_none(bench: Bench, app: App) -> None:

@@ -3,12 +3,14 @@ import json
 import numpy as np
 import pytest
 from configurations import PREDICTIONS, SOURCE, File, model
+from keyed_models import model_keys
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.text import content_hash
 from monitor.measures.catalogue.measure import DEFAULT_FAMILIES
 from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
-from monitor.specs.model_spec import BudgetSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
+from monitor.specs.model_spec import ModelSpec, ReferenceSpec, Relation, SourceSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.specs.settings import HttpSpec, LogSpec
 from monitor.windows.window_ends import Window
 
@@ -25,7 +27,7 @@ revision = "rev"
 def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
     settings = file.settings(SOURCE + model())
 
-    assert settings.store_url == f"sqlite:///{file.path.parent / 'monitor.db'}"
+    assert settings.store.url == f"sqlite:///{file.path.parent / 'monitor.db'}"
     assert settings.http == HttpSpec(host="127.0.0.1", port=9839)
     assert settings.log == LogSpec(format="console", level="info")
     url = f"sqlite:///{file.path.parent / 'flights.db'}"
@@ -43,13 +45,12 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
     )
     windows = (Window("1d", DAY, HOUR), Window("7d", 7 * DAY, 6 * HOUR), Window("30d", 30 * DAY, DAY))
     assert spec == ModelSpec(
-        name="late",
-        source="flights",
+        keys=model_keys("late", "flights", predictions=spec.keys.predictions),
         reading=reading,
         predictions=Relation(table="predictions", columns=columns),
         windows=windows,
         families=DEFAULT_FAMILIES[ModelTask.BINARY],
-        budget=BudgetSpec(),
+        budget=BudgetTable(),
         rules=spec.rules,
         config=spec.config,
         config_hash=spec.config_hash,
@@ -126,11 +127,12 @@ def test_options_of_a_model_are_taken_over(file: File) -> None:
     spec = file.spec(model(keys=keys, tables=reading))
 
     assert spec.windows == (Window("2d", 2 * DAY, 12 * HOUR), Window("month", 31 * DAY, 0))
-    assert (spec.every, spec.overlap, spec.lookback) == (2 * HOUR, HOUR, 3 * DAY)
-    assert (spec.recount_rows, spec.revise_every, spec.max_series) == (1_000, 6 * HOUR, 50)
-    assert (spec.settled_share, spec.settle_after) == (0.9, 3 * DAY)
-    assert (spec.level, spec.resamples, spec.reading.scale) == (0.9, 100, 10.5)
-    assert (spec.rate_interval, spec.dependence) == ("clopper-pearson", "day")
+    reread = spec.keys.reading
+    assert (spec.keys.every, reread.overlap, reread.lookback) == (2 * HOUR, HOUR, 3 * DAY)
+    assert (reread.recount_rows, reread.revise_every, spec.keys.max_series) == (1_000, 6 * HOUR, 50)
+    assert (spec.keys.settled_share, spec.keys.settle_after) == (0.9, 3 * DAY)
+    assert (spec.keys.level, spec.keys.resamples, spec.reading.scale) == (0.9, 100, 10.5)
+    assert (spec.keys.rate_interval, spec.keys.dependence) == ("clopper-pearson", "day")
     assert (spec.reading.pane, spec.reading.tolerance, spec.reading.horizon) == (30 * MINUTE, 0, 70 * DAY)
 
 
@@ -345,8 +347,8 @@ def test_defaults_are_merged_into_every_model_and_what_a_model_says_wins(file: F
     settings = file.settings(SOURCE + defaults + model() + model(name="own", keys='every = "3h"', tables=own))
 
     late, other = settings.models
-    assert (late.every, late.overlap, late.lookback) == (2 * HOUR, HOUR // 2, 4 * DAY)
-    assert (other.every, other.overlap, other.lookback) == (3 * HOUR, HOUR, 4 * DAY)
+    found = [(one.keys.every, one.keys.reading.overlap, one.keys.reading.lookback) for one in (late, other)]
+    assert found == [(2 * HOUR, HOUR // 2, 4 * DAY), (3 * HOUR, HOUR, 4 * DAY)]
     assert late.reading.horizon == other.reading.horizon == 40 * DAY
     assert {actual for actual, _, _ in other.profit} == {"yes", "no"}
 

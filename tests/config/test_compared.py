@@ -5,7 +5,6 @@ from configurations import File, model
 
 from monitor.core.clock import from_iso
 from monitor.records.reading import ChallengerOutput
-from monitor.specs.model_spec import ComparedSpec
 
 SCORED = 'score = "score"\nthreshold = 0.4\n'
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"\n'
@@ -18,18 +17,18 @@ LATE = 'models[0] "late".challenger'
 def test_without_control_and_challenger_nothing_is_compared(file: File) -> None:
     spec = file.spec(model())
 
-    assert spec.compared == ComparedSpec()
+    assert (spec.keys.control, spec.control_share, spec.detect) == (None, None, None)
     assert spec.reading.challenger is None
 
 
 def test_arms_of_classes_are_told_apart_from_1_percent_on(file: File) -> None:
-    assert file.spec(model(tables=LABELS + ARMS)).compared == ComparedSpec(detect=0.01)
+    assert file.spec(model(tables=LABELS + ARMS)).detect == 0.01
 
 
 def test_arms_of_numbers_are_not_tested_without_the_size_that_matters(file: File) -> None:
     spec = file.spec(model("regression", predictions='prediction = "p"', tables=LABELS + ARMS))
 
-    assert spec.compared.detect is None
+    assert spec.detect is None
 
 
 def test_what_is_compared_and_since_when(file: File) -> None:
@@ -38,12 +37,11 @@ def test_what_is_compared_and_since_when(file: File) -> None:
 
     spec = file.spec(model(predictions=SCORED, tables=LABELS + ARMS + keys + challenger))
 
-    assert spec.compared == ComparedSpec(
-        since=from_iso("2024-02-01"),
-        control_share=0.1,
-        detect=0.02,
-        challenger_since=from_iso("2024-03-01"),
-    )
+    assert spec.keys.control is not None
+    assert spec.keys.challenger is not None
+    assert (spec.control_share, spec.detect) == (0.1, 0.02)
+    assert spec.keys.control.since == from_iso("2024-02-01")
+    assert spec.keys.challenger.since == from_iso("2024-03-01")
     assert spec.reading.challenger == ChallengerOutput(column="score_2", threshold=0.6)
     assert spec.predictions.column_of("challenger") == "score_2"
 

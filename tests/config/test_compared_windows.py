@@ -8,11 +8,13 @@ SMALL = 'must hold a window shifted back by whole weeks, at least "35d" here'
 
 
 def test_nothing_is_compared_unless_it_is_asked_for(file: File) -> None:
-    assert file.spec(model()).against == ()
+    assert file.spec(model()).keys.against == ()
 
 
 def test_spans_are_named_by_their_days(file: File) -> None:
-    assert file.spec(model(keys='against = ["previous", "4w", "7d"]')).against == ("previous", "28d", "7d")
+    spec = file.spec(model(keys='against = ["previous", "4w", "7d"]'))
+
+    assert spec.keys.against == ("previous", "28d", "7d")
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,7 @@ def test_what_cannot_be_compared_with_is_a_fault(file: File, keys: str, fault: s
 def test_a_span_that_only_short_windows_fit_into_is_none(file: File) -> None:
     text = model(keys='windows = ["1d", "7d", "30d"]\nagainst = ["28d"]')
 
-    assert file.spec(text).against == ("28d",)
+    assert file.spec(text).keys.against == ("28d",)
 
 
 SEASONAL = '[models.reference]\nfile = "reference.parquet"\nseason = "week"\n'

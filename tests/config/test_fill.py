@@ -13,7 +13,7 @@ STORE = '[store]\nurl = "{url}"\n'
 
 
 def stored_at(file: File, url: str, environ: dict[str, str]) -> str:
-    return file.settings(STORE.format(url=url) + SOURCE + model(), environ).store_url
+    return file.settings(STORE.format(url=url) + SOURCE + model(), environ).store.url
 
 
 def test_a_place_is_filled_from_the_environment(file: File) -> None:
@@ -41,8 +41,8 @@ def test_the_files_of_a_url_are_read_whenever_it_is_used(file: File, tmp_path: P
     after = file.settings(text)
 
     assert before == after  # neither another store nor another source
-    assert fill_url(before.store_url) == "postgresql://ann:a%2Fnew%40one@db/app"
-    assert shown_url(before.store_url) == "postgresql://ann:***@db/app"
+    assert fill_url(before.store.url) == "postgresql://ann:a%2Fnew%40one@db/app"
+    assert shown_url(before.store.url) == "postgresql://ann:***@db/app"
 
 
 def test_a_whole_url_may_stand_in_a_file(file: File, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_secrets_are_in_no_representation(file: File) -> None:
 
     settings = file.settings(text, SECRET)
 
-    assert settings.store_url == settings.find_source("flights").url == SECRET["SECRET"]
+    assert settings.store.url == settings.find_source("flights").url == SECRET["SECRET"]
     assert "hunter2" not in repr(settings)
     assert "hunter2" not in repr(examine_file(file.path, SECRET).configuration)
 

@@ -34,7 +34,7 @@ def test_included_models_have_the_defaults_and_may_bring_their_source(file: File
     settings = file.settings(f'{INCLUDE}[defaults]\nevery = "2h"\n')
 
     (spec,) = settings.models
-    assert (spec.source, spec.every) == ("weather", 7_200_000_000)
+    assert (spec.source, spec.keys.every) == ("weather", 7_200_000_000)
 
 
 def test_a_source_that_stands_alike_in_several_files_is_one(file: File, more: Path) -> None:

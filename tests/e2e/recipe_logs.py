@@ -95,7 +95,7 @@ class Recipe:
         """Run a cycle of every model at each moment; what is current and what was kept then."""
         path = self.directory / "config.toml"
         settings = settings_of(path, {})
-        migrate_store(settings.store_url)
+        migrate_store(settings.store.url)
         with open_application(settings, self.directory) as app:
             for moment in moments:
                 failed = [

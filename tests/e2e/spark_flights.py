@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from keyed_models import with_changes
 
 from monitor.app.application import App, open_application
 from monitor.app.model_cycles import cycle_once
@@ -70,7 +71,7 @@ class Flights:
         migrate_store(f"sqlite:///{store}")
         settings = settings_of(CONFIG, {"SOURCE": "sqlite:///x.db", "STORE": f"sqlite:///{store}"})
         models = tuple(
-            replace(self.model(one) if source.engine == "spark" else one, windows=(), resamples=50)
+            with_changes(self.model(one) if source.engine == "spark" else one, windows=(), resamples=50)
             for one in settings.models
         )
         with open_application(replace(settings, sources=(source,), models=models), self.directory) as app:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from crashes import CHANNEL, Contents, contents
+from keyed_models import with_changes
 from spark_flights import write_flights
 
 from monitor.app.application import App, open_application
@@ -85,7 +86,7 @@ def wired(files: Path, source: str, store: str, **options: int) -> Iterator[App]
     migrate_store(store)
     settings = settings_of(CONFIG, {"SOURCE": source, "STORE": store})
     sources = tuple(replaced(one, options) for one in settings.sources)
-    models = tuple(replace(one, windows=(), resamples=50) for one in settings.models)
+    models = tuple(with_changes(one, windows=(), resamples=50) for one in settings.models)
     with open_application(replace(settings, sources=sources, models=models), files) as app:
         yield app
 
@@ -251,7 +252,7 @@ def told(files: Path, source: str, store: str, **options: int) -> Contents:
     migrate_store(store)
     settings = settings_of(config, {"SOURCE": source, "STORE": store})
     sources = tuple(replaced(one, options) for one in settings.sources)
-    models = tuple(replace(one, against=(), resamples=20) for one in settings.models)
+    models = tuple(with_changes(one, against=(), resamples=20) for one in settings.models)
     with open_application(replace(settings, sources=sources, models=models), files) as app:
         for moment in ticks_between(FIRST + 4 * DAY, EARLY, DAY):
             assert {cycle_once(app, name, moment).error for name in MODELS} == {None}

@@ -146,8 +146,8 @@ def odd_app(log: OddLog, directory: Path) -> Iterator[tuple[App, Log]]:
             pane=spec.reading.pane,
             horizon=spec.reading.horizon,
             profit={},
-            planned=spec.compared.control_share,
-            detect=spec.compared.detect,
+            planned=spec.control_share,
+            detect=spec.detect,
         )
         yield app, odd_rows.log_of(log, plain)
 
@@ -245,8 +245,8 @@ def log_of(tables: Tables, spec: ModelSpec) -> Log:
         pane=spec.reading.pane,
         horizon=spec.reading.horizon,
         profit={(actual, predicted): amount for actual, predicted, amount in spec.profit},
-        planned=spec.compared.control_share,
-        detect=spec.compared.detect,
+        planned=spec.control_share,
+        detect=spec.detect,
         threshold=challenger.threshold if challenger else None,
     )
 

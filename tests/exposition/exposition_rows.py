@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from keyed_models import model_keys
 from row_examples import row_of
 
 from monitor.core.clock import DAY, HOUR
@@ -16,12 +17,10 @@ AS_OF = 20 * DAY
 
 def model(name: str = "late", *, task: ModelTask = ModelTask.BINARY, max_series: int = 2_000) -> ModelSpec:
     return ModelSpec(
-        name=name,
-        source="flights",
+        keys=model_keys(name, "flights", max_series=max_series),
         reading=ReadingOptions(task=task),
         predictions=Relation(table="predictions"),
         windows=tuple(window_of(window, HOUR) for window in ("1d", "7d", "30d")),
-        max_series=max_series,
     )
 
 

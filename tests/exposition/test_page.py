@@ -3,7 +3,6 @@ import itertools
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -313,7 +312,7 @@ def test_a_model_that_is_removed_while_its_cycle_is_noted_is_gone() -> None:
 def test_a_model_that_is_configured_otherwise_meanwhile_is_published_as_it_is_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    served, now = exposition("late"), replace(model("late"), max_series=1)
+    served, now = exposition("late"), model("late", max_series=1)
 
     def changing(spec: ModelSpec, *arguments: Any) -> ExposedModel:
         if spec != now:

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 from measure_states import binary_reading, records_part, reference_of_rows, table
 
-from monitor.config.schema import ModelTable
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, OPTIONAL_FAMILIES, MeasureFamily
 from monitor.measures.evaluate import make_expected_cells, measure_shift
 from monitor.measures.measure_options import MeasureOptions
 from monitor.records.reading import ModelTask
+from monitor.specs.model_table import ModelTable
 
 
 def families_of(wanted: frozenset[MeasureFamily]) -> set[MeasureFamily]:

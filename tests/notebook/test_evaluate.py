@@ -548,7 +548,7 @@ def test_labels_of_nobody_are_refused() -> None:
 
 
 def test_every_key_of_a_call_has_its_place_in_the_configuration() -> None:
-    from monitor.config.schema import ModelTable
+    from monitor.specs.model_table import ModelTable
 
     for key in ModelKeys.__annotations__:
         table = _TABLE_OF.get(key, "")

@@ -74,7 +74,7 @@ class Forty(StoreData):
 
     def list_specs(self) -> Sequence[ModelSpec]:
         (spec, *_) = super().list_specs()
-        return [replace(spec, name=f"model-{at:02}") for at in range(40)]
+        return [spec.with_keys(name=f"model-{at:02}") for at in range(40)]
 
     def read_model_facts(self, model: str | None, as_of: int | None) -> list[ModelFacts]:  # noqa: ARG002
         late, _, never = super().read_model_facts(None, as_of)

@@ -6,6 +6,7 @@ from typing import cast
 from zoneinfo import ZoneInfo
 
 import pytest
+from keyed_models import with_changes
 from row_examples import firing
 from synthetic import SPEC
 
@@ -43,7 +44,7 @@ class Kept:
 
     def list_specs(self) -> Sequence[ModelSpec]:
         reading = replace(SPEC.reading, zone="America/New_York")
-        return [replace(SPEC, name="churn", reading=reading)]
+        return [with_changes(SPEC, name="churn", reading=reading)]
 
     def page_moment(self) -> int:
         return END

@@ -1,12 +1,13 @@
 """The audit finds what no cursor shows: deletions, updates in place, rows that became visible long after."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from keyed_models import with_changes
 from memory import MemorySource
 from picking import facts_of, pane_of
 from synthetic import SPEC, START, Log, Monitored, log_of, monitored_of, predictions_of
@@ -274,7 +275,7 @@ def test_labels_of_a_large_log_are_compared_by_turns(fresh_store: SqlStore, log:
         if one.part is PaneHalf.LABELS and one.labelled
     }
     source = Measuring(log.predictions, log.labels.slice(0, 0))
-    monitored.change(source=source, spec=replace(monitored.model.spec, recount_rows=600))
+    monitored.change(source=source, spec=with_changes(monitored.model.spec, recount_rows=600))
 
     found: set[int] = set()
     reads = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.records.reading import ChallengerOutput, ComparedArms, ModelTask
-from monitor.specs.model_spec import ComparedSpec
+from monitor.specs.model_table import ChallengerTable, Control
 from monitor.store.sql_store import SqlStore
 
 COMPARED = replace(
@@ -22,7 +23,7 @@ COMPARED = replace(
     arms=ComparedArms(column="arm", control="c", treatment="t"),
     challenger=ChallengerOutput(column="other", threshold=0.5),
 )
-SPEC = ComparedSpec(control_share=0.3, detect=0.05)
+CONTROL = Control(arm_column="arm", control_value="c", treatment_value="t", control_share=0.3, detect=0.05)
 
 
 def compared_log(days: int = 8, per_day: int = 480) -> Log:
@@ -35,8 +36,9 @@ def compared_log(days: int = 8, per_day: int = 480) -> Log:
     return Log(table, log.labels)
 
 
-def model(store: SqlStore, log: Log, compared: ComparedSpec = SPEC) -> Monitored:
-    return monitored_of(log.source(), store, reading=COMPARED, settle_after=2 * DAY, compared=compared)
+def model(store: SqlStore, log: Log, control: Control | None = CONTROL, **options: Any) -> Monitored:
+    source = log.source()
+    return monitored_of(source, store, reading=COMPARED, settle_after=2 * DAY, control=control, **options)
 
 
 def going_on(rows: list[MeasurementRow]) -> dict[str, Measurement]:
@@ -142,9 +144,10 @@ def test_later_corrections_change_windows_but_not_the_sums(fresh_store: SqlStore
 
 
 def test_nothing_enters_before_since_and_nothing_twice(fresh_store: SqlStore) -> None:
-    since = replace(SPEC, since=START + 3 * DAY + HOUR, challenger_since=START + 2 * DAY)
+    control = CONTROL.model_copy(update={"since": START + 3 * DAY + HOUR})
+    challenger = ChallengerTable().model_copy(update={"since": START + 2 * DAY})
 
-    model(fresh_store, compared_log(), compared=since).replay(START, START + 8 * DAY, DAY)
+    model(fresh_store, compared_log(), control, challenger=challenger).replay(START, START + 8 * DAY, DAY)
 
     starts: dict[str, list[str]] = {}
     for one in fresh_store.ledger.read_entries("late"):
@@ -160,7 +163,7 @@ def test_another_size_that_matters_begins_a_new_test(fresh_store: SqlStore) -> N
     log = compared_log()
     model(fresh_store, log).replay(START, START + 7 * DAY, DAY)
 
-    model(fresh_store, log, compared=replace(SPEC, detect=0.02)).replay(START, START + 8 * DAY, DAY)
+    model(fresh_store, log, CONTROL.model_copy(update={"detect": 0.02})).replay(START, START + 8 * DAY, DAY)
 
     keys = {one.key for one in fresh_store.ledger.read_entries("late") if one.comparison == "outcome"}
     assert len(keys) == 2
@@ -180,7 +183,7 @@ def test_entries_are_kept_as_snapshots_once(fresh_store: SqlStore) -> None:
 def test_without_what_is_planned_or_settled_there_is_a_reason_or_nothing(fresh_store: SqlStore) -> None:
     log = compared_log(2)
 
-    _, rows = model(fresh_store, log, compared=ComparedSpec()).cycle(START + DAY)
+    _, rows = model(fresh_store, log, control=None).cycle(START + DAY)
 
     found = going_on(rows)
     assert "control_record_share" not in found
@@ -209,7 +212,7 @@ def test_days_without_records_enter_as_nothing(fresh_store: SqlStore) -> None:
 
 def test_arms_without_labels_are_compared_by_their_shares(fresh_store: SqlStore) -> None:
     log, reading = compared_log(3), replace(COMPARED, labelled=False, challenger=None)
-    monitored = monitored_of(log.source(), fresh_store, reading=reading, reference=False, compared=SPEC)
+    monitored = monitored_of(log.source(), fresh_store, reading=reading, reference=False, control=CONTROL)
 
     _, rows = monitored.cycle(START + 2 * DAY)
 
@@ -217,7 +220,7 @@ def test_arms_without_labels_are_compared_by_their_shares(fresh_store: SqlStore)
 
 
 def test_outcomes_that_are_not_tested_are_summed_all_the_same(fresh_store: SqlStore) -> None:
-    _, rows = model(fresh_store, compared_log(), ComparedSpec()).cycle(START + 7 * DAY)
+    _, rows = model(fresh_store, compared_log(), None).cycle(START + 7 * DAY)
 
     difference = going_on(rows)["outcome_rate_difference_always_valid"]
     assert difference.reason is Reason.NOT_CONFIGURED
@@ -238,7 +241,7 @@ def test_outcomes_of_numbers_are_summed_exactly(fresh_store: SqlStore) -> None:
     )
     numbers = Log(predictions, labels)
     monitored = monitored_of(
-        numbers.source(), fresh_store, reference=False, reading=reading, settle_after=2 * DAY, compared=SPEC
+        numbers.source(), fresh_store, reference=False, reading=reading, settle_after=2 * DAY, control=CONTROL
     )
 
     _, rows = monitored.cycle(START + 7 * DAY)
@@ -272,7 +275,7 @@ def test_of_several_classes_each_is_compared_and_the_challengers_class(fresh_sto
         challenger=ChallengerOutput(column="other"),
     )
     monitored = monitored_of(
-        several.source(), fresh_store, reference=False, reading=reading, settle_after=2 * DAY, compared=SPEC
+        several.source(), fresh_store, reference=False, reading=reading, settle_after=2 * DAY, control=CONTROL
     )
 
     _, rows = monitored.cycle(START + 7 * DAY)

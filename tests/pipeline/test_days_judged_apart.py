@@ -28,7 +28,8 @@ from monitor.pipeline.sequential.judge_days import read_watched_parts
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, PaneHalf
 from monitor.records.reference import reference_of
-from monitor.specs.model_spec import BudgetSpec, ModelSpec
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.specs.protocols import AtOnce
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.sql_store import SqlStore
@@ -48,7 +49,7 @@ CHANGED = Rule(
 OPTIONS: dict[str, Any] = {
     "rules": (CHANGED, replace(CHANGED, name="performance_changed", subject="")),
     "windows": (window_of("1d", HOUR),),
-    "budget": BudgetSpec(),
+    "budget": BudgetTable(),
     "families": frozenset(),
     "resamples": 1,
 }

@@ -24,7 +24,7 @@ from monitor.notify.webhook import Webhook
 from monitor.pipeline.sequential.judge_days import WatchedPart, read_watched_parts
 from monitor.records.reading import ModelTask
 from monitor.sentences.change_words import change_sentence
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.sql_store import CycleCommit, SqlStore
 from monitor.windows.window_ends import window_of
@@ -49,7 +49,7 @@ OPTIONS: dict[str, Any] = {
     "rules": RULES,
     "windows": WINDOWS,
     "every": EVERY,
-    "budget": BudgetSpec(),
+    "budget": BudgetTable(),
     "families": frozenset(),
     "resamples": 1,
     "reading": replace(READING, segments=("shop",)),

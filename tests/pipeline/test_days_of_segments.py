@@ -21,7 +21,7 @@ from monitor.measures.measurement_row import MeasurementRow
 from monitor.pipeline.sequential.judge_days import PartKey, first_days_key, read_watched_parts
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.sql_store import SqlStore
 from monitor.store.tables.service_schema import days as days_table
@@ -49,7 +49,7 @@ OPTIONS: dict[str, Any] = {
     ),
     "windows": (window_of("1d", HOUR),),
     "every": DAY,
-    "budget": BudgetSpec(),
+    "budget": BudgetTable(),
     "families": frozenset(),
     "resamples": 1,
     "reading": READ,

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from keyed_models import with_changes
 from memory import MemorySource
 from picking import only
 from scipy import stats
@@ -20,7 +21,8 @@ from monitor.measures.measurement_comparison import SEASON
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.measures.shift.seasonal_shift import MEAN, SEASONAL
 from monitor.pipeline.windows import moment_comparison_rows, window_rows
-from monitor.specs.model_spec import BudgetSpec, ReferenceSpec
+from monitor.specs.model_spec import ReferenceSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.states.counters import Counters
 from monitor.store.sql_store import SqlStore
 from monitor.windows.window_ends import Window, window_of
@@ -73,7 +75,7 @@ def model(
         labels=None,
         **options,
     )
-    spec = replace(monitored.model.spec, reference=ReferenceSpec(file="winter", season=season))
+    spec = with_changes(monitored.model.spec, reference=ReferenceSpec(file="winter"), season=season)
     return monitored.other(spec=spec)
 
 
@@ -320,7 +322,8 @@ def test_weeks_without_records_and_unusual_days_are_left_out_of_the_periods(fres
     gap = (end - 21 * DAY, end - 14 * DAY)  # the second period
     log = log[(log["event"] < gap[0]) | (log["event"] >= gap[1])]
     first = (end - 14 * DAY) // DAY
-    budget = BudgetSpec(unusual_days=((first, first + 1),))  # the first two days of the first period
+    days = ((first, first + 1),)  # the first two of the first period
+    budget = BudgetTable().model_copy(update={"unusual_days": days})
 
     _, rows = model(log, fresh_store, budget=budget).cycle(end + HOUR)
 

@@ -44,7 +44,7 @@ def watched(store: SqlStore, log: Log, days: int, **options: Any) -> list[Seen]:
     """What was settled cycle by cycle, a cycle a day."""
     monitored = monitored_of(log.source(), store, **{"windows": ONE_DAY, **options})
     seen = []
-    for as_of in ticks_between(START, START + days * DAY, monitored.model.spec.every):
+    for as_of in ticks_between(START, START + days * DAY, monitored.model.spec.keys.every):
         for row in picked(monitored.cycle(as_of)[1], "accuracy", truth=LabelTruth.SETTLED):
             assert row.coverage is not None
             seen.append(Seen(row.window, as_of, row.window_end, row.coverage, row.warning))

@@ -9,7 +9,7 @@ from monitor.core.clock import DAY
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue.daily_measures import ALERTS, BUDGET, EVIDENCE
 from monitor.show.budget_tables import BudgetStatus, as_plain, change_lines
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.model_table import BudgetTable
 
 
 def spent(evidence: float, apparent: float) -> BudgetStatus:
@@ -28,7 +28,7 @@ def spent(evidence: float, apparent: float) -> BudgetStatus:
         row_of(ALERTS, Measurement(3.0, n=0)),
         row_of(BUDGET, Measurement(1.0, n=0)),
     ]
-    return BudgetStatus(model="late", budget=BudgetSpec(), as_of=19_787 * DAY, alerts=(), rows=rows)
+    return BudgetStatus(model="late", budget=BudgetTable(), as_of=19_787 * DAY, alerts=(), rows=rows)
 
 
 def test_a_small_change_with_much_evidence_is_told_as_smaller_than_what_is_asked_for() -> None:

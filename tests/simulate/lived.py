@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
+from keyed_models import with_changes
 from simulation import Log, Mix, plan, truth
 
 from monitor.app.application import App
@@ -97,7 +98,7 @@ def settings(
     """Settings of a model on a log; intervals by resampling are left out."""
     known = {"SOURCE": source, "STORE": store, "HORIZON": horizon, "PANE": pane}
     made = settings_of(template() / "config.toml", known)
-    models = tuple(replace(one, resamples=0, append_only=append_only) for one in made.models)
+    models = tuple(with_changes(one, resamples=0, append_only=append_only) for one in made.models)
     return replace(made, models=models)
 
 
@@ -242,7 +243,7 @@ class Lived:
 
     def _opened(self, store_url: str, retention: int | None = None) -> App:
         made = settings(self.url, store_url, self.horizon, self.pane, append_only=self.append_only)
-        made = replace(made, retention=retention)
+        made = replace(made, store=replace(made.store, retention=retention))
         return App(made, template(), open_store(store_url, "live"))
 
 

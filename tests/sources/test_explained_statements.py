@@ -84,7 +84,8 @@ def test_every_statement_that_is_explained_of_a_database_that_counts_runs_and_is
     explained = check_explained(postgres_database, pushed, "timestamp", logged=logged)
     seen.clear()
     model = flights(logged=logged)
-    since = NOW - model.every - model.overlap if logged else NOW - model.lookback
+    keys, reread = model.keys, model.keys.reading
+    since = NOW - keys.every - reread.overlap if logged else NOW - reread.lookback
     panes = list(range(floor_to(since, HOUR), NOW + 1, HOUR))
     ranges = counted_ranges(panes, model.reading, NOW)
     counting = counting_of(model.reading)

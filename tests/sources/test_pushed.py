@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import psycopg
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import servers
 import sqlalchemy as sa
+from keyed_models import model_keys
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.errors import SourceError
@@ -115,7 +116,7 @@ def roles(reading: ReadingOptions) -> dict[str, str]:
 
 def model_of(reading: ReadingOptions) -> ModelSpec:
     relation = Relation(table="predictions", columns=tuple(roles(reading).items()))
-    return ModelSpec(name="late", source="source", reading=reading, predictions=relation, labels=None)
+    return ModelSpec(keys=model_keys("late"), reading=reading, predictions=relation)
 
 
 def counting_of(reading: ReadingOptions) -> Counting:
@@ -159,11 +160,11 @@ class Engine:
     fill: Callable[[pa.Table], None]
     opened: list[SqlSource]
 
-    def source(self, engine: str) -> SqlSource:
+    def source(self, engine: Literal["local", "sql"]) -> SqlSource:
         self.opened.append(open_source(SourceSpec(name="source", url=self.url, engine=engine)))
         return self.opened[-1]
 
-    def counted(self, engine: str, reading: ReadingOptions) -> CountedPanes:
+    def counted(self, engine: Literal["local", "sql"], reading: ReadingOptions) -> CountedPanes:
         source = self.source(engine)
         found = source.count_panes(
             model_of(reading), PaneHalf.RECORDS, RANGES, counting_of(reading), panes=PANES, as_of=AS_OF

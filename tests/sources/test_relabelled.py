@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, LABELS, PREDICTIONS, READING, START, iso, model_of, rows_of
+from keyed_models import with_changes
 from made_databases import Made
 from source_databases import Database, recorded
 
@@ -317,9 +318,9 @@ def test_labels_are_counted_by_difference_where_rows_are_only_added(made: Made) 
         return source.counts_labels_whole(model)
 
     assert why(model_of()) == ""
-    assert why(replace(plain, append_only=True)) == ""
+    assert why(with_changes(plain, append_only=True)) == ""
     assert "might be changed later" in why(plain)
-    assert why(replace(model_of(), append_only=False)) == "append_only = false"
+    assert why(with_changes(model_of(), append_only=False)) == "append_only = false"
     undated = tuple(column for column in KEPT.columns if column[0] != "reported_at")
     assert "no column says when" in why(model_of(labels=replace(KEPT, columns=undated)))
     own = Relation(columns=(("label", "late"), ("reported_at", "logged_at")))

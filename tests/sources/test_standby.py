@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from keyed_models import model_keys
 from servers import standby
 from sqlalchemy import URL
 from waiting import wait_for
@@ -65,7 +66,7 @@ def test_a_read_that_recovery_cancels_is_tried_again_and_whole(
     spoil = threading.Timer(1.0, run, (primary, "UPDATE predictions SET score = score", "VACUUM predictions"))
     spoil.start()
 
-    model = ModelSpec(name="late", source="copy", reading=READING, predictions=SLOW)
+    model = ModelSpec(keys=model_keys("late", "copy"), reading=READING, predictions=SLOW)
     table = source.read_records(model, [(START, START + DAY)])
 
     spoil.join()

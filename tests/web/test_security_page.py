@@ -30,7 +30,7 @@ def test_the_configurations_are_valid() -> None:
     port, databases = map(tomllib.loads, examples("toml"))
 
     http: HttpSpec = TypeAdapter(HttpTable).validate_python(port["http"])
-    StoreTable.model_validate(databases["store"])
+    TypeAdapter(StoreTable).validate_python(databases["store"])
     TypeAdapter(SourceTable).validate_python(databases["sources"]["serving"])
 
     assert None not in asdict(http).values()

@@ -65,7 +65,7 @@ def find_changes(
     """
     spec, reading = model.spec, model.reading
     bounds = changed_records_range(spec, reading, as_of, first=state.as_of is None)
-    since = None if state.logged_cursor is None else state.logged_cursor - spec.overlap
+    since = None if state.logged_cursor is None else state.logged_cursor - spec.keys.reading.overlap
     has_logged_at = spec.predictions.column_of("logged_at") is not None
     batches = model.source.read_changed_records(spec, since=since, as_of=as_of, bounds=bounds)
     span = SearchSpan(
@@ -75,7 +75,7 @@ def find_changes(
         state.logged_cursor,
         last_search_end(state, reading.tolerance),
     )
-    overlap = SeenOverlap(spec.overlap, span.cursor or 0, reading.pane)
+    overlap = SeenOverlap(spec.keys.reading.overlap, span.cursor or 0, reading.pane)
     rows = added_up(parse_dated_rows(batches, "logged_at", reading), span, reading.pane, overlap)
     late = late_rows(rows, state.rows_seen_again) if has_logged_at else None
     unseen = unseen_starts(model, panes, PaneHalf.RECORDS, rows, state.rows_seen_again)

@@ -69,8 +69,8 @@ def find_labels(
     """
     spec, reading = model.spec, model.reading
     assert spec.labels is not None
-    cursor = state.reported_cursor
-    since = None if cursor is None else cursor + 1 if state.seen_again == () else cursor - spec.overlap
+    cursor, reread = state.reported_cursor, spec.keys.reading
+    since = None if cursor is None else cursor + 1 if state.seen_again == () else cursor - reread.overlap
     has_reported_at = spec.labels.column_of("reported_at") is not None
     bounds = changed_labels_range(spec, reading, as_of)
     span = SearchSpan(bounds, since, as_of, state.reported_cursor, last_search_end(state, reading.tolerance))
@@ -85,7 +85,7 @@ def find_labels(
                 spec, since=since, cursor=state.reported_cursor or 0, as_of=as_of, bounds=bounds
             )
         )
-    overlap = SeenOverlap(spec.overlap, span.cursor or 0, reading.pane)
+    overlap = SeenOverlap(reread.overlap, span.cursor or 0, reading.pane)
     tally = LabelWords(reading, cursor)
     rows = added_up(
         parse_dated_rows(tally.following(batches), "reported_at", reading), span, reading.pane, overlap
@@ -100,7 +100,7 @@ def find_labels(
         if start not in facts or facts[start].counted_as_of != as_of
     ]
     seen_again = overlap.by_pane() if has_reported_at else ()
-    later = cursor is not None and as_of > max(cursor + spec.overlap, state.as_of or 0)
+    later = cursor is not None and as_of > max(cursor + reread.overlap, state.as_of or 0)
     if later and seen_again == state.seen_again:
         seen_again = ()  # the feed is quiet: its overlap was read again once, and is not read for ever
     if has_reported_at and rows.newest:

@@ -124,7 +124,7 @@ def unseen_starts(
         rows of the overlap that the search before this one saw, by start: where there are no more now, they
         were counted since then, or wait to be.
     """
-    facts, rest = panes.facts_of(part), model.spec.overlap + model.spec.every
+    facts, rest = panes.facts_of(part), model.spec.keys.reading.overlap + model.spec.keys.every
     seen_before = {start: count for start, count, _ in before or ()}
     return [
         start

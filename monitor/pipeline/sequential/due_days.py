@@ -65,7 +65,7 @@ def due_days(
 
     def days(part: PaneHalf, judged_until: int | None, age: int, learnt: int = 0) -> Iterator[DueDay]:
         for start, end in days_from(max(first, judged_until or 0), zone):
-            moment = due_moment(end, spec.ready_after, spec.every, age * DAY)
+            moment = due_moment(end, spec.ready_after, spec.keys.every, age * DAY)
             yield DueDay(max(moment, learnt), part, start, end, moment, age)
 
     def until_now(many: Iterator[DueDay]) -> list[DueDay]:
@@ -85,8 +85,8 @@ def _learnt_label_age(
     model: CycleModel, panes: ModelPanes, first: int, records: list[DueDay]
 ) -> tuple[int | None, int]:
     """Age at which labels are taken, and the moment at which it was learnt: that of a day of records."""
-    if model.spec.settle_after is not None:
-        return -(-model.spec.settle_after // DAY), 0
+    if model.spec.keys.settle_after is not None:
+        return -(-model.spec.keys.settle_after // DAY), 0
     if not records:
         return None, 0
     zone = zone_of_days(model.reading.zone, model.reading.pane)

@@ -44,7 +44,7 @@ from monitor.pipeline.sequential.due_days import DayReader, DueDay, JudgedUntil,
 from monitor.records.codec import decode_strata, encode_parts
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
-from monitor.specs.model_spec import BudgetSpec
+from monitor.specs.model_table import BudgetTable
 from monitor.specs.protocols import Lease
 from monitor.specs.stored_rows import KeptDay, ModelState
 from monitor.states.grids import NumericGrid
@@ -120,7 +120,7 @@ def newest_day_rows(
     end = max(
         (watched_part.days[-1].end for watched_part in parts.values() if watched_part.days), default=as_of
     )
-    began = (as_of if first_as_of is None else first_as_of) - max(model.spec.every, DAY)
+    began = (as_of if first_as_of is None else first_as_of) - max(model.spec.keys.every, DAY)
     alerts = sum(
         recent_alerts(watched_part.days, watched_part.records, began) for watched_part in parts.values()
     )
@@ -159,7 +159,7 @@ def judge_days(
         return JudgedDays()
     daily = {rule.name for rule in model.spec.rules if rule.measure == EVIDENCE}
     accepted = [one for one in accepted if one.series.rule in daily]
-    told_after = as_of - max(model.spec.every, DAY) if last_as_of is None else last_as_of
+    told_after = as_of - max(model.spec.keys.every, DAY) if last_as_of is None else last_as_of
     reader = DayReader(model, panes, as_of, uncounted)
     parts = {key: _with_counts(reader, watched_part) for key, watched_part in watched.items()}
     judged_days = JudgedDays(watched=parts)
@@ -355,16 +355,16 @@ class _DayEntry:
 def _judge_part(
     model: CountedModel, watch: Watch, records: Sequence[DayRecord], values: DayValues
 ) -> JudgedDay:
-    spec = model.spec.budget or BudgetSpec()
+    spec = model.spec.budget or BudgetTable()
     unusual = _is_unusual(spec, values.day)
     return judge_day(watch, records, values, budget=_alert_budget(spec), unusual=unusual)
 
 
-def _alert_budget(spec: BudgetSpec) -> AlertBudget:
+def _alert_budget(spec: BudgetTable) -> AlertBudget:
     return AlertBudget(false_alerts=spec.false_alerts, smallest=spec.smallest)
 
 
-def _is_unusual(spec: BudgetSpec, day: int) -> bool:
+def _is_unusual(spec: BudgetTable, day: int) -> bool:
     return any(first <= day <= last for first, last in spec.unusual_days)
 
 

@@ -50,8 +50,8 @@ def tests_of(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
         reading = counting.reading
         of = [(0, "")] if reading.task is ModelTask.REGRESSION else compared_classes(reading.classes)
         tests += [_outcome_test(spec, counting, arms, at, subject) for at, subject in of]
-    if arms is not None and spec.compared.control_share is not None:
-        tests.append(_sample_ratio(spec, arms, spec.compared.control_share))
+    if arms is not None and spec.control_share is not None:
+        tests.append(_sample_ratio(spec, arms, spec.control_share))
     if counting.challenged and counting.label is not None:
         tests.append(_challenger_test(spec, counting))
     return tests
@@ -122,12 +122,12 @@ class _ArmOutcomes:
 def _outcome_test(
     spec: ModelSpec, counting: Counting, arms: ComparedArms, at: int, subject: str
 ) -> SequentialTest:
-    outcomes = _ArmOutcomes(counting, at, subject, arms.strata, spec.compared.detect, spec.level)
+    outcomes = _ArmOutcomes(counting, at, subject, arms.strata, spec.detect, spec.keys.level)
     return SequentialTest(
         name=" of ".join(filter(None, ("outcome", subject))),
-        key=_test_key(spec, arms, [spec.compared.detect, counting.reading.classes, counting.scale]),
+        key=_test_key(spec, arms, [spec.detect, counting.reading.classes, counting.scale]),
         part=PaneHalf.LABELS,
-        since=spec.compared.since,
+        since=_arms_since(spec),
         nothing=(0,) * (2 * outcomes.size),
         counts=outcomes.count_outcomes,
         evidence=outcomes.difference_evidence,
@@ -136,7 +136,7 @@ def _outcome_test(
 
 
 def _sample_ratio(spec: ModelSpec, arms: ComparedArms, planned: float) -> SequentialTest:
-    at, level = VOLUME.index("records"), spec.level
+    at, level = VOLUME.index("records"), spec.keys.level
 
     def records(counters: Counters | None) -> int:
         return 0 if counters is None else int(counters.dense_block("volume")[at])
@@ -145,7 +145,7 @@ def _sample_ratio(spec: ModelSpec, arms: ComparedArms, planned: float) -> Sequen
         name="sample_ratio",
         key=_test_key(spec, arms, [planned]),
         part=PaneHalf.RECORDS,
-        since=spec.compared.since,
+        since=_arms_since(spec),
         nothing=(0, 0),
         counts=lambda strata: tuple(records(strata.get(arm)) for arm in arms.strata),
         evidence=lambda counts: sequential_tests.log_share_evidence(counts[0], counts[1], planned, planned),
@@ -156,7 +156,8 @@ def _sample_ratio(spec: ModelSpec, arms: ComparedArms, planned: float) -> Sequen
 
 
 def _challenger_test(spec: ModelSpec, counting: Counting) -> SequentialTest:
-    since, other = spec.compared.challenger_since, counting.reading.challenger
+    since = None if spec.keys.challenger is None else spec.keys.challenger.since
+    other = counting.reading.challenger
 
     def counts(strata: Strata) -> LedgerCounts:
         if WHOLE not in strata:
@@ -176,5 +177,10 @@ def _challenger_test(spec: ModelSpec, counting: Counting) -> SequentialTest:
     )
 
 
+def _arms_since(spec: ModelSpec) -> int | None:
+    """When the comparison of the arms begins; None: at the oldest pane that is counted."""
+    return None if spec.keys.control is None else spec.keys.control.since
+
+
 def _test_key(spec: ModelSpec, arms: ComparedArms, other: list[object]) -> str:
-    return content_hash([spec.compared.since, arms.column, arms.control, arms.treatment, other])
+    return content_hash([_arms_since(spec), arms.column, arms.control, arms.treatment, other])

@@ -32,14 +32,14 @@ def by_day(
     also
         strata that it looks at besides the whole.
     """
-    if target.model.spec.dependence == "none":
+    if target.model.spec.keys.dependence == "none":
         return rows
     days = _day_sums(target, part, strata=len(folded) > 1)
     if len(days) < FEWEST:
         return rows
     measured = [MeasureResult(row.measure, row.subject, row.measurement) for row in rows if _of_whole(row)]
     left_out = [results(_strata_without_day(folded, day, (WHOLE, *also))) for day in days]
-    changed = by_days(measured, left_out, target.model.spec.level)
+    changed = by_days(measured, left_out, target.model.spec.keys.level)
     return [
         replace(row, measurement=changed[row.measure, row.subject], warning=target.warning)
         if _of_whole(row) and (row.measure, row.subject) in changed
@@ -50,7 +50,7 @@ def by_day(
 
 def warn_independent(target: WindowTarget, rows: list[MeasurementRow]) -> list[MeasurementRow]:
     """Rows with a warning where their intervals, or parts of them, take the records as independent."""
-    if target.model.spec.dependence == "none":
+    if target.model.spec.keys.dependence == "none":
         return rows
     return [replace(row, warning=add_independence_warning(row.warning, row.measurement)) for row in rows]
 

@@ -109,8 +109,8 @@ def label_truths(
     labelled = panes.labelled_panes(as_of, waiting_starts, overdue)
     last_heard = min(as_of, _newest_report(panes, spec, state))
     rule = SettlingRule(
-        share=spec.settled_share,
-        after=spec.settle_after,
+        share=spec.keys.settled_share,
+        after=spec.keys.settle_after,
         horizon=reading.horizon,
         pane=reading.pane,
         heard=last_heard,
@@ -119,7 +119,7 @@ def label_truths(
         panes.observable_delays(last_heard, waiting_starts),
         _EDGES,
         horizon=reading.horizon,
-        share=spec.settled_share,
+        share=spec.keys.settled_share,
     )
     usual = usual_coverage(labelled, ages, rule)
     spoken = min(as_of, last_heard + panes.delay_counts.longest_silence(last_heard))
@@ -136,7 +136,7 @@ def _newest_report(panes: ModelPanes, spec: ModelSpec, state: ModelState) -> int
     if state.reported_cursor is not None:
         return state.reported_cursor
     newest = panes.newest_event(PaneHalf.LABELS)
-    return 0 if newest is None else newest + int(HEARD_OF_AFTER * (spec.settle_after or 0))
+    return 0 if newest is None else newest + int(HEARD_OF_AFTER * (spec.keys.settle_after or 0))
 
 
 def _dependence_warning(
@@ -210,7 +210,7 @@ def _due_window(
         settles = truth.settled_state(window, end)
     if window_state is None:
         return DueWindow(window=window, end=end, state=None, first=True, settles=settles)
-    rested = truth.as_of - (window_state.measured_as_of or 0) >= model.spec.revise_every
+    rested = truth.as_of - (window_state.measured_as_of or 0) >= model.spec.keys.reading.revise_every
     start = window.start_of(end)
     records = rested and _has_enough_changes(
         panes.span_fingerprint(PaneHalf.RECORDS, start, end), window_state.records_seen

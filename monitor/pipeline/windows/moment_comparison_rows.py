@@ -191,7 +191,7 @@ def quality_against_accepted(
 
 
 def _reference_quality(target: WindowTarget, records: Counters) -> Figures:
-    results = measure_quality(target.model.counting, records, level=target.model.spec.level)
+    results = measure_quality(target.model.counting, records, level=target.model.spec.keys.level)
     return {(result.measure, result.subject): result.measurement for result in results}
 
 

@@ -87,7 +87,7 @@ def label_rows(
     rows += label_shift_rows(target, folded[WHOLE], truth, coverage)
     if strata:
         everyone = counting.tally_view(folded[WHOLE]).records
-        resampled = target.model.spec.resample_segments
+        resampled = target.model.spec.keys.resample_segments
         of_stratum = options if resampled else replace(options, resamples=0, whole=False)
         for stratum, counters in in_order(with_frequent_versions(counting.labels, folded, "tally")):
             if stratum == WHOLE:
@@ -211,7 +211,7 @@ class WindowMeasures:
 
     def _volume_row(self, target: WindowTarget) -> MeasurementRow:
         """Records against the same hours of earlier weeks. Cost: sums over the panes' facts, no state."""
-        panes, level = self.caches.panes, self.model.spec.level
+        panes, level = self.caches.panes, self.model.spec.keys.level
         weeks = (self.window.earlier_span(target.end, back) for back in range(1, WEEKS + 1))
         earlier = [panes.sum_records(*week) for week in weeks if self._is_counted(*week)]
         measurement = volume_ratio(panes.sum_records(target.start, target.end), earlier, level)
@@ -269,7 +269,7 @@ class WindowMeasures:
         pane = self.model.reading.pane
         spans = [
             EarlierSpans(name, tuple(earlier_spans(self.window, target.end, name, pane)))
-            for name in self.model.spec.against
+            for name in self.model.spec.keys.against
         ]
         for earlier in (*spans, *accepted_spans(target, part)):
             yield earlier, all(self._is_counted(*span, frozen=True) for span in earlier.spans)

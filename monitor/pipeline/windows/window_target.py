@@ -60,11 +60,9 @@ class WindowTarget:
         Where records of one day go together it has the warning `independent_records`, if it has an interval:
         by that the records are independent, until its days are looked at.
         """
-        warning = self.warning
-        if self.model.spec.dependence == "day" and BY_NAME[result.measure].family is not MeasureFamily.VOLUME:
-            warning = add_independence_warning(
-                warning, result.measurement
-            )  # a volume's interval is of whole weeks
+        warning, of_days = self.warning, self.model.spec.keys.dependence == "day"
+        if of_days and BY_NAME[result.measure].family is not MeasureFamily.VOLUME:  # which is of whole weeks
+            warning = add_independence_warning(warning, result.measurement)
         return MeasurementRow(
             window=self.window.name,
             window_end=self.end,

@@ -1,9 +1,8 @@
-"""Types of the configuration's values and of its plain tables: parsed, with messages of their own."""
+"""Types of the configuration's values: parsed from the file, with messages of their own."""
 
 import re
-from dataclasses import MISSING, fields
 from datetime import date
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -13,18 +12,15 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
     ValidationInfo,
     WithJsonSchema,
-    create_model,
 )
-from pydantic_core import CoreSchema
-from pydantic_core.core_schema import no_info_after_validator_function
 
-from monitor.config.fault_words import did_you_mean, quote_value
+from monitor.alerts.alert_rules import Severity
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
 from monitor.core.text import unquote_table
 from monitor.records.reading import canonical_name
+from monitor.specs.fault_words import did_you_mean, quote_value
 from monitor.specs.urls import fault_of
 from monitor.windows.calendar_units import LONGEST
 from monitor.windows.window_ends import PREVIOUS, WEEK
@@ -32,7 +28,7 @@ from monitor.windows.window_ends import PREVIOUS, WEEK
 STRICT = ConfigDict(
     extra="forbid",
     strict=True,
-    validate_assignment=True,
+    frozen=True,
     hide_input_in_errors=True,
     defer_build=True,  # tables are validated as parts of a whole: not one builds a validator at import
 )
@@ -248,6 +244,14 @@ _AS_DURATION = WithJsonSchema({"type": "string", "pattern": r"^\d+[smhdw]$|\$\{"
 _AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
+Count: TypeAlias = Annotated[int, Field(gt=0)]
+Proportion: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
+_T = TypeVar("_T")
+Row: TypeAlias = Annotated[tuple[_T, ...], Field(strict=False)]  # a list in the file
+SeverityName: TypeAlias = Literal["critical", "warning", "info"]
+LeastSeverity: TypeAlias = Annotated[
+    Severity, Field(strict=False), WithJsonSchema({"enum": [*get_args(SeverityName)], "type": "string"})
+]
 TlsKey: TypeAlias = Annotated[Text | None, AfterValidator(_key_of_certificate)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_check_name)]
 PageName: TypeAlias = Annotated[Name, AfterValidator(_of_page)]
@@ -282,33 +286,3 @@ Words: TypeAlias = Annotated[
 ]
 Amounts: TypeAlias = Annotated[dict[str, float], BeforeValidator(_class_keys)]
 Matrix: TypeAlias = Annotated[dict[str, Amounts], BeforeValidator(_class_keys)]
-
-
-class SpecKeys:
-    """Annotates a specification: a table of the file with these keys is read into it.
-
-    The specification is the only home of their defaults.
-
-    Parameters
-    ----------
-    name, title
-        of the table, for editors.
-    types
-        of the keys, by name.
-    """
-
-    def __init__(self, name: str, title: str, spec: type, /, **types: Any) -> None:
-        keys: dict[str, Any] = {
-            key.name: (types[key.name], ... if key.default is MISSING else key.default)
-            for key in fields(spec)
-            if key.name in types
-        }
-        self.table: type[BaseModel] = create_model(name, __config__=STRICT, __doc__=title, **keys)
-
-    def __get_pydantic_core_schema__(self, spec: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Validate the table, then make the specification."""
-
-        def made(table: BaseModel) -> object:
-            return spec(**{key: getattr(table, key) for key in type(table).model_fields})
-
-        return no_info_after_validator_function(made, handler.generate_schema(self.table))
