@@ -119,7 +119,8 @@ def recount_panes(app: App, name: str, start: int, end: int, decision: Decision)
         app.store.events.append_events([decision.history_event(name, "recounted", detail=detail)])
         waiting = [WaitingPane(start=pane, part=PaneHalf.RECORDS, since=state.as_of) for pane in starts]
         app.store.panes.note_waiting(name, state, waiting, token=lease.token)
-        whole = replace(model, spec=model.spec.with_reading(recount_rows=_ALL_ROWS))
+        reread = model.spec.keys.reading.model_copy(update={"recount_rows": _ALL_ROWS})
+        whole = replace(model, spec=model.spec.with_keys(reading=reread))
         report, _ = run_cycle(whole, caches, CycleTick(state.as_of, lease))
         app.forget_caches(name)
     return len(starts), report

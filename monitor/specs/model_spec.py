@@ -149,7 +149,3 @@ class ModelSpec:
     def with_keys(self, **changes: object) -> "ModelSpec":
         """The same model with other values of keys, as the program holds them."""
         return replace(self, keys=self.keys.model_copy(update=changes))
-
-    def with_reading(self, **changes: object) -> "ModelSpec":
-        """The same model with other values of the keys of `[models.reading]`."""
-        return self.with_keys(reading=self.keys.reading.model_copy(update=changes))
